@@ -1,0 +1,67 @@
+"""fairshapley: values of the players of a game, and how fair the numbers are.
+
+::
+
+    game ──► estimator asks for coalitions ──► evaluator (cache · journal · engine) ──► is told
+                       ▲                                                                   │
+                       └──────── run loop: stop when budget, fairness or time says ◄───────┘
+    result ──► fairness (fidelity · axioms)
+
+Examples
+--------
+>>> import fairshapley as fs
+>>> game = fs.games.FunctionGame(lambda coalition: len(coalition) ** 2, n_players=4)
+>>> fs.estimate(game, budget=100).values
+array([4., 4., 4., 4.])
+"""
+
+from fairshapley import fairness, games
+from fairshapley.errors import (
+    BudgetError,
+    ContractError,
+    FairShapleyError,
+    FingerprintError,
+    GameError,
+    InputError,
+    JournalError,
+    MissingExtraError,
+)
+from fairshapley.estimators import Exact, MonteCarlo
+from fairshapley.evaluation import Journal, SerialEngine
+from fairshapley.fairness import fidelity
+from fairshapley.result import Result
+from fairshapley.run import estimate, exact, resume
+from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
+from fairshapley.stopping import Budget, Evaluations, Fidelity, Marginals, Seconds
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Banzhaf",
+    "BetaShapley",
+    "Budget",
+    "BudgetError",
+    "ContractError",
+    "Evaluations",
+    "Exact",
+    "FairShapleyError",
+    "Fidelity",
+    "FingerprintError",
+    "GameError",
+    "InputError",
+    "Journal",
+    "JournalError",
+    "Marginals",
+    "MissingExtraError",
+    "MonteCarlo",
+    "Result",
+    "Seconds",
+    "SerialEngine",
+    "Shapley",
+    "estimate",
+    "exact",
+    "fairness",
+    "fidelity",
+    "games",
+    "resume",
+]

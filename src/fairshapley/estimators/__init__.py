@@ -1,0 +1,40 @@
+"""Estimators: one algorithm a file, each a frozen configuration with ask and tell."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from fairshapley.errors import InputError
+from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.exact import Exact
+from fairshapley.estimators.monte_carlo import MonteCarlo
+
+__all__ = ["METHODS", "Estimate", "Estimator", "Exact", "MonteCarlo", "Problem", "Traits"]
+
+METHODS: dict[str, type[Estimator[Any]]] = {
+    "exact": Exact,
+    "mc": MonteCarlo,
+}
+
+
+def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any]:
+    """The estimator that `Estimator.configuration` described.
+
+    Examples
+    --------
+    >>> from_configuration({"name": "mc", "walk": False})
+    MonteCarlo(walk=False, antithetic=False)
+    """
+    parameters = dict(configuration)
+    name = parameters.pop("name", None)
+    if name not in METHODS:
+        raise InputError(f"unknown method {name!r}: use {', '.join(map(repr, sorted(METHODS)))}")
+    allowed = {field.name for field in dataclasses.fields(METHODS[name])}
+    if unknown := sorted(parameters.keys() - allowed):
+        raise InputError(
+            f"method {name!r} has no parameter {unknown[0]!r}: "
+            f"it takes {', '.join(sorted(allowed)) or 'none'}"
+        )
+    return METHODS[name](**parameters)

@@ -1,0 +1,112 @@
+"""What every estimator is: a frozen configuration with start, ask, tell and estimate.
+
+`ask` gives the coalitions of the next round, `tell` folds their utilities into the state. Only
+`fairshapley.run` loops. A round depends on the configuration, on what was told and on the
+round's own generator, never on the budget, the memory or the engine: continuing a run is the
+same as one longer run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.draws import Draw
+from fairshapley.semivalues import Semivalue
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an estimator is told once, at the start."""
+
+    n_players: int
+    semivalue: Semivalue
+    empty: float
+    """v(∅)"""
+    full: float
+    """v(N)"""
+    xi: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What is known of the values so far."""
+
+    values: FloatArray
+    """φ̂; NaN for a player without a contribution"""
+    variances: FloatArray
+    """The variance of each φ̂_i, with its floor; NaN where it cannot be estimated"""
+    counts: IntArray
+    """The i.i.d. contributions behind each value"""
+    exact: bool = False
+    """Whether the values are proven, not estimated"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What holds for an estimator: which laws apply to it and what may be said of its results."""
+
+    unbiased: bool
+    """E[φ̂] = φ at any number of rounds"""
+    linear: bool
+    """With the same seed, the estimate of a·v + b·w is a·φ̂(v) + b·φ̂(w)"""
+    exact_nulls: bool
+    """A null player's estimate is exactly 0, not only in expectation"""
+    efficient: bool
+    """The estimates of Shapley values add up to v(N) − v(∅)"""
+    semivalues: bool
+    """Any semivalue, not the Shapley value alone"""
+    honest_errors: bool
+    """The reported standard errors are those that repeated runs show"""
+    independent: bool
+    """No sample serves two players, so that the φ̂_i are independent"""
+    certifiable: bool
+    """The contributions are i.i.d. and did not choose where to sample"""
+    not_certifiable_because: str = ""
+    """The reason, for people, where `certifiable` is False"""
+
+
+@dataclass(frozen=True)
+class Estimator(ABC, Generic[State]):
+    """The base of all estimators; subclasses are frozen dataclasses with keyword-only fields."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def traits(self) -> Traits:
+        """What holds for this configuration."""
+
+    @abstractmethod
+    def start(self, problem: Problem) -> State:
+        """The state before anything was told."""
+
+    @abstractmethod
+    def ask(self, state: State, rng: np.random.Generator) -> Draw | None:
+        """The coalitions of the next round; None when there is nothing left to ask."""
+
+    @abstractmethod
+    def tell(self, state: State, draw: Draw, values: FloatArray) -> None:
+        """Fold the utilities of a round into the state; NaN marks an evaluation skipped."""
+
+    @abstractmethod
+    def estimate(self, state: State) -> Estimate:
+        """What the state says of the values."""
+
+    def configuration(self) -> dict[str, Any]:
+        """The name and the parameters, as they go into a result and a journal.
+
+        Examples
+        --------
+        >>> from fairshapley.estimators import MonteCarlo
+        >>> MonteCarlo(antithetic=True).configuration()
+        {'name': 'mc', 'walk': True, 'antithetic': True}
+        """
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"name": self.name, **parameters}

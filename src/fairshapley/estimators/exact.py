@@ -1,0 +1,108 @@
+"""Exact values by enumeration of all coalitions: O(n·2ⁿ) after the evaluations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._types import FloatArray
+from fairshapley.draws import AllCoalitions, Draw
+from fairshapley.errors import InputError
+from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
+from fairshapley.semivalues import Semivalue
+
+# 2**25 utilities are 256 MB; each further player doubles memory and time.
+MAX_EXACT_PLAYERS = 25
+
+
+def exact_values(table: FloatArray, semivalue: Semivalue) -> FloatArray:
+    """The values of the game with the 2**n utilities `table` (player 0 is the lowest bit).
+
+    Marginal contributions are formed first and weighted after, so that a null player's value is
+    exactly 0.
+
+    Examples
+    --------
+    >>> from fairshapley.semivalues import Shapley
+    >>> exact_values(np.array([0.0, 1.0, 2.0, 5.0]), Shapley())
+    array([2., 3.])
+    """
+    n_players = table.size.bit_length() - 1
+    weights = np.exp(semivalue.log_coalition_weights(n_players))
+    # Sizes of the coalitions without one player; the same array serves every player.
+    sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
+    coalition_weights = weights[sizes]
+    values = np.empty(n_players)
+    for player in range(n_players):
+        split = table.reshape(-1, 2, 1 << player)
+        marginals = split[:, 1] - split[:, 0]
+        values[player] = np.sum(coalition_weights * marginals.ravel())
+    return values
+
+
+def check_enumerable(n_players: int) -> None:
+    """An InputError when 2**n coalitions are too many to enumerate."""
+    if n_players > MAX_EXACT_PLAYERS:
+        raise InputError(
+            f"{n_players} players have 2**{n_players} coalitions; exact values are computed for "
+            f"up to {MAX_EXACT_PLAYERS} players. Use method='auto' or 'mc' with a budget: the "
+            "result comes with standard errors and fidelity"
+        )
+
+
+@dataclass(eq=False)
+class ExactState:
+    """The problem, and the values once every utility was told."""
+
+    problem: Problem
+    values: FloatArray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact(Estimator[ExactState]):
+    """Every coalition once; works up to 25 players.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> fs.estimate(fs.games.TableGame([0, 1, 2, 5]), fs.Exact()).values
+    array([2., 3.])
+    """
+
+    name = "exact"
+
+    @property
+    def traits(self) -> Traits:
+        """Everything holds; certified without probability."""
+        return Traits(
+            unbiased=True,
+            linear=True,
+            exact_nulls=True,
+            efficient=True,
+            semivalues=True,
+            honest_errors=True,
+            independent=True,
+            certifiable=True,
+        )
+
+    def start(self, problem: Problem) -> ExactState:
+        """Nothing known, or an InputError when the game is too large."""
+        check_enumerable(problem.n_players)
+        return ExactState(problem)
+
+    def ask(self, state: ExactState, rng: np.random.Generator) -> Draw | None:
+        """All coalitions at once, then nothing more."""
+        return None if state.values is not None else AllCoalitions(state.problem.n_players)
+
+    def tell(self, state: ExactState, draw: Draw, values: FloatArray) -> None:
+        """Compute the values."""
+        state.values = exact_values(values, state.problem.semivalue)
+
+    def estimate(self, state: ExactState) -> Estimate:
+        """The exact values, or NaN before they are known."""
+        n_players = state.problem.n_players
+        known = state.values is not None and not np.isnan(state.values).any()
+        values = state.values if state.values is not None else np.full(n_players, np.nan)
+        variances = np.full(n_players, 0.0 if known else np.nan)
+        return Estimate(values, variances, np.full(n_players, int(known)), exact=known)

@@ -1,0 +1,98 @@
+"""Mergeable statistics of the contributions behind each player's value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairshapley._types import FloatArray, IntArray
+
+# A standard deviation below this share of the contributions' root mean square is rounding: it is
+# treated as a variance of zero, which is not certainty.
+ROUNDING = 1e-9
+
+
+class Moments:
+    """Count, mean and sum of squared deviations of each player's contributions.
+
+    Batches are merged by the formula of Chan, Golub & LeVeque, which loses no accuracy when the
+    mean is large against the deviations. Contributions that are NaN (their evaluation failed and
+    was skipped) are left out.
+
+    Examples
+    --------
+    >>> moments = Moments(2)
+    >>> moments.add(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> moments.means, moments.counts
+    (array([2., 5.]), array([2, 2]))
+    >>> moments.variances_of_means
+    array([1., 0.])
+    """
+
+    def __init__(self, n_players: int) -> None:
+        self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
+        self.means: FloatArray = np.zeros(n_players)
+        self.squares: FloatArray = np.zeros(n_players)
+
+    def add(self, contributions: FloatArray) -> None:
+        """Fold in rows of one contribution per player, shape (rows, n_players)."""
+        rows = len(contributions)
+        if rows == 1 and not np.isnan(contributions).any():
+            zeros = np.zeros_like(self.means)
+            self._merge(np.ones_like(self.counts), contributions[0], zeros)
+            return
+        valid = ~np.isnan(contributions)
+        if valid.all():
+            counts = np.full_like(self.counts, rows)
+            means = contributions.mean(axis=0)
+            squares = np.square(contributions - means).sum(axis=0)
+        else:
+            counts = valid.sum(axis=0)
+            kept = np.where(valid, contributions, 0.0)
+            means = kept.sum(axis=0) / np.maximum(counts, 1)
+            squares = np.square(np.where(valid, contributions - means, 0.0)).sum(axis=0)
+        self._merge(counts, means, squares)
+
+    def add_at(self, players: IntArray, contributions: FloatArray) -> None:
+        """Fold in one contribution for each of the given players; no player twice."""
+        kept = ~np.isnan(contributions)
+        players, contributions = players[kept], contributions[kept]
+        self.counts[players] += 1
+        deltas = contributions - self.means[players]
+        self.means[players] += deltas / self.counts[players]
+        self.squares[players] += deltas * (contributions - self.means[players])
+
+    def merge(self, other: Moments) -> None:
+        """Fold in the statistics of other contributions to the same players."""
+        self._merge(other.counts, other.means, other.squares)
+
+    def _merge(self, counts: IntArray, means: FloatArray, squares: FloatArray) -> None:
+        total = self.counts + counts
+        safe = np.maximum(total, 1)
+        deltas = means - self.means
+        self.means = self.means + deltas * (counts / safe)
+        self.squares = self.squares + squares + deltas * deltas * (self.counts * (counts / safe))
+        self.counts = total
+
+    @property
+    def variances_of_means(self) -> FloatArray:
+        """The estimated variance of each mean; NaN below two contributions."""
+        enough = self.counts > 1
+        degrees = np.where(enough, self.counts * (self.counts - 1.0), 1.0)
+        return np.where(enough, self.squares / degrees, np.nan)
+
+    def variances_with_floor(self) -> FloatArray:
+        """The variance of each mean, with a floor where all contributions were equal.
+
+        m equal contributions do not prove that every other would be equal too: by the rule of
+        succession an unseen kind of contribution still has a probability of about 1/(m + 1). The
+        floor gives it the mean square τ² of all players' contributions: τ²/(m + 1) for one
+        contribution, τ²/(m(m + 1)) for the mean of m.
+        """
+        variances = self.variances_of_means
+        total = int(self.counts.sum())
+        if total == 0:
+            return variances
+        mean_square = float((self.squares + self.counts * self.means**2).sum()) / total
+        counts = np.maximum(self.counts, 1)
+        vanishing = variances * counts <= ROUNDING**2 * mean_square
+        return np.where(vanishing, mean_square / (counts * (counts + 1.0)), variances)

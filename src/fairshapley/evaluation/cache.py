@@ -1,0 +1,91 @@
+"""The bounded memory of utilities already known in this run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from fairshapley._types import BoolArray, FloatArray
+
+# Measured on CPython 3.11: a bytes key of k bytes takes k + 33, a float 24, a slot of a dict that
+# is two thirds full about 50.
+ENTRY_OVERHEAD = 107
+
+
+def pack(masks: BoolArray) -> list[bytes]:
+    r"""Coalitions as keys: one bit per player, player 0 the lowest bit of the first byte.
+
+    Examples
+    --------
+    >>> pack(np.array([[True, False, True]]))
+    [b'\x05']
+    """
+    packed = np.packbits(masks, axis=1, bitorder="little")
+    width = packed.shape[1]
+    data = packed.tobytes()
+    return [data[at : at + width] for at in range(0, len(data), width)]
+
+
+def unpack(keys: Sequence[bytes], n_players: int) -> BoolArray:
+    r"""The coalitions of keys made by `pack`.
+
+    Examples
+    --------
+    >>> unpack([b"\x05"], 3)
+    array([[ True, False,  True]])
+    """
+    width = -(-n_players // 8)
+    packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), width)
+    return np.unpackbits(packed, axis=1, bitorder="little", count=n_players).view(np.bool_)
+
+
+class Cache:
+    """Two generations of utilities by coalition; the older one is dropped when memory is used up.
+
+    The generations change only between rounds, so that what is remembered does not depend on the
+    size of an engine's chunks.
+    """
+
+    def __init__(self, n_players: int, max_bytes: int) -> None:
+        self.n_players = n_players
+        entry = ENTRY_OVERHEAD + -(-n_players // 8)
+        self.generation_size = max(1, max_bytes // (2 * entry))
+        self._young: dict[bytes, float] = {}
+        self._old: dict[bytes, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def get(self, key: bytes) -> float | None:
+        """The utility of a coalition, None when it is not remembered."""
+        value = self._young.get(key)
+        return self._old.get(key) if value is None else value
+
+    def get_many(self, keys: list[bytes]) -> list[float | None]:
+        """The utilities of several coalitions."""
+        if self._old:
+            return [self.get(key) for key in keys]
+        return list(map(self._young.get, keys))
+
+    def update(self, entries: Iterable[tuple[bytes, float]]) -> None:
+        """Remember utilities."""
+        self._young.update(entries)
+
+    def turn(self) -> None:
+        """Between rounds: start a new generation when the young one is full."""
+        if len(self._young) > self.generation_size:
+            self._old, self._young = self._young, {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every coalition of the game is remembered."""
+        return len(self) == 1 << self.n_players
+
+    def table(self) -> FloatArray:
+        """All 2**n utilities, indexed by bit mask; only for a complete cache."""
+        table = np.full(1 << self.n_players, np.nan)
+        for generation in (self._old, self._young):
+            index = [int.from_bytes(key, "little") for key in generation]
+            table[index] = list(generation.values())
+        return table

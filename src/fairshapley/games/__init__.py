@@ -1,0 +1,27 @@
+"""Games: the utility v(S) of a batch of coalitions."""
+
+from fairshapley.games.base import FunctionGame, Game, TableGame
+from fairshapley.games.combinators import Affine, LinearCombination, Relabelled
+from fairshapley.games.fingerprint import fingerprint
+from fairshapley.games.synthetic import (
+    Additive,
+    Airport,
+    PlantedGame,
+    SumOfUnanimity,
+    WeightedVoting,
+)
+
+__all__ = [
+    "Additive",
+    "Affine",
+    "Airport",
+    "FunctionGame",
+    "Game",
+    "LinearCombination",
+    "PlantedGame",
+    "Relabelled",
+    "SumOfUnanimity",
+    "TableGame",
+    "WeightedVoting",
+    "fingerprint",
+]

@@ -1,0 +1,175 @@
+"""Games made of games: relabelled, scaled and summed; known Shapley values are carried along."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.errors import InputError
+from fairshapley.games.base import Game, check_coalitions, check_names
+
+
+class Relabelled:
+    """The same game with its players in another order.
+
+    Player k of this game is player ``order[k]`` of the inner one.
+
+    Examples
+    --------
+    >>> from fairshapley.games import Additive
+    >>> game = Relabelled(Additive([1.0, 2.0, 4.0]), [2, 0, 1])
+    >>> game(np.array([[True, False, False]]))
+    array([4.])
+    >>> game.shapley_values
+    array([4., 1., 2.])
+    """
+
+    def __init__(self, game: Game, order: Sequence[int] | NDArray[np.integer[Any]]) -> None:
+        self.game = _check_game(game)
+        self.n_players = game.n_players
+        try:
+            self.order = tuple(operator.index(player) for player in order)
+        except TypeError:
+            raise InputError("order must be a sequence of player indices") from None
+        if sorted(self.order) != list(range(self.n_players)):
+            raise InputError(f"order must hold each of the players 0…{self.n_players - 1} once")
+        self.value_range = _value_range(game)
+        names = check_names(getattr(game, "player_names", None), self.n_players)
+        self.player_names = None if names is None else tuple(names[k] for k in self.order)
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, where the inner game knows its own."""
+        return _shapley_values(self.game)[list(self.order)]
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        inner = np.empty_like(rows)
+        inner[:, self.order] = rows
+        return self.game(inner)
+
+
+class Affine:
+    """A game in another unit: scale·v(S) + offset.
+
+    The offset is also the utility of the empty coalition, when the inner game starts at 0.
+
+    Examples
+    --------
+    >>> from fairshapley.games import Additive
+    >>> game = Affine(Additive([1.0, 2.0]), scale=10.0, offset=0.5)
+    >>> game(np.array([[False, False], [True, True]]))
+    array([ 0.5, 30.5])
+    >>> game.shapley_values
+    array([10., 20.])
+    """
+
+    def __init__(self, game: Game, scale: float = 1.0, offset: float = 0.0) -> None:
+        self.game = _check_game(game)
+        self.n_players = game.n_players
+        self.scale = _finite(scale, "scale")
+        self.offset = _finite(offset, "offset")
+        inner = _value_range(game)
+        ends = None if inner is None else sorted(self.scale * end + self.offset for end in inner)
+        self.value_range = None if ends is None else (ends[0], ends[1])
+        self.player_names = check_names(getattr(game, "player_names", None), self.n_players)
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, where the inner game knows its own."""
+        return self.scale * _shapley_values(self.game)
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        return self.scale * self.game(check_coalitions(coalitions, self.n_players)) + self.offset
+
+
+class LinearCombination:
+    """A weighted sum of games over the same players: Σ_k c_k·v_k(S).
+
+    Parameters
+    ----------
+    games
+        The games; all have the same number of players.
+    coefficients
+        One number per game; all 1 unless given.
+
+    Examples
+    --------
+    >>> from fairshapley.games import Additive, Airport
+    >>> game = LinearCombination([Additive([3.0, 1.0]), Airport([1.0, 2.0])], [1.0, -1.0])
+    >>> game(np.array([[True, True]]))
+    array([2.])
+    >>> game.shapley_values
+    array([ 2.5, -0.5])
+    """
+
+    def __init__(
+        self, games: Sequence[Game], coefficients: Sequence[float] | FloatArray | None = None
+    ) -> None:
+        self.games = tuple(_check_game(game) for game in games)
+        players = {game.n_players for game in self.games}
+        if len(players) != 1:
+            raise InputError(
+                f"games must be over the same players, their numbers are {sorted(players)}"
+            )
+        given = [1.0] * len(self.games) if coefficients is None else list(coefficients)
+        if len(given) != len(self.games):
+            raise InputError(
+                f"{len(self.games)} games have {len(given)} coefficients: give one per game"
+            )
+        self.coefficients = tuple(_finite(number, "a coefficient") for number in given)
+        self.n_players = players.pop()
+        # The extremes of a sum are not the sum of the extremes.
+        self.value_range = None
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, where every inner game knows its own: they are linear in the game."""
+        values = np.zeros(self.n_players)
+        for coefficient, game in zip(self.coefficients, self.games, strict=True):
+            values += coefficient * _shapley_values(game)
+        return values
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        values = np.zeros(len(rows))
+        for coefficient, game in zip(self.coefficients, self.games, strict=True):
+            values += coefficient * game(rows)
+        return values
+
+
+def _shapley_values(game: Game) -> FloatArray:
+    """The known values; the AttributeError of a game without makes `hasattr` false outside too."""
+    return cast("FloatArray", cast("Any", game).shapley_values)
+
+
+def _value_range(game: Game) -> tuple[float, float] | None:
+    """The lowest and the highest utility, where the game declares them."""
+    return cast("tuple[float, float] | None", getattr(game, "value_range", None))
+
+
+def _check_game(game: Game) -> Game:
+    if not isinstance(game, Game):
+        raise InputError(
+            f"a {type(game).__name__} is not a game: it needs `n_players` and must be callable"
+        )
+    return game
+
+
+def _finite(number: float, what: str) -> float:
+    try:
+        value = float(number)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{what} must be a finite number, not {number!r}")
+    return value

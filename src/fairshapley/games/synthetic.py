@@ -1,0 +1,473 @@
+"""Synthetic games whose Shapley values are known in closed form, for any number of players.
+
+Every game evaluates a batch row by row: the utility of a coalition has the same bits whatever
+the rows beside it, so an engine may cut a batch where it likes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import roots_legendre
+
+from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.base import check_coalitions, check_n_players
+from fairshapley.randomness import root_seed, side_generator
+
+# Entries of a temporary array: 2**20 doubles are 8 MiB, about what a core keeps in its cache.
+_CHUNK = 1 << 20
+# A table of Shapley–Shubik probabilities has one entry per unit of quota, at 8 bytes a piece, and
+# the recursion holds about log2(n) of them: beyond this it would no longer fit a laptop.
+_LARGEST_QUOTA = 1 << 24
+
+
+class SumOfUnanimity:
+    """A weighted sum of unanimity games: v(S) = Σ_T w_T·[T ⊆ S].
+
+    Its Shapley values are φ_i = Σ_{T ∋ i} w_T / |T|.
+
+    Parameters
+    ----------
+    n_players
+        The number of players.
+    coalitions, weights
+        The coalitions T as sequences of player indices, and one weight w_T for each. Without
+        them both are drawn: sizes and members uniformly, weights uniform on [0, 1).
+    n_terms
+        How many coalitions to draw; twice the number of players unless given.
+    sizes
+        The smallest and the largest coalition to draw; cut off at the number of players.
+    seed
+        The seed of the draw, None for a fresh one; not used when the coalitions are given.
+
+    Examples
+    --------
+    >>> game = SumOfUnanimity(3, coalitions=[(0,), (0, 1)], weights=[1.0, 4.0])
+    >>> game(np.array([[True, False, True], [True, True, False]]))
+    array([1., 5.])
+    >>> game.shapley_values
+    array([3., 2., 0.])
+    >>> SumOfUnanimity(50, n_terms=80, seed=7).shapley_values.shape
+    (50,)
+    """
+
+    def __init__(
+        self,
+        n_players: int,
+        *,
+        coalitions: Sequence[Sequence[int]] | None = None,
+        weights: ArrayLike | None = None,
+        n_terms: int | None = None,
+        sizes: tuple[int, int] = (1, 7),
+        seed: int | None = 0,
+    ) -> None:
+        self.n_players = check_n_players(n_players)
+        if coalitions is None:
+            if weights is not None:
+                raise InputError("weights without coalitions: give the coalitions they belong to")
+            terms = 2 * self.n_players if n_terms is None else n_terms
+            coalitions, weights = _draw_terms(self.n_players, terms, sizes, seed)
+        elif weights is None or n_terms is not None:
+            raise InputError("coalitions need their weights, and no n_terms, which is for drawing")
+        self.coalitions = tuple(_check_coalition(term, self.n_players) for term in coalitions)
+        self.weights = _finite_vector(weights, "weights")
+        if len(self.coalitions) != len(self.weights):
+            raise InputError(
+                f"{len(self.coalitions)} coalitions have {len(self.weights)} weights: "
+                "give one weight per coalition"
+            )
+        # All members one after the other, and where each coalition starts among them.
+        term_sizes = np.array([len(term) for term in self.coalitions])
+        self._members = np.fromiter(itertools.chain.from_iterable(self.coalitions), dtype=np.int64)
+        self._starts = np.cumsum(term_sizes) - term_sizes
+        # With weights of both signs the extremes are a hard problem of their own.
+        one_sign = (self.weights >= 0).all() or (self.weights <= 0).all()
+        self.value_range = _signed_sums(self.weights) if one_sign else None
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, in closed form."""
+        sizes = np.diff(self._starts, append=len(self._members))
+        shares = np.repeat(self.weights / sizes, sizes)
+        values = np.bincount(self._members, weights=shares, minlength=self.n_players)
+        return values.astype(np.float64)
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        values = np.empty(len(rows))
+        for part in _row_chunks(len(rows), len(self._members)):
+            contained = np.logical_and.reduceat(rows[part][:, self._members], self._starts, axis=1)
+            values[part] = _masked_sum(contained, self.weights)
+        return values
+
+
+class Additive:
+    """An additive game, v(S) = Σ_{i∈S} w_i: each player's Shapley value is its weight.
+
+    Examples
+    --------
+    >>> game = Additive([1.0, 2.0, -0.5])
+    >>> game(np.array([[True, False, True]]))
+    array([0.5])
+    >>> game.shapley_values
+    array([ 1. ,  2. , -0.5])
+    """
+
+    def __init__(self, weights: ArrayLike) -> None:
+        self.weights = _finite_vector(weights, "weights")
+        self.n_players = len(self.weights)
+        self.value_range = _signed_sums(self.weights)
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, in closed form."""
+        return self.weights.copy()
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        values = np.empty(len(rows))
+        for part in _row_chunks(len(rows), self.n_players):
+            values[part] = _masked_sum(rows[part], self.weights)
+        return values
+
+
+class Airport:
+    """The airport game: a runway costs what its most demanding user needs, v(S) = max_{i∈S} c_i.
+
+    Each segment of the runway is paid equally by all who need it (Littlechild & Owen, 1973).
+
+    Examples
+    --------
+    >>> game = Airport([1.0, 2.0, 4.0])
+    >>> game(np.array([[True, True, False]]))
+    array([2.])
+    >>> np.round(game.shapley_values, 4)
+    array([0.3333, 0.8333, 2.8333])
+    """
+
+    def __init__(self, costs: ArrayLike) -> None:
+        self.costs = _finite_vector(costs, "costs")
+        if (self.costs < 0).any():
+            raise InputError("costs must be at least 0: the closed form needs v(∅) = 0 the lowest")
+        self.n_players = len(self.costs)
+        self.value_range = (0.0, float(self.costs.max()))
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, in closed form."""
+        order = np.argsort(self.costs, kind="stable")
+        segments = np.diff(self.costs[order], prepend=0.0)
+        values = np.empty(self.n_players)
+        values[order] = np.cumsum(segments / np.arange(self.n_players, 0, -1))
+        return values
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        costs = np.broadcast_to(self.costs, rows.shape)
+        values: FloatArray = np.max(costs, axis=1, where=rows, initial=0.0)
+        return values
+
+
+class WeightedVoting:
+    """A weighted voting game: v(S) = 1 when the votes of S reach the quota, else 0.
+
+    Parameters
+    ----------
+    weights
+        The votes of each player, whole numbers of at least 0.
+    quota
+        The votes that win: more than 0 and at most all votes together.
+
+    Examples
+    --------
+    >>> game = WeightedVoting([3, 2, 1, 1], quota=4)
+    >>> game(np.array([[True, False, True, False], [False, True, True, False]]))
+    array([1., 0.])
+    >>> np.round(12 * game.shapley_values, 9)
+    array([6., 2., 2., 2.])
+    """
+
+    def __init__(self, weights: Sequence[int] | IntArray, quota: int) -> None:
+        votes = np.array(weights)
+        if votes.dtype.kind not in "iu" or votes.ndim != 1 or votes.size == 0:
+            raise InputError("weights must be a vector of whole numbers, one per player")
+        total = sum(votes.tolist())
+        if votes.min() < 0 or total >= 1 << 62:
+            raise InputError("weights must be at least 0, and less than 2**62 together")
+        try:
+            self.quota = operator.index(quota)
+        except TypeError:
+            raise InputError(f"quota must be a whole number, not {quota!r}") from None
+        if not 0 < self.quota <= total:
+            raise InputError(
+                f"quota is {self.quota}, it must be above 0 and at most the {total} votes that "
+                "all players have together"
+            )
+        self.weights: IntArray = votes.astype(np.int64)
+        self.weights.flags.writeable = False
+        self.n_players = len(self.weights)
+        self.value_range = (0.0, 1.0)
+
+    @cached_property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley–Shubik power index.
+
+        φ_i = ∫₀¹ P[q − w_i ≤ W ≤ q − 1] dp, where W is the votes of a coalition that every other
+        player joins with probability p. The integrand is a polynomial of degree n − 1 in p, so
+        that Gauss–Legendre quadrature at ⌈n/2⌉ points is exact; only positive numbers are added,
+        so that nothing overflows and nothing cancels.
+        """
+        votes, quota = self._reduced()
+        nodes, node_weights = roots_legendre((self.n_players + 1) // 2)
+        values = np.zeros(self.n_players)
+        for part in _row_chunks(len(nodes), quota):
+            p = (nodes[part, None] + 1) / 2
+            empty = np.zeros((len(p), quota))
+            empty[:, 0] = 1.0
+            for player, others in _leave_one_out(empty, p, votes, 0, self.n_players):
+                pivotal = others[:, max(0, quota - votes[player]) :].sum(axis=1)
+                values[player] += node_weights[part] / 2 @ pivotal
+        values.flags.writeable = False
+        return values
+
+    def _reduced(self) -> tuple[list[int], int]:
+        """Weights and quota of an equal game with the shortest table of vote counts."""
+        divisor = math.gcd(*self.weights.tolist())
+        votes = [weight // divisor for weight in self.weights.tolist()]
+        quota = -(-self.quota // divisor)
+        # The dual game (S wins when the others cannot) has the same Shapley values.
+        quota = min(quota, sum(votes) - quota + 1)
+        if quota > _LARGEST_QUOTA:
+            raise InputError(
+                f"the power index needs a table of {quota} vote counts per point, more than "
+                f"{_LARGEST_QUOTA}: estimate it, or divide the weights by a common factor"
+            )
+        return votes, quota
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        votes = rows @ self.weights
+        return (votes >= self.quota).astype(np.float64)
+
+
+class PlantedGame(SumOfUnanimity):
+    """A game with planted null players, duplicates and dominated players.
+
+    A sum of unanimity games and an additive part, symmetric in both players of every pair; the
+    stronger player of a dominated pair then gets more. Weights are multiples of 1/1024, so that
+    all sums are exact and the planted equalities hold to the last bit.
+
+    Parameters
+    ----------
+    n_players
+        The number of players; those without a role below take part in the core alone.
+    n_null
+        Players that add nothing to any coalition.
+    n_duplicates
+        Pairs (i, j) with v(C∪i) = v(C∪j) for every C without i and j.
+    n_dominated
+        Pairs (i, j) with v(C∪i) > v(C∪j) for every C without i and j (axiom A3 of the paper).
+    n_terms
+        How many unanimity games to draw before they are made symmetric; twice the number of
+        players unless given.
+    seed
+        The seed of the draw and of the places of the planted players; None for a fresh one.
+
+    Attributes
+    ----------
+    null_players
+        The null players.
+    duplicate_pairs
+        The pairs of equal players.
+    dominated_pairs
+        The pairs (stronger, weaker).
+
+    Examples
+    --------
+    >>> game = PlantedGame(8, n_null=2, seed=1)
+    >>> game.shapley_values[list(game.null_players)]
+    array([0., 0.])
+    >>> (stronger, weaker), = game.dominated_pairs
+    >>> bool(game.shapley_values[stronger] > game.shapley_values[weaker])
+    True
+    """
+
+    def __init__(
+        self,
+        n_players: int,
+        *,
+        n_null: int = 1,
+        n_duplicates: int = 1,
+        n_dominated: int = 1,
+        n_terms: int | None = None,
+        seed: int | None = 0,
+    ) -> None:
+        n_players = check_n_players(n_players)
+        needed = n_null + 2 * n_duplicates + 2 * n_dominated
+        if min(n_null, n_duplicates, n_dominated) < 0 or not needed <= n_players:
+            raise InputError(
+                f"{n_null} null players, {n_duplicates} duplicate and {n_dominated} dominated "
+                f"pairs need {needed} players, n_players is {n_players}"
+            )
+        if n_players - n_null < 2:
+            raise InputError("at least two players must not be null, or no two can interact")
+        rng = side_generator(root_seed(seed), "PlantedGame")
+        places = iter(rng.permutation(n_players).tolist())
+        self.null_players = tuple(sorted(itertools.islice(places, n_null)))
+        self.duplicate_pairs = tuple((next(places), next(places)) for _ in range(n_duplicates))
+        self.dominated_pairs = tuple((next(places), next(places)) for _ in range(n_dominated))
+        terms = self._draw(rng, n_players, 2 * n_players if n_terms is None else n_terms)
+        super().__init__(n_players, coalitions=list(terms), weights=list(terms.values()))
+
+    def _draw(
+        self, rng: np.random.Generator, n_players: int, n_terms: int
+    ) -> dict[tuple[int, ...], float]:
+        """The unanimity games and their weights, the additive part as those of one player."""
+        active = np.setdiff1d(np.arange(n_players), self.null_players)
+        pairs = self.duplicate_pairs + self.dominated_pairs
+        largest = min(4, len(active))  # An orbit has up to 2**largest terms.
+        terms: dict[tuple[int, ...], float] = {}
+        for _ in range(_check_n_terms(n_terms)):
+            drawn = rng.choice(active, size=rng.integers(2, largest + 1), replace=False)
+            weight = float(rng.integers(-256, 1025)) / 1024
+            for term in _orbit(drawn.tolist(), pairs):
+                terms[term] = terms.get(term, 0.0) + weight
+        for player in active.tolist():
+            terms[(player,)] = float(rng.integers(1, 1025)) / 1024
+        for first, second in pairs:
+            terms[(second,)] = terms[(first,)]
+        for pair in self.dominated_pairs:
+            stronger = pair[0]
+            terms[(stronger,)] += float(rng.integers(1, 257)) / 1024
+            # The lead also depends on the company, but is never lost: the weight is positive.
+            others = np.setdiff1d(active, pair)
+            if len(others):
+                company = [stronger, int(rng.choice(others))]
+                weight = float(rng.integers(1, 257)) / 1024
+                for term in _orbit(company, [other for other in pairs if other != pair]):
+                    terms[term] = terms.get(term, 0.0) + weight
+        return terms
+
+
+def _draw_terms(
+    n_players: int, n_terms: int, sizes: tuple[int, int], seed: int | None
+) -> tuple[list[list[int]], FloatArray]:
+    """Random coalitions and weights for a sum of unanimity games."""
+    smallest, largest = sizes
+    if not 1 <= smallest <= largest or smallest > n_players:
+        raise InputError(
+            f"sizes is {sizes}: give (smallest, largest), from 1 up to the {n_players} players"
+        )
+    rng = side_generator(root_seed(seed), "SumOfUnanimity")
+    drawn = rng.integers(smallest, min(largest, n_players) + 1, size=_check_n_terms(n_terms))
+    coalitions = [
+        rng.choice(n_players, size=size, replace=False, shuffle=False).tolist() for size in drawn
+    ]
+    return coalitions, rng.random(n_terms)
+
+
+def _orbit(term: list[int], pairs: Sequence[tuple[int, int]]) -> set[tuple[int, ...]]:
+    """The coalitions that `term` becomes when the players of any of the pairs change places."""
+    partner = {i: j for pair in pairs for i, j in (pair, pair[::-1])}
+    # A pair that is in the term as a whole stays as it is.
+    choices = [
+        (player,) if partner.get(player, player) in term else (player, partner[player])
+        for player in term
+    ]
+    return {tuple(sorted(chosen)) for chosen in itertools.product(*choices)}
+
+
+def _leave_one_out(
+    table: FloatArray, p: FloatArray, votes: Sequence[int], first: int, last: int
+) -> Iterator[tuple[int, FloatArray]]:
+    """Each player of first..last, and the distribution of the votes of all others.
+
+    `table` (points, quota) holds P[W = t] for the players outside first..last. Halving adds each
+    player log2(n) times and never divides a player out again, which would lose digits.
+    """
+    if last - first == 1:
+        yield first, table
+        return
+    middle = (first + last) // 2
+    yield from _leave_one_out(_join(table, p, votes[middle:last]), p, votes, first, middle)
+    yield from _leave_one_out(_join(table, p, votes[first:middle]), p, votes, middle, last)
+
+
+def _join(table: FloatArray, p: FloatArray, votes: Sequence[int]) -> FloatArray:
+    """The distribution of votes after more players joined, each with probability p."""
+    for vote in votes:
+        if vote:
+            joined = (1 - p) * table
+            joined[:, vote:] += p * table[:, :-vote]
+            table = joined
+    return table
+
+
+def _row_chunks(n_rows: int, width: int) -> Iterator[slice]:
+    """Slices of rows that hold about `_CHUNK` entries each."""
+    step = max(1, _CHUNK // width)
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def _masked_sum(mask: BoolArray, weights: FloatArray) -> FloatArray:
+    """The sum of the weights that each row of `mask` selects.
+
+    A product with BLAS would be faster, but its last bits depend on the number of rows.
+    """
+    sums: FloatArray = np.where(mask, weights, 0.0).sum(axis=1)
+    return sums
+
+
+def _signed_sums(weights: FloatArray) -> tuple[float, float]:
+    """The sum of the negative and the sum of the positive weights.
+
+    Summed as utilities are: rounding is monotone, so that no utility is outside by a last bit.
+    """
+    lowest, highest = _masked_sum(np.stack([weights < 0, weights > 0]), weights).tolist()
+    return lowest, highest
+
+
+def _finite_vector(values: ArrayLike | None, what: str) -> FloatArray:
+    """A read-only copy as a vector of finite floats, or an InputError."""
+    try:
+        vector = np.array(values)
+        if vector.dtype.kind not in "fiu":
+            raise TypeError
+        vector = vector.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a vector of real numbers") from None
+    if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
+        raise InputError(f"{what} must be a vector of finite numbers with at least one entry")
+    vector.flags.writeable = False
+    return vector
+
+
+def _check_coalition(term: Sequence[int], n_players: int) -> tuple[int, ...]:
+    """The members of one coalition in increasing order, or an InputError."""
+    try:
+        players = tuple(sorted(operator.index(player) for player in term))
+    except TypeError:
+        raise InputError(f"coalition {term!r} must be a sequence of player indices") from None
+    if not players or len(set(players)) < len(players):
+        raise InputError(f"coalition {players} must have members, each of them once")
+    if players[0] < 0 or players[-1] >= n_players:
+        raise InputError(f"coalition {players} must have players from 0 to {n_players - 1} alone")
+    return players
+
+
+def _check_n_terms(n_terms: int) -> int:
+    """The number of unanimity games to draw, or an InputError."""
+    if n_terms < 1:
+        raise InputError(f"n_terms is {n_terms}, it must be at least 1")
+    return n_terms

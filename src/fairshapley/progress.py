@@ -1,0 +1,118 @@
+"""Progress of a run: a bar on a terminal, silence elsewhere, or a function of one's own."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from fairshapley.stopping import Budget, Snapshot
+
+ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
+
+# Ten looks a second are enough for the eye, and cost a run nothing.
+REFRESH_SECONDS = 0.1
+
+
+class ProgressReporter:
+    """Shows evaluations, rate, minimum fidelity and the time left.
+
+    Parameters
+    ----------
+    option
+        None: a bar when standard error is a terminal. True or False: always or never. A function
+        is called with a snapshot of the run, at most ten times a second.
+    method, budget
+        What is run, and how far.
+    """
+
+    def __init__(self, option: ProgressOption, method: str, budget: Budget | None) -> None:
+        self._call = option if callable(option) else None
+        self._budget = budget
+        self._next = 0.0
+        self._bar: Progress | None = None
+        if callable(option) or option is False:
+            return
+        console = Console(stderr=True)
+        if option is None and not console.is_terminal:
+            return
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("evaluations · {task.fields[status]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=option is None,
+        )
+        total = budget.evaluations if budget is not None else None
+        self._task = self._bar.add_task(method, total=total, status="starting")
+
+    def __enter__(self) -> ProgressReporter:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def due(self) -> bool:
+        """Whether a look at the run is wanted now."""
+        return (self._bar is not None or self._call is not None) and (
+            time.monotonic() >= self._next
+        )
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show the state of the run."""
+        self._next = time.monotonic() + REFRESH_SECONDS
+        if self._call is not None:
+            self._call(snapshot)
+        if self._bar is not None:
+            status = describe(snapshot, self._budget)
+            self._bar.update(self._task, completed=snapshot.evaluations, status=status)
+
+
+def describe(snapshot: Snapshot, budget: Budget | None) -> str:
+    """Rate, minimum fidelity and time left in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairshapley.estimators import Estimate
+    >>> estimate = Estimate(np.ones(1), np.full(1, 0.1), np.ones(1, dtype=int))
+    >>> describe(Snapshot(200, None, 2.0, estimate, xi=0.0), Budget(evaluations=1000))
+    '100/s · min fidelity 10 · 8 s left'
+    """
+    rate = snapshot.evaluations / max(snapshot.seconds, 1e-9)
+    lowest = snapshot.min_fidelity
+    words = [
+        f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s",
+        f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
+    ]
+    left = seconds_left(snapshot, budget)
+    if left < math.inf:
+        words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")
+    return " · ".join(words)
+
+
+def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:
+    """The time until the budget is spent at the present rate; infinite without a budget."""
+    if budget is None or snapshot.seconds <= 0:
+        return math.inf
+    spent = {
+        "evaluations": snapshot.evaluations,
+        "marginals": snapshot.marginals or 0,
+        "seconds": snapshot.seconds,
+    }
+    times = [
+        max(0.0, limit - spent[unit]) * snapshot.seconds / spent[unit]
+        for unit, limit in budget.limits().items()
+        if spent[unit] > 0
+    ]
+    return min(times, default=math.inf)

@@ -1,0 +1,57 @@
+"""The only place where random generators are made: root seed → one stream per round.
+
+Randomness belongs to the round, not to the worker, so that one worker, many workers and a
+resumed run draw the same coalitions.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from fairshapley.errors import InputError
+
+
+def root_seed(seed: int | None) -> int:
+    """The seed itself, or a fresh one from the operating system when it is None.
+
+    Examples
+    --------
+    >>> root_seed(7)
+    7
+    """
+    if seed is None:
+        entropy = np.random.SeedSequence().entropy
+        assert isinstance(entropy, int)  # noqa: S101 - numpy draws one 128-bit int
+        return entropy
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise InputError(f"seed must be a whole number or None, not {seed!r}") from None
+    if number < 0:
+        raise InputError(f"seed must not be negative, it is {number}")
+    return number
+
+
+def round_generator(seed: int, round_index: int) -> np.random.Generator:
+    """The generator of one round of a run.
+
+    Examples
+    --------
+    >>> bool(round_generator(1, 0).random() == round_generator(1, 0).random())
+    True
+    >>> bool(round_generator(1, 0).random() == round_generator(1, 1).random())
+    False
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(round_index,))
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
+def side_generator(seed: int, purpose: str) -> np.random.Generator:
+    """A generator for what is not a round (e.g. which journalled values to verify).
+
+    Its streams never meet those of the rounds: their keys have another length.
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(0, *purpose.encode()))
+    return np.random.Generator(np.random.PCG64(sequence))

@@ -1,0 +1,166 @@
+"""Semivalues: how much the marginal contributions to coalitions of each size count.
+
+A semivalue of player i is the expectation of v(S ∪ {i}) − v(S), where the number k of
+predecessors has probability α_k and S is uniform among the coalitions of k other players.
+Everything is computed in log space, so that n = 10 000 players neither overflow nor underflow.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln, gammaln
+
+from fairshapley._types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.games.base import check_n_players
+
+
+def log_binomial(n: int, k: FloatArray) -> FloatArray:
+    """The logarithm of C(n, k), elementwise in `k`."""
+    result: FloatArray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return result
+
+
+@dataclass(frozen=True)
+class Semivalue(ABC):
+    """A distribution over the number of a player's predecessors."""
+
+    @abstractmethod
+    def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
+        """Log α_k up to rounding, for the sizes k = 0 … n−1."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name by which `parse_semivalue` finds this semivalue again."""
+
+    def log_weights(self, n_players: int) -> FloatArray:
+        """The logarithms of the weights α_0 … α_{n−1}."""
+        sizes = np.arange(check_n_players(n_players), dtype=np.float64)
+        log_weights = self._log_weights(n_players, sizes)
+        # gammaln of n is good to about n·log(n)·1e−16: normalising takes that out again.
+        top = log_weights.max()
+        total: FloatArray = log_weights - (top + np.log(np.exp(log_weights - top).sum()))
+        return total
+
+    def weights(self, n_players: int) -> FloatArray:
+        """The probability α_k that a player has k predecessors, for k = 0 … n−1.
+
+        Examples
+        --------
+        >>> Shapley().weights(4)
+        array([0.25, 0.25, 0.25, 0.25])
+        >>> Banzhaf().weights(3).round(3)
+        array([0.25, 0.5 , 0.25])
+        """
+        return np.exp(self.log_weights(n_players))
+
+    def log_coalition_weights(self, n_players: int) -> FloatArray:
+        """The logarithm of α_k / C(n−1, k): the weight of one single coalition of size k."""
+        sizes = np.arange(check_n_players(n_players), dtype=np.float64)
+        return self.log_weights(n_players) - log_binomial(n_players - 1, sizes)
+
+
+@dataclass(frozen=True)
+class Shapley(Semivalue):
+    """The Shapley value: every size counts the same.
+
+    Examples
+    --------
+    >>> Shapley().weights(2)
+    array([0.5, 0.5])
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of this semivalue."""
+        return "shapley"
+
+    def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
+        return np.full(n_players, -math.log(n_players))
+
+
+@dataclass(frozen=True)
+class Banzhaf(Semivalue):
+    """The Banzhaf value: every coalition counts the same.
+
+    Examples
+    --------
+    >>> Banzhaf().weights(2)
+    array([0.5, 0.5])
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of this semivalue."""
+        return "banzhaf"
+
+    def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
+        return log_binomial(n_players - 1, sizes) - (n_players - 1) * math.log(2.0)
+
+
+@dataclass(frozen=True)
+class BetaShapley(Semivalue):
+    """Beta(a, b) Shapley (Kwon & Zou 2022): a large `a` looks at small coalitions.
+
+    α_k = C(n−1, k)·B(k + b, n−1−k + a) / B(a, b); Beta(1, 1) is the Shapley value.
+
+    Examples
+    --------
+    >>> BetaShapley(16, 1).weights(3).round(3)
+    array([0.889, 0.105, 0.007])
+    """
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        for label, parameter in (("a", self.a), ("b", self.b)):
+            if not (isinstance(parameter, int | float) and 0 < parameter < math.inf):
+                raise InputError(
+                    f"Beta Shapley needs positive parameters, {label} is {parameter!r}; "
+                    "BetaShapley(1, 1) is the Shapley value"
+                )
+
+    @property
+    def name(self) -> str:
+        """The name of this semivalue."""
+        return f"beta({self.a!r},{self.b!r})"
+
+    def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
+        ratio: FloatArray = betaln(sizes + self.b, n_players - 1 - sizes + self.a)
+        return log_binomial(n_players - 1, sizes) + ratio - betaln(self.a, self.b)
+
+
+_BETA = re.compile(r"beta\(\s*([0-9.eE+-]+)\s*,\s*([0-9.eE+-]+)\s*\)")
+
+
+def parse_semivalue(semivalue: str | Semivalue) -> Semivalue:
+    """The semivalue of a name: "shapley", "banzhaf" or "beta(a,b)".
+
+    Examples
+    --------
+    >>> parse_semivalue("beta(16, 1)")
+    BetaShapley(a=16.0, b=1.0)
+    """
+    if isinstance(semivalue, Semivalue):
+        return semivalue
+    name = str(semivalue).strip().lower()
+    if name == "shapley":
+        return Shapley()
+    if name == "banzhaf":
+        return Banzhaf()
+    if match := _BETA.fullmatch(name):
+        try:
+            return BetaShapley(float(match[1]), float(match[2]))
+        except ValueError as error:
+            raise InputError(f"cannot read the parameters of {semivalue!r}: {error}") from None
+    raise InputError(
+        f"unknown semivalue {semivalue!r}: use 'shapley', 'banzhaf', 'beta(16,1)', "
+        "or an object such as fs.BetaShapley(16, 1)"
+    )

@@ -1,0 +1,10 @@
+"""Contract suites that anyone can run on a game or an estimator of their own.
+
+Each check raises `ContractError` with a sentence that says what is broken; they work inside any
+test runner.
+"""
+
+from fairshapley.testing.games import check_game
+from fairshapley.testing.laws import LAWS, applicable_laws, check_estimator
+
+__all__ = ["LAWS", "applicable_laws", "check_estimator", "check_game"]

@@ -1,0 +1,88 @@
+"""The contract of a game."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.errors import ContractError, FairShapleyError
+from fairshapley.evaluation.engines import call_game
+from fairshapley.games.base import Game, check_n_players, check_names, members
+from fairshapley.games.fingerprint import fingerprint
+
+
+def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
+    """Check that a game can be used everywhere in fairshapley.
+
+    It must answer a batch with one finite number per coalition (none for an empty batch), give
+    the same utility for the same coalition whatever the batch around it, leave the masks as they
+    are, stay inside its `value_range`, and have a fingerprint that use does not change.
+
+    Parameters
+    ----------
+    game
+        The game.
+    samples
+        The number of random coalitions to try; the game is called about four times with each.
+    seed
+        Fixes the coalitions.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> check_game(fs.games.Airport([1.0, 2.0, 3.0]))
+    """
+    before = _identity(game)
+    masks = np.random.default_rng(seed).random((samples, game.n_players)) < 0.5
+    masks[:1], masks[1:2] = False, True
+    values = _answers(game, masks)
+    _check_range(game, values)
+    if _identity(game) != before:
+        raise ContractError("using the game changed its fingerprint: keep caches out of its state")
+
+
+def _identity(game: Game) -> str:
+    """The fingerprint of a game whose attributes are as they should be."""
+    if not isinstance(game, Game):
+        raise ContractError("a game must be callable and have n_players")
+    try:
+        check_names(getattr(game, "player_names", None), check_n_players(game.n_players))
+        return fingerprint(game)
+    except FairShapleyError as error:
+        raise ContractError(str(error)) from error
+
+
+def _answers(game: Game, masks: BoolArray) -> FloatArray:
+    """The utilities, asked for in several ways that must agree."""
+    given = masks.copy()
+    try:
+        values = call_game(game, given)
+        call_game(game, masks[:0])
+        alone = np.array([call_game(game, mask[None].copy())[0] for mask in masks])
+        turned = call_game(game, masks[::-1].copy())[::-1]
+    except FairShapleyError as error:
+        raise ContractError(str(error)) from error
+    if not np.array_equal(masks, given):
+        raise ContractError("the game changed the masks it was given: work on a copy")
+    if not np.isfinite(values).all():
+        raise ContractError("a utility is not finite: every coalition needs a number")
+    for label, other in (("alone", alone), ("in another order", turned)):
+        if not np.allclose(values, other, rtol=1e-9, atol=1e-12):
+            at = int(np.abs(values - other).argmax())
+            raise ContractError(
+                f"coalition {members(masks[at])} is worth {values[at]!r} in a batch and "
+                f"{other[at]!r} {label}: a utility must depend on the coalition alone; fix the "
+                "seed of a random one"
+            )
+    return values
+
+
+def _check_range(game: Game, values: FloatArray) -> None:
+    low, high = getattr(game, "value_range", None) or (-math.inf, math.inf)
+    if values.min() < low or values.max() > high:
+        raise ContractError(
+            f"utilities from {values.min()!r} to {values.max()!r} leave the stated value_range "
+            f"({low!r}, {high!r})"
+        )

@@ -1,0 +1,345 @@
+"""The laws of estimators: properties that follow from what a method says of itself.
+
+Statistical laws fix their seed and state their false-alarm probability; the number of repeats is
+the caller's, and fewer repeats make a law weaker, never wrong.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fairshapley._types import FloatArray
+from fairshapley.errors import ContractError
+from fairshapley.estimators.base import Estimator
+from fairshapley.evaluation.engines import SerialEngine
+from fairshapley.games import (
+    Affine,
+    Airport,
+    LinearCombination,
+    PlantedGame,
+    Relabelled,
+    SumOfUnanimity,
+)
+from fairshapley.games.base import Game
+from fairshapley.result import Result
+from fairshapley.run import estimate, exact
+
+# Two-sided probability 7e−6 for one player; a few hundred players are compared in all.
+SIGMAS = 4.5
+N_PLAYERS = 9
+BUDGET = 150
+"""Evaluations of a statistical run: a part of the 512 coalitions, so that nothing is exact"""
+
+
+@lru_cache(maxsize=1)
+def law_games() -> dict[str, Game]:
+    """Games with known values: interactions, planted players, and v(∅) ≠ 0."""
+    return {
+        "unanimity": SumOfUnanimity(N_PLAYERS, seed=1),
+        "planted": PlantedGame(N_PLAYERS, seed=2),
+        "airport": Affine(Airport(np.linspace(1.0, 3.0, N_PLAYERS)), scale=-2.0, offset=5.0),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Many runs of one estimator on one game with different seeds."""
+
+    values: FloatArray
+    """(repeats, n_players)"""
+    variances: FloatArray
+    truth: FloatArray
+
+    @property
+    def bias(self) -> FloatArray:
+        """Mean error of each player, in its own standard errors."""
+        spread = np.maximum(self.values.std(axis=0, ddof=1), 1e-12)
+        shift: FloatArray = (self.values.mean(axis=0) - self.truth) * len(self.values) ** 0.5
+        return shift / spread
+
+    @property
+    def error_ratio(self) -> float:
+        """Reported over empirical standard error, root mean square over the players."""
+        empirical = self.values.var(axis=0, ddof=1)
+        return float(np.sqrt(self.variances.mean() / empirical.mean()))
+
+
+def simulate(
+    estimator: Estimator[Any],
+    game: Game,
+    *,
+    repeats: int,
+    budget: int = BUDGET,
+    semivalue: str = "shapley",
+    first_seed: int = 0,
+) -> Sample:
+    """Repeat a run with the seeds `first_seed` …, and compare with the exact values."""
+    runs = [
+        estimate(game, estimator, budget=budget, semivalue=semivalue, seed=first_seed + repeat)
+        for repeat in range(repeats)
+    ]
+    return Sample(
+        np.array([run.values for run in runs]),
+        np.square([run.standard_errors for run in runs]),
+        exact(game, semivalue).values,
+    )
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ContractError(message)
+
+
+def _same(one: Result, other: Result, what: str) -> None:
+    """Bit for bit: values, errors and counts."""
+    for name in ("values", "standard_errors", "counts"):
+        _require(
+            getattr(one, name).tobytes() == getattr(other, name).tobytes(),
+            f"{what} changed {name}: results must be bit-identical",
+        )
+    spent = [(run.evaluations, run.marginals) for run in (one, other)]
+    _require(spent[0] == spent[1], f"{what} changed the cost from {spent[0]} to {spent[1]}")
+
+
+def unbiased(estimator: Estimator[Any], repeats: int) -> None:
+    """The mean over many seeds is the value, on games with known values.
+
+    4.5 standard errors for each of 27 players: false alarm below 2e−4.
+    """
+    for name, game in law_games().items():
+        bias = simulate(estimator, game, repeats=repeats).bias
+        _require(
+            bool(np.abs(bias).max() <= SIGMAS),
+            f"biased on the {name} game: {np.abs(bias).max():.1f} standard errors",
+        )
+
+
+def unbiased_semivalues(estimator: Estimator[Any], repeats: int) -> None:
+    """The same for Beta(4, 1) and Banzhaf values."""
+    for semivalue in ("beta(4,1)", "banzhaf"):
+        sample = simulate(estimator, law_games()["unanimity"], repeats=repeats, semivalue=semivalue)
+        _require(
+            bool(np.abs(sample.bias).max() <= SIGMAS),
+            f"biased for {semivalue}: {np.abs(sample.bias).max():.1f} standard errors",
+        )
+
+
+def standard_errors(estimator: Estimator[Any], repeats: int) -> None:
+    """Reported and empirical standard error agree within 10 %, from 1000 repeats on.
+
+    With fewer repeats the margin grows as their noise: 4.5 times √(1/(2·repeats)).
+    """
+    margin = max(0.1, SIGMAS / (2 * repeats) ** 0.5)
+    for name, game in law_games().items():
+        ratio = simulate(estimator, game, repeats=repeats).error_ratio
+        _require(
+            1 - margin <= ratio <= 1 + margin,
+            f"reported standard errors are {ratio:.3f} times the empirical on the {name} game",
+        )
+
+
+def null_player(estimator: Estimator[Any], repeats: int) -> None:
+    """A null player gets exactly 0, or 0 on average where the method says so."""
+    game = law_games()["planted"]
+    assert isinstance(game, PlantedGame)  # noqa: S101 - defined above
+    nulls = list(game.null_players)
+    if estimator.traits.exact_nulls:
+        run = estimate(game, estimator, budget=BUDGET, seed=3)
+        _require(
+            bool(np.abs(run.values[nulls]).max() < 1e-12),
+            f"a null player got {np.abs(run.values[nulls]).max()!r}",
+        )
+    else:
+        bias = simulate(estimator, game, repeats=repeats).bias[nulls]
+        _require(
+            bool(np.abs(bias).max() <= SIGMAS),
+            f"null players are off by {np.abs(bias).max():.1f} standard errors",
+        )
+
+
+def relabelling(estimator: Estimator[Any], repeats: int) -> None:
+    """Renaming the players renames the estimates: same means and variances."""
+    game = law_games()["unanimity"]
+    order = np.roll(np.arange(N_PLAYERS), 4)
+    one = simulate(estimator, game, repeats=repeats)
+    other = simulate(estimator, Relabelled(game, order), repeats=repeats, first_seed=repeats)
+    shifts = one.values.mean(axis=0)[order] - other.values.mean(axis=0)
+    spread = one.values.var(axis=0)[order] + other.values.var(axis=0)
+    worst = float(np.abs(shifts / np.sqrt(np.maximum(spread, 1e-24) / repeats)).max())
+    _require(worst <= SIGMAS, f"renaming players shifted a mean by {worst:.1f} standard errors")
+    ratio = float(np.sqrt(one.values.var(axis=0).mean() / other.values.var(axis=0).mean()))
+    margin = SIGMAS / repeats**0.5
+    _require(
+        1 / (1 + margin) <= ratio <= 1 + margin,
+        f"renaming players changed the standard deviations by a factor {ratio:.3f}",
+    )
+
+
+def linearity(estimator: Estimator[Any], repeats: int) -> None:
+    """With one seed, the estimate of 2v − 3w is 2φ̂(v) − 3φ̂(w)."""
+    del repeats
+    one, other = law_games()["unanimity"], law_games()["planted"]
+    both = LinearCombination([one, other], [2.0, -3.0])
+    parts = [estimate(game, estimator, budget=BUDGET, seed=4).values for game in (one, other, both)]
+    _require(
+        np.allclose(parts[2], 2.0 * parts[0] - 3.0 * parts[1], rtol=1e-9, atol=1e-12),
+        "the estimate of 2v − 3w is not 2φ̂(v) − 3φ̂(w)",
+    )
+
+
+def affine_scaling(estimator: Estimator[Any], repeats: int) -> None:
+    """The unit of the utility (ξ along with it) and its zero do not matter."""
+    del repeats
+    game = law_games()["unanimity"]
+    plain = estimate(game, estimator, budget=BUDGET, seed=5, xi=1e-3)
+    for scale, offset in ((4.0, 0.0), (-0.3, 7.0)):
+        scaled = estimate(
+            Affine(game, scale=scale, offset=offset),
+            estimator,
+            budget=BUDGET,
+            seed=5,
+            xi=1e-3 * abs(scale),
+        )
+        same_values = np.allclose(scaled.values, scale * plain.values, rtol=1e-7, atol=1e-9)
+        errors = abs(scale) * plain.standard_errors
+        same_errors = np.allclose(scaled.standard_errors, errors, rtol=1e-6, atol=1e-9)
+        _require(
+            same_values and same_errors and scaled.evaluations == plain.evaluations,
+            f"{scale}·v + {offset} did not scale the estimate and its errors",
+        )
+
+
+def efficiency(estimator: Estimator[Any], repeats: int) -> None:
+    """Shapley estimates add up to v(N) − v(∅)."""
+    del repeats
+    for name, game in law_games().items():
+        run = estimate(game, estimator, budget=BUDGET, seed=6)
+        ends = game(np.array([[False] * N_PLAYERS, [True] * N_PLAYERS]))
+        _require(
+            bool(np.isclose(run.values.sum(), ends[1] - ends[0], rtol=1e-9, atol=1e-9)),
+            f"the values on the {name} game do not add up to v(N) − v(∅)",
+        )
+
+
+def exact_when_known(estimator: Estimator[Any], repeats: int) -> None:
+    """Once every coalition is known the values are exact, and the run stops."""
+    del repeats
+    for n_players in (1, 2, 4):
+        game = SumOfUnanimity(n_players, n_terms=6, sizes=(1, n_players), seed=7)
+        run = estimate(game, estimator, budget=1 << n_players, seed=7)
+        _require(
+            run.exact and run.evaluations == 1 << n_players,
+            f"all {1 << n_players} coalitions of {n_players} players did not give exact values",
+        )
+        _require(
+            np.allclose(run.values, exact(game).values, rtol=1e-12, atol=1e-12),
+            f"the values of {n_players} players are not exact",
+        )
+
+
+def same_seed(estimator: Estimator[Any], repeats: int) -> None:
+    """The same seed gives the same bits, another seed another estimate."""
+    del repeats
+    game = law_games()["unanimity"]
+    one, again, other = (estimate(game, estimator, budget=BUDGET, seed=seed) for seed in (8, 8, 9))
+    _same(one, again, "running again")
+    _require(
+        estimator.name == "exact" or not np.array_equal(one.values, other.values),
+        "another seed gave the very same estimate",
+    )
+
+
+def continuing(estimator: Estimator[Any], repeats: int) -> None:
+    """Two runs on a journal, the second with a larger budget, equal one run."""
+    del repeats
+    game = law_games()["unanimity"]
+    whole = estimate(game, estimator, budget=BUDGET, seed=10)
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder) / "run.db"
+        first = estimate(game, estimator, budget=BUDGET * 2 // 3, seed=10, journal=journal)
+        second = estimate(game, estimator, budget=BUDGET, seed=10, journal=journal)
+    _same(whole, second, "continuing a run")
+    _require(
+        second.computed == whole.evaluations - first.evaluations,
+        f"continuing computed {second.computed} utilities again or too few: "
+        f"{first.evaluations} of {whole.evaluations} were journalled",
+    )
+
+
+def any_chunk_size(estimator: Estimator[Any], repeats: int) -> None:
+    """The chunks of the engine change nothing."""
+    del repeats
+    game = law_games()["unanimity"]
+    whole = estimate(game, estimator, budget=BUDGET, seed=11)
+    for chunk_size in (1, 7):
+        engine = SerialEngine(chunk_size=chunk_size)
+        parts = estimate(game, estimator, budget=BUDGET, seed=11, engine=engine)
+        _same(whole, parts, f"a chunk size of {chunk_size}")
+
+
+Law: TypeAlias = Callable[[Estimator[Any], int], None]
+
+LAWS: dict[str, Law] = {
+    law.__name__: law
+    for law in (
+        unbiased,
+        unbiased_semivalues,
+        standard_errors,
+        null_player,
+        relabelling,
+        linearity,
+        affine_scaling,
+        efficiency,
+        exact_when_known,
+        same_seed,
+        continuing,
+        any_chunk_size,
+    )
+}
+
+
+def applicable_laws(estimator: Estimator[Any]) -> list[str]:
+    """The names of the laws that an estimator's traits say it obeys.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> "efficiency" in applicable_laws(fs.MonteCarlo(walk=False))
+    False
+    """
+    traits = estimator.traits
+    excluded = {
+        "unbiased": not traits.unbiased,
+        "unbiased_semivalues": not (traits.unbiased and traits.semivalues),
+        "null_player": not (traits.unbiased or traits.exact_nulls),
+        "standard_errors": not traits.honest_errors,
+        "linearity": not traits.linear,
+        "efficiency": not traits.efficient,
+    }
+    return [name for name in LAWS if not excluded.get(name, False)]
+
+
+def check_estimator(estimator: Estimator[Any], *, repeats: int = 300) -> None:
+    """Check every law that applies to an estimator.
+
+    Parameters
+    ----------
+    estimator
+        The configuration to check.
+    repeats
+        Runs of each statistical law; 1000 give the full strength, fewer a quick look.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> check_estimator(fs.MonteCarlo(), repeats=20)
+    """
+    for name in applicable_laws(estimator):
+        LAWS[name](estimator, repeats)

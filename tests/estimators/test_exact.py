@@ -1,0 +1,91 @@
+"""Exact values: textbook games, all permutations, axioms, and the limit."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import fairshapley as fs
+from fairshapley.estimators.exact import exact_values
+from fairshapley.fairness import check_axioms
+
+tables = st.integers(1, 5).flatmap(
+    lambda n: arrays(np.float64, 1 << n, elements=st.floats(-100, 100))
+)
+
+
+def by_permutations(table):
+    """The paper's equation (1): the mean marginal contribution over all n! permutations."""
+    n = int(np.log2(len(table)))
+    values = np.zeros(n)
+    orders = list(permutations(range(n)))
+    for order in orders:
+        mask = 0
+        for player in order:
+            values[player] += table[mask | 1 << player] - table[mask]
+            mask |= 1 << player
+    return values / len(orders)
+
+
+@given(tables)
+def test_shapley_values_are_the_mean_over_all_permutations(table):
+    values = exact_values(table, fs.Shapley())
+    np.testing.assert_allclose(values, by_permutations(table), rtol=1e-9, atol=1e-9)
+    assert values.sum() == pytest.approx(table[-1] - table[0], abs=1e-9)
+
+
+@given(tables)
+def test_banzhaf_values_are_the_mean_over_all_coalitions(table):
+    n = int(np.log2(len(table)))
+    masks = np.arange(len(table))
+    expected = [
+        np.mean([table[mask | 1 << i] - table[mask] for mask in masks if not mask >> i & 1])
+        for i in range(n)
+    ]
+    np.testing.assert_allclose(exact_values(table, fs.Banzhaf()), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_glove_game():
+    """Left glove against two right ones: 2/3, 1/6, 1/6."""
+    game = fs.games.FunctionGame(lambda s: float(0 in s and len(s) > 1), n_players=3)
+    np.testing.assert_allclose(fs.exact(game).values, [2 / 3, 1 / 6, 1 / 6])
+
+
+@pytest.mark.parametrize("semivalue", ["shapley", "banzhaf", "beta(16,1)"])
+def test_a_null_player_gets_exactly_nothing(semivalue):
+    game = fs.games.FunctionGame(lambda s: 1e6 + sum(x**1.5 for x in s if x != 2), n_players=6)
+    assert fs.exact(game, semivalue).values[2] == 0.0
+
+
+@settings(max_examples=50)
+@given(tables)
+def test_exact_values_obey_the_axioms(table):
+    assert all(check.holds for check in check_axioms(table, exact_values(table, fs.Shapley())))
+
+
+def test_the_result_says_that_it_is_exact():
+    result = fs.exact(fs.games.SumOfUnanimity(6, seed=0))
+    assert result.exact
+    assert result.evaluations == 64
+    assert result.marginals is None
+    assert (result.standard_errors == 0).all()
+    assert np.isinf(result.fidelity()).all()
+
+
+@pytest.mark.parametrize("n", [26, 10_000])
+def test_over_the_limit_the_error_names_the_remedy(n):
+    game = fs.games.Additive(np.ones(n))
+    with pytest.raises(fs.InputError, match="Use method='auto' or 'mc'"):
+        fs.exact(game)
+
+
+def test_a_budget_below_all_coalitions_is_refused():
+    with pytest.raises(fs.BudgetError, match=r"1,024 evaluations.*method='auto'"):
+        fs.estimate(fs.games.Additive(np.ones(10)), "exact", budget=1000)
+
+
+def test_exact_needs_no_budget():
+    assert fs.estimate(fs.games.Additive(np.ones(12)), "exact").evaluations == 4096

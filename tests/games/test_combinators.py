@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairshapley.errors import InputError
+from fairshapley.games import (
+    Additive,
+    Affine,
+    Airport,
+    FunctionGame,
+    Game,
+    LinearCombination,
+    PlantedGame,
+    Relabelled,
+    SumOfUnanimity,
+    TableGame,
+)
+
+N = 5
+NUMBERS = st.floats(-8, 8, allow_nan=False)
+MASKS = (np.arange(1 << N)[:, None] >> np.arange(N) & 1).astype(bool)
+INNER = st.one_of(
+    st.lists(NUMBERS, min_size=N, max_size=N).map(Additive),
+    st.lists(st.floats(0, 8), min_size=N, max_size=N).map(Airport),
+    st.integers(0, 99).map(lambda seed: SumOfUnanimity(N, seed=seed)),
+    st.integers(0, 99).map(lambda seed: PlantedGame(N, seed=seed)),
+)
+
+
+def shapley(game):
+    """By the definition, over all subsets."""
+    values, sizes = game(MASKS), MASKS.sum(axis=1)
+    weight = np.array([1 / 5, 1 / 20, 1 / 30, 1 / 20, 1 / 5, 0])  # s!(4−s)!/5!
+    phi = np.zeros(N)
+    for i in range(N):
+        without = np.flatnonzero(~MASKS[:, i])
+        phi[i] = weight[sizes[without]] @ (values[without | 1 << i] - values[without])
+    return phi
+
+
+@given(INNER, st.permutations(range(N)))
+def test_relabelling_moves_values_with_their_players(inner, order):
+    game = Relabelled(inner, order)
+    for row, value in zip(MASKS, game(MASKS), strict=True):
+        original = np.zeros((1, N), dtype=bool)
+        original[0, [order[k] for k in np.flatnonzero(row)]] = True
+        assert value == inner(original)[0]
+    np.testing.assert_array_equal(game.shapley_values, inner.shapley_values[order])
+    np.testing.assert_allclose(game.shapley_values, shapley(game), atol=1e-12)
+    assert game.value_range == inner.value_range
+    back = Relabelled(game, np.argsort(order))
+    np.testing.assert_array_equal(back(MASKS), inner(MASKS))
+
+
+@given(INNER, NUMBERS, NUMBERS)
+def test_affine(inner, scale, offset):
+    game = Affine(inner, scale, offset)
+    values = game(MASKS)
+    np.testing.assert_array_equal(values, scale * inner(MASKS) + offset)
+    assert values[0] == offset
+    np.testing.assert_allclose(game.shapley_values, shapley(game), atol=1e-11)
+    if game.value_range is not None:
+        assert game.value_range == (values.min(), values.max())
+
+
+@given(st.lists(st.tuples(INNER, NUMBERS), min_size=1, max_size=3))
+def test_linear_combination(terms):
+    games, coefficients = zip(*terms, strict=True)
+    game = LinearCombination(games, coefficients)
+    expected = sum(c * g(MASKS) for g, c in terms)
+    np.testing.assert_allclose(game(MASKS), expected, atol=1e-11)
+    np.testing.assert_allclose(game.shapley_values, shapley(game), atol=1e-11)
+
+
+def test_coefficients_are_one_unless_given():
+    game = LinearCombination([Additive([1.0, 2.0]), Airport([1.0, 4.0])])
+    np.testing.assert_array_equal(game(np.array([[True, True]])), [7.0])
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda g: Relabelled(g, [1, 0]), Affine, lambda g: LinearCombination([g, g])]
+)
+class TestEveryCombinator:
+    def test_is_a_game(self, wrap):
+        game = wrap(TableGame([0, 1, 2, 4]))
+        assert isinstance(game, Game)
+        assert game.n_players == 2
+        assert game(np.zeros((0, 2), dtype=bool)).shape == (0,)
+
+    def test_has_no_shapley_values_when_the_inner_game_has_none(self, wrap):
+        assert not hasattr(wrap(TableGame([0, 1, 2, 4])), "shapley_values")
+        assert hasattr(wrap(Additive([1.0, 2.0])), "shapley_values")
+
+    def test_refuses_what_is_no_game(self, wrap):
+        with pytest.raises(InputError, match="not a game"):
+            wrap(len)
+
+    def test_refuses_wrong_coalitions(self, wrap):
+        with pytest.raises(InputError, match="shape"):
+            wrap(Additive([1.0, 2.0]))(np.ones((1, 3), dtype=bool))
+
+
+def test_names_move_with_their_players():
+    inner = FunctionGame(len, 3, player_names=["a", "b", "c"])
+    assert Relabelled(inner, [2, 0, 1]).player_names == ("c", "a", "b")
+    assert Affine(inner).player_names == ("a", "b", "c")
+    assert Relabelled(FunctionGame(len, 3), [2, 0, 1]).player_names is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Relabelled(Additive([1, 2]), [0, 0]), "once"),
+        (lambda: Relabelled(Additive([1, 2]), [0]), "once"),
+        (lambda: Relabelled(Additive([1, 2]), [0.0, 1.0]), "player indices"),
+        (lambda: Affine(Additive([1, 2]), scale=np.nan), "scale must be a finite"),
+        (lambda: Affine(Additive([1, 2]), offset=np.inf), "offset must be a finite"),
+        (lambda: Affine(Additive([1, 2]), scale="two"), "scale must be a finite"),
+        (lambda: LinearCombination([]), "same players"),
+        (lambda: LinearCombination([Additive([1]), Additive([1, 2])]), r"\[1, 2\]"),
+        (lambda: LinearCombination([Additive([1])], [1, 2]), "one per game"),
+        (lambda: LinearCombination([Additive([1])], [np.nan]), "coefficient must be a finite"),
+    ],
+)
+def test_bad_parameters_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

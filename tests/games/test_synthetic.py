@@ -1,0 +1,287 @@
+import itertools
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairshapley.errors import InputError
+from fairshapley.games import Additive, Airport, Game, PlantedGame, SumOfUnanimity, WeightedVoting
+
+# Small enough that sums of hundreds stay exact to about 1e-13.
+NUMBERS = st.floats(-8, 8, allow_nan=False)
+
+
+def all_coalitions(n_players):
+    return (np.arange(1 << n_players)[:, None] >> np.arange(n_players) & 1).astype(bool)
+
+
+def shapley_by_subsets(game):
+    """The definition: Σ_S |S|!(n−|S|−1)!/n! · [v(S∪i) − v(S)]."""
+    n = game.n_players
+    masks = all_coalitions(n)
+    values, sizes = game(masks), masks.sum(axis=1)
+    weight = np.array([1 / (n * math.comb(n - 1, s)) if s < n else 0.0 for s in range(n + 1)])
+    phi = np.zeros(n)
+    for i in range(n):
+        without = np.flatnonzero(~masks[:, i])
+        phi[i] = weight[sizes[without]] @ (values[without | 1 << i] - values[without])
+    return phi
+
+
+def shapley_by_permutations(game):
+    """The average marginal contribution over all orders of arrival."""
+    n = game.n_players
+    phi, orders = np.zeros(n), list(itertools.permutations(range(n)))
+    for order in orders:
+        walk = np.zeros((n + 1, n), dtype=bool)
+        for position, player in enumerate(order):
+            walk[position + 1 :, player] = True
+        phi[list(order)] += np.diff(game(walk))
+    return phi / len(orders)
+
+
+@st.composite
+def unanimity(draw):
+    n = draw(st.integers(1, 7))
+    term = st.sets(st.integers(0, n - 1), min_size=1).map(list)
+    terms = draw(st.lists(st.tuples(term, NUMBERS), min_size=1, max_size=8))
+    coalitions, weights = zip(*terms, strict=True)
+    return SumOfUnanimity(n, coalitions=coalitions, weights=weights)
+
+
+@st.composite
+def voting(draw):
+    weights = draw(st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any))
+    return WeightedVoting(weights, draw(st.integers(1, sum(weights))))
+
+
+GAMES = st.one_of(
+    unanimity(),
+    voting(),
+    st.lists(NUMBERS, min_size=1, max_size=7).map(Additive),
+    st.lists(st.floats(0, 8), min_size=1, max_size=7).map(Airport),
+    st.integers(0, 10**6).map(lambda seed: SumOfUnanimity(5, n_terms=6, seed=seed)),
+    st.integers(0, 10**6).map(lambda seed: PlantedGame(7, seed=seed)),
+)
+
+
+@given(GAMES)
+def test_closed_form_equals_the_definition(game):
+    np.testing.assert_allclose(game.shapley_values, shapley_by_subsets(game), atol=1e-12)
+
+
+@given(GAMES)
+def test_every_game_keeps_the_contract(game):
+    assert isinstance(game, Game)
+    masks = all_coalitions(game.n_players)
+    values = game(masks)
+    assert values.dtype == game.shapley_values.dtype == np.float64
+    assert values[0] == 0.0
+    assert game(masks[:0]).shape == (0,)
+    assert game.shapley_values.sum() == pytest.approx(values[-1], abs=1e-12)
+    if game.value_range is not None:
+        assert game.value_range == (values.min(), values.max())
+
+
+@given(GAMES, st.data())
+def test_a_utility_does_not_depend_on_the_rows_beside_it(game, data):
+    masks = all_coalitions(game.n_players)
+    rows = data.draw(st.lists(st.integers(0, len(masks) - 1), max_size=5))
+    np.testing.assert_array_equal(game(masks[rows]), game(masks)[rows])
+
+
+def test_bits_do_not_depend_on_the_batch_when_there_are_many_terms():
+    game = SumOfUnanimity(40, n_terms=3000, seed=3)
+    masks = np.random.default_rng(0).random((1000, 40)) < 0.8
+    whole = game(masks)
+    np.testing.assert_array_equal(whole, np.concatenate([game(row[None]) for row in masks]))
+    lowest, highest = game.value_range
+    assert lowest == 0.0
+    assert highest == game(np.ones((1, 40), dtype=bool))[0]
+
+
+def test_subsets_and_permutations_agree_with_each_other():
+    game = PlantedGame(6, seed=4)
+    phi = shapley_by_permutations(game)
+    np.testing.assert_allclose(phi, shapley_by_subsets(game), atol=1e-12)
+    np.testing.assert_allclose(phi, game.shapley_values, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("game", "phi"),
+    [
+        # Segments of length 1, 1, 2 shared by 3, 2 and 1 users.
+        (Airport([1, 2, 4]), [1 / 3, 1 / 3 + 1 / 2, 1 / 3 + 1 / 2 + 2]),
+        # Of the 24 orders, the first voter is pivotal in 12: at place 2 or 3 of the order,
+        # whoever the others are; the three others are then equal.
+        (WeightedVoting([3, 2, 1, 1], 4), [1 / 2, 1 / 6, 1 / 6, 1 / 6]),
+        # Unanimity and dictatorship.
+        (WeightedVoting([2, 2, 2], 6), [1 / 3, 1 / 3, 1 / 3]),
+        (WeightedVoting([5, 1, 1], 5), [1, 0, 0]),
+        # The Council of the EEC of 1958, in which Luxembourg had no power.
+        (
+            WeightedVoting([4, 4, 4, 2, 2, 1], 12),
+            [14 / 60, 14 / 60, 14 / 60, 9 / 60, 9 / 60, 0],
+        ),
+        # The UN Security Council: five vetoes of 7 votes, ten others of 1, quota 39.
+        (
+            WeightedVoting([7] * 5 + [1] * 10, 39),
+            [421 / 2145] * 5 + [4 / 2145] * 10,
+        ),
+        # A glove game: one left glove (0), two right gloves.
+        (
+            SumOfUnanimity(3, coalitions=[(0, 1), (0, 2), (0, 1, 2)], weights=[1, 1, -1]),
+            [2 / 3, 1 / 6, 1 / 6],
+        ),
+    ],
+)
+def test_textbook_values(game, phi):
+    np.testing.assert_allclose(game.shapley_values, phi, atol=1e-13)
+
+
+def test_voting_power_of_equal_voters():
+    np.testing.assert_allclose(WeightedVoting([3] * 101, 100).shapley_values, 1 / 101, rtol=1e-12)
+
+
+def test_voting_with_200_players():
+    weights = np.random.default_rng(0).integers(0, 40, size=200)
+    game = WeightedVoting(weights, int(weights.sum()) // 2 + 1)
+    phi = game.shapley_values
+    assert phi.sum() == pytest.approx(1.0, abs=1e-12)
+    order = np.argsort(weights)
+    assert (np.diff(phi[order]) >= -1e-15).all()
+    assert (phi[weights == 0] == 0).all()
+    # The power is close to the share of the votes, and the dual game has the same.
+    np.testing.assert_allclose(phi, weights / weights.sum(), atol=2e-4)
+    dual = WeightedVoting(weights, int(weights.sum()) - game.quota + 1)
+    np.testing.assert_allclose(dual.shapley_values, phi, atol=1e-14)
+
+
+def test_voting_weights_with_a_common_factor():
+    scaled = WeightedVoting([3 * 10**15, 2 * 10**15, 10**15, 10**15], 35 * 10**14)
+    np.testing.assert_allclose(
+        scaled.shapley_values, WeightedVoting([3, 2, 1, 1], 4).shapley_values
+    )
+    with pytest.raises(InputError, match="vote counts"):
+        _ = WeightedVoting([10**9 + 1, 10**9, 10**9], 15 * 10**8).shapley_values
+
+
+def test_ten_thousand_players_in_small_memory():
+    game = SumOfUnanimity(10_000, n_terms=20_000, seed=1)
+    masks = np.random.default_rng(1).random((200, 10_000)) < 0.9
+    tracemalloc.start()
+    values = game(masks)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 << 20
+    by_hand = sum(
+        w
+        for term, w in zip(game.coalitions, game.weights, strict=True)
+        if masks[7, list(term)].all()
+    )
+    assert values[7] == pytest.approx(by_hand)
+    assert game.shapley_values.sum() == pytest.approx(game.weights.sum())
+
+
+def test_drawn_terms_follow_the_options():
+    game = SumOfUnanimity(9, n_terms=500, sizes=(2, 4), seed=5)
+    sizes = [len(term) for term in game.coalitions]
+    assert (len(sizes), min(sizes), max(sizes)) == (500, 2, 4)
+    assert game.coalitions == SumOfUnanimity(9, n_terms=500, sizes=(2, 4), seed=5).coalitions
+    assert game.coalitions != SumOfUnanimity(9, n_terms=500, sizes=(2, 4), seed=6).coalitions
+    assert max(len(term) for term in SumOfUnanimity(2).coalitions) <= 2
+    assert len(SumOfUnanimity(4, seed=None).coalitions) == 8
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)),
+    st.integers(2, 4),
+    st.integers(0, 10**6),
+)
+def test_planted_players_are_what_they_are_called(roles, spare, seed):
+    n_null, n_duplicates, n_dominated = roles
+    n = n_null + 2 * n_duplicates + 2 * n_dominated + spare
+    game = PlantedGame(
+        n, n_null=n_null, n_duplicates=n_duplicates, n_dominated=n_dominated, seed=seed
+    )
+    planted = [*game.null_players, *itertools.chain(*game.duplicate_pairs, *game.dominated_pairs)]
+    assert len(planted) == len(set(planted)) == n - spare
+
+    masks = np.random.default_rng(seed).random((200, n)) < 0.5
+
+    def values(*, joined, left=()):
+        rows = masks.copy()
+        rows[:, list(left)] = False
+        rows[:, list(joined)] = True
+        return game(rows)
+
+    for i in game.null_players:
+        np.testing.assert_array_equal(values(joined=[i]), values(joined=[], left=[i]))
+    for i, j in game.duplicate_pairs:
+        np.testing.assert_array_equal(values(joined=[i], left=[j]), values(joined=[j], left=[i]))
+    for i, j in game.dominated_pairs:
+        assert (values(joined=[i], left=[j]) > values(joined=[j], left=[i])).all()
+
+    phi = game.shapley_values
+    assert (phi[list(game.null_players)] == 0).all()
+    assert all(phi[i] == pytest.approx(phi[j], abs=1e-13) for i, j in game.duplicate_pairs)
+    assert all(phi[i] > phi[j] for i, j in game.dominated_pairs)
+
+
+def test_planted_game_is_not_additive_and_its_places_are_shuffled():
+    games = [PlantedGame(9, seed=seed) for seed in range(20)]
+    assert len({game.null_players for game in games}) > 3
+    alone = np.eye(9, dtype=bool)
+    assert all(not np.isclose(g(alone).sum(), g(np.ones((1, 9), bool))[0]) for g in games)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SumOfUnanimity(-1), "at least one player"),
+        (lambda: SumOfUnanimity(3, weights=[1.0]), "weights without coalitions"),
+        (lambda: SumOfUnanimity(3, coalitions=[(0,)]), "need their weights"),
+        (lambda: SumOfUnanimity(3, coalitions=[(0,)], weights=[1], n_terms=2), "no n_terms"),
+        (lambda: SumOfUnanimity(3, coalitions=[(0,)], weights=[1, 2]), "one weight per coalition"),
+        (lambda: SumOfUnanimity(3, coalitions=[], weights=[]), "at least one entry"),
+        (lambda: SumOfUnanimity(3, coalitions=[()], weights=[1]), "must have members"),
+        (lambda: SumOfUnanimity(3, coalitions=[(1, 1)], weights=[1]), "each of them once"),
+        (lambda: SumOfUnanimity(3, coalitions=[(0, 3)], weights=[1]), "from 0 to 2"),
+        (lambda: SumOfUnanimity(3, coalitions=[(-1,)], weights=[1]), "from 0 to 2"),
+        (lambda: SumOfUnanimity(3, coalitions=[0], weights=[1]), "player indices"),
+        (lambda: SumOfUnanimity(3, coalitions=[(0.5,)], weights=[1]), "player indices"),
+        (lambda: SumOfUnanimity(3, coalitions=[(0,)], weights=[np.nan]), "finite"),
+        (lambda: SumOfUnanimity(3, n_terms=0), "n_terms is 0"),
+        (lambda: SumOfUnanimity(3, sizes=(0, 2)), "sizes"),
+        (lambda: SumOfUnanimity(3, sizes=(3, 2)), "sizes"),
+        (lambda: SumOfUnanimity(3, sizes=(4, 5)), "sizes"),
+        (lambda: SumOfUnanimity(3, seed=-1), "seed"),
+        (lambda: Additive([]), "at least one"),
+        (lambda: Additive([[1.0]]), "vector"),
+        (lambda: Additive(["a"]), "real numbers"),
+        (lambda: Additive([1j]), "real numbers"),
+        (lambda: Additive([1.0, [2.0]]), "real numbers"),
+        (lambda: Additive([np.inf]), "finite"),
+        (lambda: Airport([1.0, -0.5]), "at least 0"),
+        (lambda: Airport([np.nan]), "finite"),
+        (lambda: WeightedVoting([1, 2], 0), "quota is 0"),
+        (lambda: WeightedVoting([1, 2], 4), "at most the 3 votes"),
+        (lambda: WeightedVoting([1, 2], 1.5), "whole number"),
+        (lambda: WeightedVoting([1.5, 2], 1), "whole numbers"),
+        (lambda: WeightedVoting([], 1), "whole numbers"),
+        (lambda: WeightedVoting([-1, 3], 1), "at least 0"),
+        (lambda: WeightedVoting([2**61, 2**61], 1), r"less than 2\*\*62"),
+        (lambda: PlantedGame(4), "need 5 players"),
+        (lambda: PlantedGame(9, n_null=-1), "-1 null players"),
+        (lambda: PlantedGame(3, n_null=2, n_duplicates=0, n_dominated=0), "at least two"),
+        (lambda: PlantedGame(6, n_terms=0), "n_terms is 0"),
+        (lambda: PlantedGame(6, seed=0.5), "seed"),
+    ],
+)
+def test_bad_parameters_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

@@ -1,0 +1,103 @@
+"""Draws: the right coalitions, in any slices, with the right distribution."""
+
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from fairshapley.draws import AllCoalitions, SingleMarginals, Walks, random_ranks, random_sizes
+
+
+def make_draw(kind, n, rng):
+    if kind == "walks":
+        return Walks(random_ranks(rng, 5, n))
+    if kind == "marginals":
+        sizes = random_sizes(rng, 7, np.full(n, 1 / n))
+        return SingleMarginals(rng.integers(0, n, 7), sizes, random_ranks(rng, 7, n))
+    return AllCoalitions(n)
+
+
+@given(
+    st.sampled_from(["walks", "marginals", "all"]), st.integers(2, 9), st.integers(0, 99), st.data()
+)
+def test_any_slices_give_the_same_coalitions(kind, n, seed, data):
+    draw = make_draw(kind, n, np.random.default_rng(seed))
+    whole = draw.masks(0, len(draw))
+    assert whole.shape == (len(draw), n)
+    assert whole.dtype == bool
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(draw)), max_size=4)))
+    bounds = [0, *cuts, len(draw)]
+    parts = [draw.masks(a, b) for a, b in pairwise(bounds) if a < b]
+    np.testing.assert_array_equal(np.vstack(parts), whole)
+
+
+def test_walks_add_one_player_at_a_time():
+    walks = Walks(random_ranks(np.random.default_rng(0), 4, 6))
+    masks = walks.masks(0, len(walks)).reshape(4, 5, 6)
+    assert (masks.sum(axis=2) == np.arange(1, 6)).all()
+    assert (masks[:, 1:] >= masks[:, :-1]).all()
+
+
+def test_marginals_of_a_walk_belong_to_its_players():
+    weights = np.array([3.0, -1.0, 0.5, 10.0])
+    walks = Walks(random_ranks(np.random.default_rng(1), 8, 4))
+    values = walks.masks(0, len(walks)) @ weights
+    marginals = walks.marginal_contributions(values, 0.0, weights.sum())
+    by_player = np.take_along_axis(marginals, walks.ranks, axis=1)
+    np.testing.assert_allclose(by_player, np.tile(weights, (8, 1)))
+
+
+def test_single_marginals_are_a_coalition_and_the_same_with_its_player():
+    rng = np.random.default_rng(2)
+    players, sizes = rng.integers(0, 7, 50), rng.integers(0, 7, 50)
+    masks = SingleMarginals(players, sizes, random_ranks(rng, 50, 7)).masks(0, 100)
+    without, with_player = masks[::2], masks[1::2]
+    rows = np.arange(50)
+    assert (without.sum(axis=1) == sizes).all()
+    assert not without[rows, players].any()
+    changed = without != with_player
+    assert (changed.sum(axis=1) == 1).all()
+    assert changed[rows, players].all()
+
+
+def test_predecessors_are_uniform_among_the_coalitions_of_their_size():
+    """χ² over the 10 pairs of 5 others; false alarm 1e−6."""
+    rng = np.random.default_rng(3)
+    rows = 5000
+    draw = SingleMarginals(np.full(rows, 2), np.full(rows, 2), random_ranks(rng, rows, 6))
+    masks = draw.masks(0, len(draw))[::2]
+    codes, counts = np.unique(masks @ (1 << np.arange(6)), return_counts=True)
+    assert len(codes) == 10
+    assert stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_permutations_are_uniform():
+    """χ² over the 24 permutations of 4 players; false alarm 1e−6."""
+    ranks = random_ranks(np.random.default_rng(4), 12_000, 4)
+    counts = [(ranks == order).all(axis=1).sum() for order in permutations(range(4))]
+    assert sum(counts) == 12_000
+    assert stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_sizes_follow_their_weights():
+    """χ² over 5 sizes; false alarm 1e−6. A size of weight 0 never comes."""
+    weights = np.array([0.1, 0.0, 0.4, 0.3, 0.2])
+    counts = np.bincount(random_sizes(np.random.default_rng(5), 20_000, weights), minlength=5)
+    assert counts[1] == 0
+    kept = weights > 0
+    assert stats.chisquare(counts[kept], 20_000 * weights[kept]).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("n", [1, 3, 9, 12])
+def test_all_coalitions_are_the_binary_numbers(n):
+    masks = AllCoalitions(n).masks(0, 1 << n)
+    np.testing.assert_array_equal(masks @ (1 << np.arange(n)), np.arange(1 << n))
+
+
+def test_a_walk_of_many_players_needs_no_square_array():
+    walks = Walks(random_ranks(np.random.default_rng(6), 1, 70_000))
+    assert walks.ranks.nbytes == 4 * 70_000
+    assert walks.masks(69_990, 69_999).sum(axis=1).tolist() == list(range(69_991, 70_000))

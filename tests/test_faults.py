@@ -1,0 +1,309 @@
+"""Runs that are killed, interrupted, resumed, or given the wrong journal."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+
+SLOW_RUN = textwrap.dedent("""
+    import sys, time
+    import numpy as np
+    import fairshapley as fs
+
+    def utility(coalition):
+        time.sleep(0.002)
+        with open(sys.argv[2], "a") as log:
+            print(coalition, file=log)
+        return float(np.sin(sum(x * x for x in coalition)))
+
+    game = fs.games.FunctionGame(utility, 14, key="slow")
+    result = fs.estimate(game, "mc", budget=700, seed=3, journal=sys.argv[1], progress=False)
+    result.save(sys.argv[3])
+""")
+
+
+def start(tmp_path, journal, log, output="result.json"):
+    script = tmp_path / "slow_run.py"
+    script.write_text(SLOW_RUN)
+    return subprocess.Popen(
+        [sys.executable, str(script), str(journal), str(log), str(tmp_path / output)]
+    )
+
+
+def journalled(path):
+    """Rows in the journal, or -1 while it does not exist."""
+    if not path.exists():
+        return -1
+    try:
+        with fs.Journal(path, readonly=True) as journal:
+            return sum(journal.count(game.id) for game in journal.games())
+    except fs.JournalError:
+        return -1
+
+
+def wait_for(condition, process, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        assert process.poll() is None, "the run ended too early"
+        time.sleep(0.02)
+
+
+def lines(path):
+    return path.read_text().splitlines()
+
+
+def test_a_killed_run_finishes_bit_identical_and_repeats_nothing(tmp_path):
+    journal, log = tmp_path / "run.db", tmp_path / "calls.log"
+    for kill_after in (60, 200):
+        process = start(tmp_path, journal, log)
+        wait_for(lambda after=kill_after: journalled(journal) >= after, process)
+        process.kill()
+        process.wait()
+    paid = journalled(journal)
+    known = set(lines(log)[:0])
+    with fs.Journal(journal, readonly=True) as opened:
+        rows = opened.count(opened.games()[0].id)
+        assert rows == paid < 700
+    before = len(lines(log))
+    assert start(tmp_path, journal, log).wait() == 0
+    resumed = fs.Result.load(tmp_path / "result.json")
+
+    fresh_log = tmp_path / "fresh.log"
+    assert start(tmp_path, tmp_path / "fresh.db", fresh_log, "fresh.json").wait() == 0
+    fresh = fs.Result.load(tmp_path / "fresh.json")
+    for name in ("values", "standard_errors", "counts"):
+        assert getattr(resumed, name).tobytes() == getattr(fresh, name).tobytes()
+    assert (resumed.evaluations, resumed.marginals, resumed.stopped) == (
+        fresh.evaluations,
+        fresh.marginals,
+        fresh.stopped,
+    )
+    again = len(lines(log)) - before
+    assert again == resumed.computed == fresh.evaluations - paid
+    assert not known
+    # In all, only what was in flight when the process died was computed twice.
+    assert set(lines(log)) == set(lines(fresh_log))
+
+
+def interrupted_run(tmp_path, fn_body, n=12):
+    script = tmp_path / "interrupted.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import sys, time
+        import fairshapley as fs
+        def utility(coalition):
+            {fn_body}
+            return float(len(coalition)) ** 1.5
+        game = fs.games.FunctionGame(utility, {n}, key="i")
+        open(sys.argv[1], "w").close()
+        result = fs.estimate(game, "mc", until=fs.Evaluations(at_least=10**9), seed=0)
+        result.save(sys.argv[2])
+        print(result.stopped)
+        """)
+    )
+    ready, output = tmp_path / "ready", tmp_path / "result.json"
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(ready), str(output)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(ready.exists, process)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert out.startswith("interrupted after")
+    return fs.Result.load(output)
+
+
+def test_ctrl_c_in_a_slow_utility_gives_the_partial_result(tmp_path):
+    result = interrupted_run(tmp_path, "time.sleep(0.01)")
+    assert not result.complete
+    assert (result.counts > 0).all()
+    assert np.isfinite(result.values).all()
+
+
+def test_ctrl_c_in_a_fast_run_leaves_the_state_whole(tmp_path):
+    result = interrupted_run(tmp_path, "pass", n=40)
+    assert not result.complete
+    assert len(set(result.counts.tolist())) == 1
+    assert result.values.sum() == pytest.approx(40**1.5)  # every told walk is efficient
+
+
+def test_ctrl_c_before_the_first_round_gives_an_empty_result():
+    def utility(coalition):
+        os.kill(os.getpid(), signal.SIGINT)
+        return 1.0
+
+    result = fs.estimate(fs.games.FunctionGame(utility, 5, key="x"), budget=32)
+    assert not result.complete
+    assert np.isnan(result.values).all()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def squares(coalition):
+    return float(len(coalition)) ** 2 + float(0 in coalition)
+
+
+@pytest.fixture
+def game():
+    return fs.games.FunctionGame(squares, 12)
+
+
+def test_running_again_computes_nothing(game, tmp_path):
+    first = fs.estimate(game, "mc", budget=400, seed=1, journal=tmp_path / "j.db")
+    again = fs.estimate(game, "mc", budget=400, seed=1, journal=tmp_path / "j.db")
+    assert first.computed == first.evaluations
+    assert again.computed == 0
+    assert again.values.tobytes() == first.values.tobytes()
+    assert again.evaluations == first.evaluations
+    with fs.Journal(tmp_path / "j.db") as journal:
+        assert len(journal.runs()) == 1
+
+
+def test_without_a_seed_the_journal_continues_its_own_run(game, tmp_path):
+    first = fs.estimate(game, "mc", budget=400, journal=tmp_path / "j.db")
+    longer = fs.estimate(game, "mc", budget=800, journal=tmp_path / "j.db")
+    assert longer.seed == first.seed
+    assert longer.computed == longer.evaluations - first.evaluations
+    other = fs.estimate(game, "mc", budget=800, journal=tmp_path / "j.db", seed=first.seed + 1)
+    assert other.values.tobytes() != longer.values.tobytes()
+    assert other.computed < other.evaluations  # the utilities are shared by all runs
+
+
+def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
+    journal = tmp_path / "j.db"
+    whole = fs.estimate(game, "mc", budget=900, seed=2, xi=0.1, semivalue="banzhaf")
+    fs.estimate(game, "mc", budget=400, seed=2, xi=0.1, semivalue="banzhaf", journal=journal)
+    reported = fs.resume(journal)
+    assert reported.complete
+    assert reported.computed == 0
+    continued = fs.resume(journal, game, budget=900)
+    assert continued.values.tobytes() == whole.values.tobytes()
+    assert continued.configuration == whole.configuration
+    beyond = fs.resume(journal, budget=5000)
+    assert not beyond.complete
+    assert "no further utilities" in beyond.stopped
+    assert beyond.values.tobytes() == whole.values.tobytes()
+
+
+def test_rules_are_recorded_with_the_run(game, tmp_path):
+    rule = fs.Fidelity(at_least=50) | fs.Evaluations(at_least=600)
+    first = fs.estimate(game, "mc", until=rule, seed=2, journal=tmp_path / "j.db")
+    assert fs.resume(tmp_path / "j.db", game).stopped == first.stopped
+
+
+def test_resume_needs_the_right_file_game_and_run(game, tmp_path):
+    journal = tmp_path / "j.db"
+    with pytest.raises(fs.InputError, match="needs a journal"):
+        fs.resume(None)
+    with fs.Journal(journal), pytest.raises(fs.JournalError, match="no run"):
+        fs.resume(journal, game)
+    fs.estimate(game, "mc", budget=400, journal=journal)
+    with pytest.raises(fs.JournalError, match="another game"):
+        fs.resume(journal, fs.games.Additive(np.ones(12)))
+    with pytest.raises(fs.JournalError, match="no run 7: it has 1"):
+        fs.resume(journal, run=7)
+
+
+def test_a_journal_of_another_game_is_refused(game, tmp_path):
+    fs.estimate(game, "mc", budget=400, journal=tmp_path / "j.db")
+    with pytest.raises(fs.JournalError, match="another game"):
+        fs.estimate(fs.games.Additive(np.ones(12)), "mc", budget=400, journal=tmp_path / "j.db")
+    with fs.Journal(tmp_path / "j.db", shared=True) as journal:
+        other = fs.games.Additive(np.ones(12))
+        assert fs.estimate(other, "mc", budget=400, journal=journal).computed > 0
+        assert fs.estimate(other, "mc", budget=400, journal=journal).computed == 0
+
+
+def test_a_game_without_fingerprint_may_run_but_not_be_journalled(tmp_path):
+    lock = __import__("threading").Lock()
+    game = fs.games.FunctionGame(lambda s: float(len(s) + lock.locked()), 5)
+    assert fs.estimate(game).fingerprint is None
+    with pytest.raises(fs.FingerprintError, match="lock"):
+        fs.estimate(game, journal=tmp_path / "j.db")
+
+
+def test_verify_finds_a_utility_that_changed(tmp_path):
+    factor = [1.0]
+    journal = tmp_path / "j.db"
+    game = fs.games.FunctionGame(lambda s: factor[0] * len(s), 12, key="same name")
+    fs.estimate(game, "mc", budget=400, seed=1, journal=journal)
+    checked = fs.estimate(game, "mc", budget=400, seed=1, journal=journal, verify=5)
+    assert checked.computed == 5
+    factor[0] = 1.001
+    assert fs.estimate(game, "mc", budget=400, seed=1, journal=journal).complete
+    with pytest.raises(fs.JournalError, match=r"now and .* in the journal"):
+        fs.estimate(game, "mc", budget=400, seed=1, journal=journal, verify=5)
+
+
+def test_a_failed_run_keeps_what_was_paid_for(tmp_path):
+    calls = []
+
+    def flaky(coalition):
+        calls.append(coalition)
+        if len(calls) == 300:
+            raise ConnectionError("licence server lost")
+        return float(len(coalition) ** 0.5)
+
+    game = fs.games.FunctionGame(flaky, 14, key="flaky")
+    journal = tmp_path / "j.db"
+    engine = fs.SerialEngine(chunk_size=1)
+    with pytest.raises(fs.GameError, match="licence server lost"):
+        fs.estimate(game, "mc", budget=700, seed=1, journal=journal, engine=engine)
+    with fs.Journal(journal) as opened:
+        run = opened.runs()[0]
+        assert run.status == "failed"
+        assert run.result is not None
+    resumed = fs.estimate(game, "mc", budget=700, seed=1, journal=journal, engine=engine)
+    assert resumed.computed == resumed.evaluations - 299
+    assert len(set(calls)) == resumed.evaluations
+
+
+def test_a_full_disk_stops_the_run_and_keeps_the_journal(tmp_path):
+    script = tmp_path / "full.py"
+    script.write_text(
+        textwrap.dedent("""
+        import resource, sys
+        import fairshapley as fs
+        game = fs.games.FunctionGame(lambda s: float(len(s)), 200, key="full")
+        limit = 300_000
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            fs.estimate(game, "mc", budget=20_000, seed=0, journal=sys.argv[1])
+        except fs.JournalError as error:
+            print(error)
+            print(int(error.partial.counts[0]))
+        """)
+    )
+    journal = tmp_path / "j.db"
+    run = subprocess.run(
+        [sys.executable, str(script), str(journal)], capture_output=True, text=True, check=True
+    )
+    message, counts = run.stdout.splitlines()
+    assert "what was journalled before is kept" in message
+    assert int(counts) > 0
+    with fs.Journal(journal) as opened:
+        kept = opened.count(opened.games()[0].id)
+    assert kept > 100
+    game = fs.games.FunctionGame(lambda s: float(len(s)), 200, key="full")
+    assert fs.estimate(game, "mc", budget=20_000, seed=0, journal=journal).computed < 20_000 - kept
+
+
+def test_the_journal_is_a_plain_database(game, tmp_path):
+    fs.estimate(game, "mc", budget=400, seed=1, journal=tmp_path / "j.db")
+    connection = sqlite3.connect(tmp_path / "j.db")
+    try:
+        assert connection.execute("SELECT seed FROM runs").fetchall() == [("1",)]
+    finally:
+        connection.close()
