@@ -30,9 +30,9 @@ from fairshapley.estimators import Exact, MonteCarlo
 from fairshapley.evaluation import Journal, SerialEngine
 from fairshapley.fairness import fidelity
 from fairshapley.result import Result
-from fairshapley.run import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Evaluations, Fidelity, Marginals, Seconds
+from fairshapley.valuation import estimate, exact, resume
 
 __version__ = "0.1.0"
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from fairshapley.demo import breast_cancer_game
 from fairshapley.errors import FairShapleyError
 from fairshapley.result import Result
-from fairshapley.run import estimate
+from fairshapley.valuation import estimate
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -8,15 +8,15 @@ array of 10 000 × 10 000 and an engine may cut it into chunks of any size.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
 
-
-RankArray: TypeAlias = NDArray[np.uint16] | NDArray[np.uint32]
+# Ranks are np.uint16, or np.uint32 above 65 536 players.
+RankArray: TypeAlias = NDArray[Any]
 
 
 class Draw(Protocol):
@@ -82,9 +82,11 @@ class Walks:
         if last - first == 1:  # the usual case at large n: broadcast instead of gathering
             places = np.arange(start - first * steps, stop - first * steps)
             places = places.astype(self.ranks.dtype)
-            return np.less_equal(self.ranks[first], places[:, None])
+            masks: BoolArray = self.ranks[first] <= places[:, None]
+            return masks
         walk, place = np.divmod(np.arange(start, stop), steps)
-        return np.less_equal(self.ranks[walk], place.astype(self.ranks.dtype)[:, None])
+        gathered: BoolArray = self.ranks[walk] <= place.astype(self.ranks.dtype)[:, None]
+        return gathered
 
     def marginal_contributions(self, values: FloatArray, empty: float, full: float) -> FloatArray:
         """Entry (w, k): what the player at place k of walk w added."""

@@ -170,7 +170,7 @@ def test_a_utility_that_fails_is_named_and_the_rest_is_kept(answer, words, chunk
 
 def test_the_ends_cannot_be_skipped():
     game = failing(np.zeros(5, dtype=bool), np.nan)
-    with pytest.raises(fs.GameError, match="empty coalition.*cannot be skipped"):
+    with pytest.raises(fs.GameError, match=r"empty coalition.*cannot be skipped"):
         Evaluator(game, 5, on_error="skip").endpoints()
 
 
@@ -213,7 +213,7 @@ def test_an_answer_of_the_wrong_kind_is_refused(answer, words):
 
 def test_long_coalitions_are_shortened_in_messages():
     game = failing(np.ones(500, dtype=bool), np.nan)
-    with pytest.raises(fs.GameError, match="… .*of 500 players|…, 497, 498, 499") as caught:
+    with pytest.raises(fs.GameError, match=r"… .*of 500 players|…, 497, 498, 499") as caught:
         Evaluator(game, 500).endpoints()
     assert len(str(caught.value)) < 400
 

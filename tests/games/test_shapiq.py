@@ -27,9 +27,15 @@ def test_a_shapiq_game_is_valued_here():
 
 
 def test_a_shapiq_game_can_be_journalled(tmp_path):
-    fs.estimate(ShapiqGame(), "mc", budget=100, seed=0, journal=tmp_path / "j.db")
-    again = fs.estimate(ShapiqGame(), "mc", budget=100, seed=0, journal=tmp_path / "j.db")
-    assert again.computed == 0
+    """shapiq gives every game an id of its own; a fingerprint says that two are the same."""
+    computed = []
+    for _ in range(2):
+        game = ShapiqGame()
+        game.fingerprint = "squares of 1 to 7"
+        run = fs.estimate(game, "mc", budget=100, seed=0, journal=tmp_path / "j.db")
+        computed.append(run.computed)
+    assert computed[0] > 0
+    assert computed[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,13 @@ ESTIMATORS = [
     fs.MonteCarlo(walk=False),
 ]
 CASES = [
-    pytest.param(estimator, law, id=f"{estimator}-{law}")
+    # The laws of one estimator share its simulated runs, so one worker takes them all.
+    pytest.param(
+        estimator,
+        law,
+        id=f"{estimator}-{law}",
+        marks=pytest.mark.xdist_group(repr(estimator)),
+    )
     for estimator in ESTIMATORS
     for law in applicable_laws(estimator)
     if not (estimator.name == "exact" and law not in ("exact_when_known",))

@@ -12,8 +12,9 @@ from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Moments
 
-# A round is a single walk, or on a small game so many that they hold this many coalitions: enough to
-# spread the fixed cost of a round (about 100 µs), few enough that the end of a budget wastes little.
+# A round is a single walk, or on a small game so many that they hold this many coalitions: enough
+# to spread the fixed cost of a round (about 100 µs), few enough that the end of a budget wastes
+# little.
 ROUND_COALITIONS = 32
 # Nor does a round exceed a quarter of what was told before, so that small budgets are used up too.
 ROUND_SHARE = 4

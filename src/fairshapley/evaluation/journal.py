@@ -35,7 +35,8 @@ SCHEMA = """
     CREATE TABLE failures (game INTEGER NOT NULL, coalition BLOB NOT NULL, message TEXT NOT NULL,
         PRIMARY KEY (game, coalition)) WITHOUT ROWID;
     CREATE TABLE runs (id INTEGER PRIMARY KEY, game INTEGER NOT NULL, configuration TEXT NOT NULL,
-        limits TEXT NOT NULL, seed TEXT NOT NULL, versions TEXT NOT NULL, started TEXT NOT NULL, updated TEXT NOT NULL,
+        limits TEXT NOT NULL, seed TEXT NOT NULL, versions TEXT NOT NULL, started TEXT NOT NULL,
+        updated TEXT NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('running', 'finished', 'interrupted', 'failed')),
         evaluations INTEGER NOT NULL, result TEXT);
     CREATE VIEW utilities AS SELECT fingerprint, coalition, value

@@ -30,7 +30,9 @@ _CLASS_NOISE = """
 # Byte code and the standard library belong to a version of Python.
 _PYTHON = str(sys.implementation.cache_tag)
 _STDLIB = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
+_OWN = __name__.partition(".")[0]
 _distributions = functools.cache(importlib.metadata.packages_distributions)
+_version = functools.cache(importlib.metadata.version)
 
 
 def function_parts(fn: types.FunctionType, path: str) -> Parts:
@@ -152,9 +154,11 @@ def builtin_parts(obj: Any, path: str) -> Parts:
 
 
 def _installed(module: str) -> bool:
-    """Whether a module is Python's own or lies where distributions are installed."""
+    """Whether a module is Python's own, this package's, or where distributions are installed."""
     if not module or module == "__main__":
         return False
+    if module.partition(".")[0] == _OWN:
+        return True  # also from a source tree: a journal must not depend on how it was installed
     # A module that is not loaded is placed by its package, which is found without running it.
     loaded = sys.modules.get(module)
     try:
@@ -180,6 +184,7 @@ def _installed(module: str) -> bool:
 def named_parts(module: str, qualname: str) -> Parts:
     """A name, and the versions of the distributions that may define it."""
     yield f"{module}:{qualname}".encode()
-    found = sorted(set(_distributions().get(module.partition(".")[0], ())))
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in found]
+    top = module.partition(".")[0]
+    found = {_OWN} if top == _OWN else set(_distributions().get(top, ()))
+    versions = [f"{name} {_version(name)}" for name in sorted(found)]
     yield ", ".join(versions or [_PYTHON]).encode()

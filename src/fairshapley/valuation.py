@@ -1,0 +1,301 @@
+"""The public calls: check the arguments, set up a run, give back its result."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeAlias
+
+from fairshapley.errors import BudgetError, FingerprintError, InputError, JournalError
+from fairshapley.estimators import METHODS, Estimator
+from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
+from fairshapley.evaluation.engines import Engine
+from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.journal import Journal, RunRecord
+from fairshapley.fairness.fidelity import check_xi
+from fairshapley.games.base import Game, check_n_players, check_names
+from fairshapley.games.fingerprint import fingerprint
+from fairshapley.progress import ProgressOption
+from fairshapley.result import Result
+from fairshapley.run import Plan, Run, RunLog
+from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.stopping import Budget, Rule, parse_budget
+
+# Without a budget or a rule: enough for a first look at most games, and said in the result.
+DEFAULT_EVALUATIONS_PER_PLAYER = 100
+
+JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
+
+
+def estimate(
+    game: Game,
+    method: str | Estimator[Any] = "auto",
+    *,
+    budget: int | Budget | None = None,
+    until: Rule | None = None,
+    semivalue: str | Semivalue = "shapley",
+    xi: float = 1e-3,
+    seed: int | None = None,
+    engine: Engine | None = None,
+    journal: JournalOption = None,
+    verify: int = 0,
+    progress: ProgressOption = None,
+    on_error: OnError = "raise",
+) -> Result:
+    """Estimate the values of the players of a game.
+
+    Parameters
+    ----------
+    game
+        A callable with `n_players` that maps a boolean array (m, n) to m utilities.
+    method
+        "auto" (exact when 2**n coalitions fit the budget, else Monte Carlo), the name of another
+        method, or an estimator object.
+    budget
+        The most that may be spent: an int counts distinct utility evaluations. With neither a
+        budget nor a rule, 100 evaluations per player.
+    until
+        A rule such as ``fs.Fidelity(at_least=10) | fs.Seconds(at_least=60)``.
+    semivalue
+        "shapley", "banzhaf", "beta(16,1)" or an object such as ``fs.BetaShapley(16, 1)``.
+    xi
+        ξ = ε2/ε1, the tolerance near zero, in the unit of the utility.
+    seed
+        Fixes all random draws. None draws a seed, or takes up the one of the newest run of the
+        same game and configuration in the journal.
+    engine
+        Who computes the utilities; by default this process.
+    journal
+        A file that keeps every utility: running again with it continues where the last run
+        stopped, however it stopped.
+    verify
+        Compute so many journalled coalitions again first, and stop when a value differs.
+    progress
+        None shows a bar on a terminal, True or False always or never; a function is called with
+        a snapshot ten times a second.
+    on_error
+        "raise" stops at the first utility that raises or is not finite; "skip" records it and
+        leaves it out, and then nothing can be certified.
+
+    Returns
+    -------
+    Result
+        Ctrl-C gives the partial result, marked as such. An error carries what was estimated so
+        far as ``error.partial``.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Airport([1.0, 2.0, 4.0])
+    >>> fs.estimate(game, budget=100).values.round(3)
+    array([0.333, 0.833, 2.833])
+    """
+    started = time.monotonic()
+    n_players = _check_game(game)
+    limits, notes = _limits(parse_budget(budget), until, n_players, method)
+    plan = Plan(
+        n_players=n_players,
+        estimator=_resolve(method, n_players, limits),
+        semivalue=parse_semivalue(semivalue),
+        xi=check_xi(xi),
+        budget=limits,
+        until=until,
+    )
+    if engine is not None and not hasattr(engine, "compute"):
+        raise InputError(f"engine must be None or an engine such as SerialEngine(), not {engine!r}")
+    if on_error not in ("raise", "skip"):
+        raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+    if verify < 0:
+        raise InputError(f"verify must not be negative, it is {verify}")
+    identity, names = _identity(game, needed=journal is not None), _names(game, n_players)
+    with ExitStack() as stack:
+        guard = stack.enter_context(InterruptGuard())
+        slot = None
+        if journal is not None:
+            opened = stack.enter_context(_opened(journal))
+            assert identity is not None  # noqa: S101 - `_identity` raised otherwise
+            slot = JournalSlot(opened, opened.open_game(identity, n_players, names))
+        record = RunLog.begin(slot, plan, seed)
+        evaluator = Evaluator(
+            game,
+            n_players,
+            engine=engine,
+            slot=slot,
+            on_error=on_error,
+            guard=guard,
+        )
+        run = Run(plan, record.seed, evaluator, started, identity, names, notes)
+        return run.execute(record, progress, verify)
+
+
+def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
+    """The exact values, by evaluating every coalition (up to 25 players).
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> fs.exact(fs.games.TableGame([0, 0, 0, 1]), "banzhaf").values
+    array([0.5, 0.5])
+    """
+    return estimate(game, Exact(), semivalue=semivalue)
+
+
+def resume(
+    journal: JournalOption,
+    game: Game | None = None,
+    *,
+    run: int | None = None,
+    budget: int | Budget | None = None,
+    until: Rule | None = None,
+    engine: Engine | None = None,
+    progress: ProgressOption = None,
+) -> Result:
+    """Continue a run from its journal; without the game, report what the journal holds.
+
+    Method, semivalue, ξ, seed and limits are those recorded with the run.
+
+    Parameters
+    ----------
+    journal
+        The journal of the run.
+    game
+        The same game again (its fingerprint is compared). None replays the rounds whose utilities
+        are journalled and gives the result up to there.
+    run
+        The number of the run in the journal; by default the newest.
+    budget, until
+        Other limits than those recorded, e.g. a larger budget.
+    engine, progress
+        As in `estimate`.
+    """
+    if journal is None:
+        raise InputError("resume needs a journal: give the path of the file")
+    started = time.monotonic()
+    with ExitStack() as stack:
+        guard = stack.enter_context(InterruptGuard())
+        opened = stack.enter_context(_opened(journal, readonly=game is None))
+        record = _recorded_run(opened, run)
+        plan = Plan.from_record(record, parse_budget(budget), until)
+        names = record.player_names
+        if game is not None:
+            if _check_game(game) != record.n_players or (
+                _identity(game, needed=True) != record.fingerprint
+            ):
+                raise JournalError(
+                    f"run {record.id} in {opened.path} belongs to another game (fingerprint "
+                    f"{record.fingerprint}, {record.n_players} players): give the same game, with "
+                    "the same data, parameters and code"
+                )
+            names = _names(game, record.n_players)
+        evaluator = Evaluator(
+            game,
+            record.n_players,
+            engine=engine,
+            slot=JournalSlot(opened, record.game),
+            guard=guard,
+        )
+        log = RunLog(None if game is None else opened, record.id, record.seed)
+        current = Run(plan, record.seed, evaluator, started, record.fingerprint, names, ())
+        return current.execute(log, progress, verify=0)
+
+
+def _check_game(game: Game) -> int:
+    if not callable(game) or not hasattr(game, "n_players"):
+        raise InputError(
+            "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
+            "wrap a function of one coalition in fs.games.FunctionGame(fn, n_players)"
+        )
+    return check_n_players(game.n_players)
+
+
+def _names(game: Game, n_players: int) -> tuple[str, ...] | None:
+    return check_names(getattr(game, "player_names", None), n_players)
+
+
+def _identity(game: Game, *, needed: bool) -> str | None:
+    """The game's fingerprint; None where it has none and nobody needs it."""
+    try:
+        return fingerprint(game)
+    except FingerprintError:
+        if needed:
+            raise
+        return None
+
+
+def _limits(
+    budget: Budget | None, until: Rule | None, n_players: int, method: str | Estimator[Any]
+) -> tuple[Budget | None, tuple[str, ...]]:
+    """The budget, with the default where neither it nor a rule was given, and a note of that."""
+    if until is not None and not isinstance(until, Rule):
+        raise InputError(
+            f"until must be a rule such as fs.Fidelity(at_least=10), not {until!r}; "
+            "a number of evaluations goes into budget="
+        )
+    if budget is not None and not budget.limits():
+        raise BudgetError("the budget is empty: give evaluations=, marginals= or seconds=")
+    if budget is not None or until is not None or method == "exact" or isinstance(method, Exact):
+        return budget, ()
+    evaluations = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+    note = f"no budget was given: {evaluations:,} evaluations, 100 per player, were allowed"
+    return Budget(evaluations=evaluations), (note,)
+
+
+def _resolve(
+    method: str | Estimator[Any],
+    n_players: int,
+    budget: Budget | None,
+) -> Estimator[Any]:
+    """The estimator of a name; "auto" is exact when all coalitions fit the budget."""
+    if isinstance(method, Estimator):
+        chosen = method
+    elif method == "auto":
+        allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+        if budget is not None and budget.evaluations is not None:
+            allowed = budget.evaluations
+        fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed
+        chosen = METHODS["exact" if fits else "mc"]()
+    elif method in METHODS:
+        chosen = METHODS[method]()
+    else:
+        raise InputError(
+            f"unknown method {method!r}: use 'auto', {', '.join(map(repr, sorted(METHODS)))}, "
+            "or an estimator object such as fs.MonteCarlo()"
+        )
+    if isinstance(chosen, Exact):
+        check_enumerable(n_players)
+        limit = budget.evaluations if budget is not None else None
+        if limit is not None and limit < 1 << n_players:
+            raise BudgetError(
+                f"exact values of {n_players} players take {1 << n_players:,} evaluations, the "
+                f"budget is {limit:,}: give a larger budget, or use method='auto'"
+            )
+    return chosen
+
+
+@contextmanager
+def _opened(
+    journal: str | os.PathLike[str] | Journal, *, readonly: bool = False
+) -> Iterator[Journal]:
+    """The journal, closed afterwards when it was opened here."""
+    if isinstance(journal, Journal):
+        yield journal
+        return
+    with Journal(journal, readonly=readonly) as opened:
+        yield opened
+
+
+def _recorded_run(journal: Journal, run: int | None) -> RunRecord:
+    """The run with a number, or the newest one."""
+    records = journal.runs()
+    if not records:
+        raise JournalError(f"{journal.path} holds no run: give it to estimate(journal=…) first")
+    if run is None:
+        return records[-1]
+    for record in records:
+        if record.id == run:
+            return record
+    numbers = ", ".join(str(record.id) for record in records)
+    raise JournalError(f"{journal.path} holds no run {run}: it has {numbers}")
