@@ -16,11 +16,11 @@ demo: $(STAMP)
 	$(BIN)/fairshapley demo
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m 'not full'
+	$(BIN)/python -m pytest -n 2 -m 'not full'
 
 # The long versions: thousands of repeats of the statistical laws.
 test-full: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check

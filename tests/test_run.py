@@ -89,7 +89,7 @@ def test_a_method_that_asks_for_nothing_new_is_stopped():
         def ask(self, state, rng):
             return super().ask(state, np.random.default_rng(0))
 
-    result = fs.estimate(fs.games.SumOfUnanimity(30, seed=0), Stuck(), budget=10_000)
+    result = fs.estimate(fs.games.SumOfUnanimity(12, seed=0), Stuck(), budget=10_000)
     assert "requests brought no coalition" in result.stopped
     assert result.evaluations < 100
 

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairshapley.draws import AllCoalitions, SingleMarginals, Walks, random_ranks, random_sizes
+from fairshapley.draws import (
+    AllCoalitions,
+    ListedCoalitions,
+    Neighbourhoods,
+    SingleMarginals,
+    Walks,
+    random_ranks,
+    random_sizes,
+)
 
 
 def make_draw(kind, n, rng):
@@ -17,11 +25,18 @@ def make_draw(kind, n, rng):
     if kind == "marginals":
         sizes = random_sizes(rng, 7, np.full(n, 1 / n))
         return SingleMarginals(rng.integers(0, n, 7), sizes, random_ranks(rng, 7, n))
+    if kind == "listed":
+        return ListedCoalitions.of(rng.random((13, n)) < 0.5)
+    if kind == "neighbourhoods":
+        return Neighbourhoods(rng.random((4, n)) < 0.5)
     return AllCoalitions(n)
 
 
 @given(
-    st.sampled_from(["walks", "marginals", "all"]), st.integers(2, 9), st.integers(0, 99), st.data()
+    st.sampled_from(["walks", "marginals", "all", "listed", "neighbourhoods"]),
+    st.integers(2, 9),
+    st.integers(0, 99),
+    st.data(),
 )
 def test_any_slices_give_the_same_coalitions(kind, n, seed, data):
     draw = make_draw(kind, n, np.random.default_rng(seed))
@@ -101,3 +116,15 @@ def test_a_walk_of_many_players_needs_no_square_array():
     walks = Walks(random_ranks(np.random.default_rng(6), 1, 70_000))
     assert walks.ranks.nbytes == 4 * 70_000
     assert walks.masks(69_990, 69_999).sum(axis=1).tolist() == list(range(69_991, 70_000))
+
+
+def test_neighbourhoods_give_every_players_marginal_contribution():
+    rng = np.random.default_rng(7)
+    table = rng.normal(size=64)
+    bits = 1 << np.arange(6)
+    draw = Neighbourhoods(rng.random((5, 6)) < 0.5)
+    values = table[draw.masks(0, len(draw)) @ bits]
+    marginals = draw.marginal_contributions(values)
+    for row, centre in enumerate(draw.centres @ bits):
+        expected = [table[centre | bit] - table[centre & ~bit] for bit in bits]
+        np.testing.assert_allclose(marginals[row], expected)

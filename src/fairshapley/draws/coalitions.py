@@ -8,15 +8,12 @@ array of 10 000 × 10 000 and an engine may cut it into chunks of any size.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
-
-# Ranks are np.uint16, or np.uint32 above 65 536 players.
-RankArray: TypeAlias = NDArray[Any]
+from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
+from fairshapley.draws.permutations import RankArray
 
 
 class Draw(Protocol):
@@ -34,23 +31,6 @@ class Draw(Protocol):
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1 as a boolean array, one row each."""
         ...
-
-
-def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArray:
-    """`rows` uniform permutations as ranks: entry (r, i) is the place of player i in row r."""
-    small = n_players <= 1 << 16
-    ranks: RankArray = np.empty((rows, n_players), dtype=np.uint16 if small else np.uint32)
-    ranks[:] = np.arange(n_players)
-    rng.permuted(ranks, axis=1, out=ranks)
-    return ranks
-
-
-def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> IntArray:
-    """`rows` sizes drawn with the probabilities `weights`."""
-    cumulative = np.cumsum(weights)
-    # The last entry may be 1 − 1e−16; dividing keeps every draw inside.
-    sizes = np.searchsorted(cumulative / cumulative[-1], rng.random(rows), side="right")
-    return sizes.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,3 +134,71 @@ class AllCoalitions:
         octets = numbers.view(np.uint8).reshape(-1, 8)
         bits = np.unpackbits(octets, axis=1, bitorder="little", count=self.n_players)
         return bits.view(np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCoalitions:
+    """Coalitions given one by one, kept as bits."""
+
+    packed: ByteArray
+    n_players: int
+
+    @classmethod
+    def of(cls, masks: BoolArray) -> ListedCoalitions:
+        """The draw of these coalitions.
+
+        Examples
+        --------
+        >>> draw = ListedCoalitions.of(np.array([[True, False, True]]))
+        >>> len(draw), draw.masks(0, 1)
+        (1, array([[ True, False,  True]]))
+        """
+        return cls(np.packbits(masks, axis=1, bitorder="little"), masks.shape[1])
+
+    @property
+    def marginals(self) -> None:
+        """Coalitions of no particular relation give no marginal contributions."""
+        return
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def masks(self, start: int, stop: int) -> BoolArray:
+        """The coalitions `start` … `stop` − 1."""
+        rows = self.packed[start:stop]
+        bits = np.unpackbits(rows, axis=1, bitorder="little", count=self.n_players)
+        return bits.view(np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Coalitions with all their neighbours: S, then S with player 0, 1, … put in or taken out.
+
+    n + 1 coalitions give one marginal contribution v(S ∪ {i}) − v(S ∖ {i}) of every player.
+    """
+
+    centres: BoolArray
+
+    @property
+    def marginals(self) -> int:
+        """One of every player for each centre."""
+        return int(self.centres.size)
+
+    def __len__(self) -> int:
+        centres, n_players = self.centres.shape
+        return int(centres * (n_players + 1))
+
+    def masks(self, start: int, stop: int) -> BoolArray:
+        """The coalitions `start` … `stop` − 1."""
+        centre, flipped = np.divmod(np.arange(start, stop), self.centres.shape[1] + 1)
+        masks = self.centres[centre]
+        rows = np.flatnonzero(flipped)
+        masks[rows, flipped[rows] - 1] ^= True
+        return masks
+
+    def marginal_contributions(self, values: FloatArray) -> FloatArray:
+        """Entry (c, i): v(S ∪ {i}) − v(S ∖ {i}) for the centre S = c."""
+        centres, n_players = self.centres.shape
+        table = values.reshape(centres, n_players + 1)
+        difference: FloatArray = table[:, 1:] - table[:, :1]
+        return np.where(self.centres, -difference, difference)

@@ -1,0 +1,23 @@
+"""Pure sampling: permutations, sizes and levels, and the coalitions that follow from them."""
+
+from fairshapley.draws.coalitions import (
+    AllCoalitions,
+    Draw,
+    ListedCoalitions,
+    Neighbourhoods,
+    SingleMarginals,
+    Walks,
+)
+from fairshapley.draws.permutations import RankArray, random_ranks, random_sizes
+
+__all__ = [
+    "AllCoalitions",
+    "Draw",
+    "ListedCoalitions",
+    "Neighbourhoods",
+    "RankArray",
+    "SingleMarginals",
+    "Walks",
+    "random_ranks",
+    "random_sizes",
+]
