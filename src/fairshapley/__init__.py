@@ -26,7 +26,7 @@ from fairshapley.errors import (
     JournalError,
     MissingExtraError,
 )
-from fairshapley.estimators import Exact, MonteCarlo
+from fairshapley.estimators import Estimator, Exact, MonteCarlo
 from fairshapley.evaluation import Journal, SerialEngine
 from fairshapley.fairness import fidelity
 from fairshapley.result import Result
@@ -42,6 +42,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "ContractError",
+    "Estimator",
     "Evaluations",
     "Exact",
     "FairShapleyError",

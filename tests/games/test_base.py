@@ -46,7 +46,7 @@ class TestEveryGame:
         assert values.shape == (0,)
         assert values.dtype == np.float64
 
-    @pytest.mark.parametrize("shape", [(1, 3), (2,), (1, 2, 1), (0, 1)])
+    @pytest.mark.parametrize("shape", [(1, 3), (3,), (), (1, 2, 1), (0, 1)])
     def test_refuses_a_wrong_shape(self, game, shape):
         with pytest.raises(InputError, match=r"shape \(m, 2\)"):
             game(np.zeros(shape, dtype=bool))

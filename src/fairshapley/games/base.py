@@ -47,6 +47,8 @@ def check_n_players(n_players: int) -> int:
 def check_coalitions(coalitions: BoolArray, n_players: int) -> BoolArray:
     """The coalitions as they came, or an InputError when they are not boolean (m, n_players).
 
+    One single coalition may come without the first axis, as from some of shapiq's approximators.
+
     Examples
     --------
     >>> check_coalitions(np.array([[True, False]]), 2)
@@ -58,6 +60,8 @@ def check_coalitions(coalitions: BoolArray, n_players: int) -> BoolArray:
             f"coalitions must be a boolean array, not {array.dtype}: "
             "mark the members with True, e.g. `membership.astype(bool)`"
         )
+    if array.shape == (n_players,):
+        array = array[None]
     if array.ndim != 2 or array.shape[1] != n_players:
         raise InputError(
             f"coalitions must have the shape (m, {n_players}), one column per player, "
