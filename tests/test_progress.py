@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.estimators import Estimate
+from fairshapley.fairness import Evidence
 from fairshapley.progress import describe, seconds_left
 from fairshapley.stopping import Snapshot
 
@@ -61,8 +61,15 @@ def test_a_function_is_called_now_and_then():
 
 
 def snapshot(evaluations, seconds, variance=0.01):
-    estimate = Estimate(np.ones(2), np.full(2, variance), np.ones(2, dtype=int))
-    return Snapshot(evaluations, None, seconds, estimate, xi=0.0)
+    evidence = Evidence(
+        values=np.ones(2),
+        variances=np.full(2, variance),
+        counts=np.full(2, 200),
+        evaluations=evaluations,
+        exact=False,
+        independent=False,
+    )
+    return Snapshot(evaluations, None, seconds, evidence, xi=0.0)
 
 
 @pytest.mark.parametrize(

@@ -105,11 +105,12 @@ def test_provenance_is_complete(game):
     result = fs.estimate(game, "mc", budget=500, semivalue="beta(4,1)", xi=0.01, seed=5)
     assert result.configuration == {
         "method": {"name": "mc", "walk": True, "antithetic": False},
-        "semivalue": "beta(4.0,1.0)",
+        "semivalue": "beta(4,1)",
         "xi": 0.01,
     }
     assert result.fingerprint == fs.games.fingerprint(game)
-    assert result.versions.keys() == {"python", "fairshapley", "numpy", "scipy"}
+    assert result.limits["budget"] == {"evaluations": 500, "marginals": None, "seconds": None}
+    assert result.versions.keys() == {"python", "fairshapley", "numpy", "scipy", "scikit-learn"}
     assert result.versions["fairshapley"] == fs.__version__
 
 
@@ -135,6 +136,9 @@ def test_skipped_evaluations_leave_no_silent_trace():
     with pytest.raises(fs.GameError, match=r"\(0,\)") as caught:
         fs.estimate(game, "mc", budget=500, seed=0)
     assert caught.value.partial.complete is False
+    with pytest.raises(fs.InputError, match="have no value"):
+        fs.estimate(game, "exact", on_error="skip")
+    assert fs.estimate(game, on_error="skip", budget=2000, seed=0).method == "mc"
     result = fs.estimate(game, "mc", budget=500, seed=0, on_error="skip")
     assert result.skipped == 1
     assert "cannot be certified" in result.notes[-1]
@@ -176,6 +180,12 @@ def test_a_failure_leaves_the_partial_result():
         ({"engine": "clusters"}, fs.InputError, "engine"),
         ({"on_error": "ignore"}, fs.InputError, "'skip'"),
         ({"verify": -1}, fs.InputError, "verify"),
+        ({"verify": 2.5}, fs.InputError, "verify"),
+        ({"verify": 2}, fs.InputError, "journal="),
+        ({"journal": 5}, fs.InputError, "path"),
+        ({"method": ["mc"]}, fs.InputError, "unknown method"),
+        ({"method": fs.MonteCarlo}, fs.InputError, "estimator object"),
+        ({"engine": fs.SerialEngine}, fs.InputError, "engine"),
     ],
 )
 def test_bad_arguments_name_the_remedy(game, arguments, error, words):
@@ -210,3 +220,64 @@ def test_walks_and_their_reverses_cancel_pairwise_interactions():
     game = fs.games.FunctionGame(lambda s: float(pairs[np.ix_(s, s)].sum()), 15)
     result = fs.estimate(game, fs.MonteCarlo(antithetic=True), budget=100, seed=0)
     np.testing.assert_allclose(result.values, (pairs + pairs.T).sum(axis=1) / 2)
+
+
+def test_exact_as_soon_as_everything_is_known_whatever_the_rule():
+    game = fs.games.SumOfUnanimity(3, n_terms=3, sizes=(1, 3), seed=0)
+    result = fs.estimate(game, "mc", until=fs.Evaluations(at_least=8), seed=0)
+    assert result.exact
+    assert result.evaluations == 8
+
+
+def test_nothing_seen_is_not_certainty():
+    """A needle in a haystack: until it is found no standard error is claimed."""
+    needle = tuple(range(0, 20, 3))
+    game = fs.games.FunctionGame(lambda s: float(s == needle), 20)
+    result = fs.estimate(game, "mc", until=fs.Fidelity(at_least=100), budget=500, seed=0)
+    assert "budget" in result.stopped
+    assert np.isnan(result.standard_errors).all()
+    assert np.isnan(result.min_fidelity)
+
+
+@pytest.mark.parametrize("budget", [np.int64(300), fs.Budget(evaluations=np.int32(300))])
+def test_numpy_numbers_can_be_journalled(game, budget, tmp_path):
+    rule = fs.Evaluations(at_least=np.int64(200)) | fs.Seconds(at_least=np.float32(50))
+    result = fs.estimate(game, "mc", budget=budget, until=rule, journal=tmp_path / "j.db")
+    assert fs.resume(tmp_path / "j.db").to_dict() == result.to_dict()
+
+
+def test_auto_samples_when_the_limit_is_in_marginals():
+    game = fs.games.Additive(np.ones(6))
+    assert fs.estimate(game, budget=fs.Budget(marginals=50), seed=0).method == "mc"
+    result = fs.estimate(game, until=fs.Marginals(at_least=20), seed=0)
+    assert result.method == "mc"
+
+
+def test_the_last_round_is_not_chosen_by_its_price():
+    """Small budgets on small games, where cheap coalitions abound: no bias at 5 sigma."""
+    game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
+    truth = fs.exact(game).values
+    method = fs.MonteCarlo(walk=False)
+    values = [fs.estimate(game, method, budget=24, seed=seed).values for seed in range(1500)]
+    bias = np.mean(values, axis=0) - truth
+    assert (np.abs(bias) < 5 * np.std(values, axis=0) / 1500**0.5).all()
+
+
+def test_progress_is_shown_within_a_long_round():
+    seen = []
+    slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(0.002) or 1.0 * len(s), 9)
+    fs.estimate(slow, "exact", progress=seen.append)
+    assert len(seen) > 2
+
+
+def test_games_of_65536_players_are_drawn_right():
+    """The ranks of more players than 16 bits hold."""
+
+    class Sizes:
+        n_players = 65_536
+
+        def __call__(self, masks):
+            return masks.sum(axis=1).astype(float)
+
+    result = fs.estimate(Sizes(), "mc", until=fs.Evaluations(at_least=10), seed=0)
+    np.testing.assert_allclose(result.values, 1.0)

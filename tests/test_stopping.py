@@ -6,13 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairshapley as fs
-from fairshapley.estimators import Estimate
+from fairshapley.fairness import Evidence
 from fairshapley.stopping import Snapshot, parse_budget, rule_from_configuration
 
 
 def snapshot(evaluations=100, marginals=200, seconds=3.0, variance=0.25):
-    estimate = Estimate(np.array([1.0, 2.0]), np.array([variance, 0.25]), np.array([9, 9]))
-    return Snapshot(evaluations, marginals, seconds, estimate, xi=0.0)
+    evidence = Evidence(
+        values=np.array([1.0, 2.0]),
+        variances=np.array([variance, 0.25]),
+        counts=np.array([9, 9]),
+        evaluations=evaluations,
+        exact=False,
+        independent=False,
+    )
+    return Snapshot(evaluations, marginals, seconds, evidence, xi=0.0)
 
 
 def test_rules_say_why():

@@ -28,10 +28,10 @@ from fairshapley.errors import (
 )
 from fairshapley.estimators import Estimator, Exact, MonteCarlo
 from fairshapley.evaluation import Journal, SerialEngine
-from fairshapley.fairness import fidelity
+from fairshapley.fairness import Certificate, Decisions, Guarantee, fidelity, required_fidelity
 from fairshapley.result import Result
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
-from fairshapley.stopping import Budget, Evaluations, Fidelity, Marginals, Seconds
+from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.valuation import estimate, exact, resume
 
 __version__ = "0.1.0"
@@ -41,14 +41,18 @@ __all__ = [
     "BetaShapley",
     "Budget",
     "BudgetError",
+    "Certificate",
     "ContractError",
+    "Decisions",
     "Estimator",
     "Evaluations",
     "Exact",
+    "Fair",
     "FairShapleyError",
     "Fidelity",
     "FingerprintError",
     "GameError",
+    "Guarantee",
     "InputError",
     "Journal",
     "JournalError",
@@ -64,5 +68,6 @@ __all__ = [
     "fairness",
     "fidelity",
     "games",
+    "required_fidelity",
     "resume",
 ]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from fairshapley.stopping import Budget, Snapshot
+from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 
 ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 
@@ -26,13 +26,20 @@ class ProgressReporter:
     option
         None: a bar when standard error is a terminal. True or False: always or never. A function
         is called with a snapshot of the run, at most ten times a second.
-    method, budget
+    method, budget, until
         What is run, and how far.
     """
 
-    def __init__(self, option: ProgressOption, method: str, budget: Budget | None) -> None:
+    def __init__(
+        self,
+        option: ProgressOption,
+        method: str,
+        budget: Budget | None,
+        until: Rule | None = None,
+    ) -> None:
         self._call = option if callable(option) else None
         self._budget = budget
+        self._until = until
         self._next = 0.0
         self._bar: Progress | None = None
         if callable(option) or option is False:
@@ -74,20 +81,19 @@ class ProgressReporter:
         if self._call is not None:
             self._call(snapshot)
         if self._bar is not None:
-            status = describe(snapshot, self._budget)
+            status = describe(snapshot, self._budget, self._until)
             self._bar.update(self._task, completed=snapshot.evaluations, status=status)
 
 
-def describe(snapshot: Snapshot, budget: Budget | None) -> str:
-    """Rate, minimum fidelity and time left in words.
+def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:
+    """Rate, minimum fidelity, predicted cost of fairness and time left in words.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fairshapley.estimators import Estimate
-    >>> estimate = Estimate(np.ones(1), np.full(1, 0.1), np.ones(1, dtype=int))
-    >>> describe(Snapshot(200, None, 2.0, estimate, xi=0.0), Budget(evaluations=1000))
-    '100/s · min fidelity 10 · 8 s left'
+    >>> import fairshapley as fs
+    >>> evidence = fs.exact(fs.games.Additive([1.0])).evidence()
+    >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0), Budget(evaluations=1000))
+    '100/s · min fidelity inf · 8 s left'
     """
     rate = snapshot.evaluations / max(snapshot.seconds, 1e-9)
     lowest = snapshot.min_fidelity
@@ -95,6 +101,9 @@ def describe(snapshot: Snapshot, budget: Budget | None) -> str:
         f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s",
         f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
     ]
+    for rule in until.parts() if until is not None else ():
+        if isinstance(rule, Fair) and (needed := rule.predicted(snapshot)) < math.inf:
+            words.append(f"fair after about {needed:,.2g} evaluations")
     left = seconds_left(snapshot, budget)
     if left < math.inf:
         words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import operator
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,17 @@ from numpy.typing import NDArray
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.fairness.certificate import Certificate, Evidence, certify
+from fairshapley.fairness.decisions import Decisions, decide
 from fairshapley.fairness.fidelity import check_xi, fidelity
+from fairshapley.fairness.guarantee import (
+    Guarantee,
+    Prediction,
+    guarantee,
+    predict,
+    required_fidelity,
+)
+from fairshapley.fairness.levels import check_delta
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +58,8 @@ class Result:
     counts: IntArray
     """The i.i.d. contributions behind each value"""
     evaluations: int
-    """Distinct utility evaluations, v(∅) and v(N) included"""
+    """Distinct utility evaluations, v(∅) and v(N) included (one that was forgotten by the bounded
+    cache, some millions of coalitions later, counts again)"""
     marginals: int | None
     """Marginal contributions averaged; None for methods that do not average them"""
     stopped: str
@@ -53,8 +67,22 @@ class Result:
     seed: int
     configuration: dict[str, Any]
     """The method with its parameters, the semivalue and ξ"""
+    limits: dict[str, Any] = field(default_factory=dict)
+    """The budget, the stopping rule, and what was to be done with failures"""
     xi: float
     """The tolerance near zero, in the unit of the utility"""
+    independent: bool = False
+    """Whether no sample served two players"""
+    obstacle: str = ""
+    """Why nothing may be certified; empty when it may"""
+    sequential: bool = False
+    """Whether the run could stop at any round because of what it had estimated"""
+    level_share: float = 1.0
+    """The share of δ that is left for a certificate, after the looks of ``until=fs.Fair(…)``"""
+    extremes: FloatArray | None = None
+    """Each player's largest squared deviation of a contribution, in units of their variance"""
+    contribution_width: float | None = None
+    """The width of the interval in which every contribution lies, where known"""
     exact: bool = False
     """Whether the values are proven rather than estimated"""
     complete: bool = True
@@ -74,12 +102,30 @@ class Result:
     """What a reader should know besides: defaults taken, trouble recovered from"""
 
     def __post_init__(self) -> None:
-        for name in ("values", "standard_errors", "counts"):
-            array = np.array(getattr(self, name), dtype=np.int64 if name == "counts" else float)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        if not self.values.shape == self.standard_errors.shape == self.counts.shape:
-            raise InputError("values, standard_errors and counts must have one entry per player")
+        for item in fields(self):
+            value = getattr(self, item.name)
+            try:
+                object.__setattr__(self, item.name, _checked(str(item.type), value))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
+        self._check_content()
+
+    def _check_content(self) -> None:
+        """What the types of the fields do not say."""
+        check_xi(self.xi)
+        if self.n_players == 0:
+            raise InputError("a result needs at least one player")
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray) and len(value) != self.n_players:
+                raise InputError(f"{name} must have one entry per player")
+        if (self.standard_errors < 0).any():
+            raise InputError("standard_errors must not be negative")
+        if self.player_names is not None and len(self.player_names) != self.n_players:
+            raise InputError("player_names must have one name per player")
+        method, semivalue = (self.configuration.get(name) for name in ("method", "semivalue"))
+        named = method.get("name") if isinstance(method, dict) else None
+        if not isinstance(named, str) or not isinstance(semivalue, str):
+            raise InputError("configuration must have a method with a name, and a semivalue")
 
     @property
     def n_players(self) -> int:
@@ -112,6 +158,96 @@ class Result:
         """The lowest fidelity score, on which the guarantee rests."""
         return float(self.fidelity().min())
 
+    def evidence(self) -> Evidence:
+        """What statements of fairness rest on."""
+        return Evidence(
+            values=self.values,
+            variances=np.square(self.standard_errors),
+            counts=self.counts,
+            evaluations=self.evaluations,
+            exact=self.exact,
+            independent=self.independent,
+            obstacle=self.obstacle,
+            extremes=self.extremes,
+            width=self.contribution_width,
+        )
+
+    def guarantee(
+        self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
+    ) -> Guarantee:
+        """The fairness that the estimated fidelity scores promise (Proposition 1 of the paper).
+
+        The scores are plugged in for the true ones; `certificate` does without that.
+
+        Parameters
+        ----------
+        epsilon1
+            The tolerated share of a value.
+        xi
+            The tolerance near zero; by default the run's own.
+        bound
+            "chebyshev" as in the paper, or "normal".
+        """
+        tolerance = self.xi if xi is None else check_xi(xi)
+        scores = self.fidelity(tolerance)
+        return guarantee(scores, epsilon1, xi=tolerance, independent=self.independent, bound=bound)
+
+    def certificate(
+        self,
+        epsilon1: float,
+        delta: float,
+        xi: float | None = None,
+        bound: str = "normal",
+        *,
+        shrunk: bool = False,
+    ) -> Certificate:
+        """Whether the values are (ε1, ξ·ε1, δ)-Shapley fair, with what that rests on.
+
+        After a run with ``until=fs.Fair(…)`` the level that was left at the last look is used.
+
+        Parameters
+        ----------
+        epsilon1, delta
+            The tolerated share of a value, and the tolerated probability of failure.
+        xi
+            The tolerance near zero; by default the run's own.
+        bound
+            "normal", "chebyshev", or "bernstein" for finite samples.
+        shrunk
+            Certify values shrunk towards zero, which needs fewer samples: the certificate's own.
+        """
+        evidence = self.evidence()
+        if self.sequential and bound != "normal" and not evidence.obstacle:
+            reason = "the run looked at its estimates after every round; use bound='normal'"
+            evidence = replace(evidence, obstacle=reason)
+        return certify(
+            evidence,
+            epsilon1,
+            delta,
+            xi=self.xi if xi is None else xi,
+            bound=bound,
+            level=self.level_share * check_delta(delta),
+            sequential=self.sequential,
+            shrunk=shrunk,
+        )
+
+    def decisions(self, delta: float = 0.1, bound: str = "normal") -> Decisions:
+        """Signs, differences, orders and the top k that hold together at level 1 − δ."""
+        return decide(self.evidence(), self.level_share * check_delta(delta), bound)
+
+    def predict(
+        self,
+        epsilon1: float,
+        delta: float,
+        xi: float | None = None,
+        bound: str = "chebyshev",
+    ) -> Prediction:
+        """What (ε1, ξ·ε1, δ)-Shapley fairness would cost, by Corollary 1 and by this run."""
+        target = required_fidelity(
+            self.n_players, epsilon1, delta, independent=self.independent, bound=bound
+        )
+        return predict(self.fidelity(xi), self.counts, self.evaluations, target)
+
     @property
     def relative_xi(self) -> float:
         """ξ in units of the mean |φ̂|; above 1 the tolerance near zero says next to nothing."""
@@ -133,7 +269,7 @@ class Result:
             f"stopped: {self.stopped}",
             f"minimum fidelity {self.min_fidelity:.4g} at ξ = {self.xi:g} ({relative})",
         ]
-        if self.relative_xi > 1 and not self.exact:
+        if 1 < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|: the tolerance is vacuous, choose a smaller ξ")
         return "\n".join([*lines, *self.notes])
 
@@ -164,41 +300,45 @@ class Result:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """The result that `to_dict` described."""
-        if data.get("format") != FORMAT:
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise InputError("this is not a saved fairshapley result: save one with Result.save")
-        if data.get("version", 0) > FORMAT_VERSION:
+        version = data.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise _damaged("see version")
+        if version > FORMAT_VERSION:
             raise InputError(
-                f"the result was saved by a newer fairshapley (format {data['version']}, this one "
+                f"the result was saved by a newer fairshapley (format {version}, this one "
                 f"reads up to {FORMAT_VERSION}): upgrade with pip install -U fairshapley"
             )
         known = {item.name for item in fields(cls)}
-        unknown = data.keys() - known - {"format", "version"}
-        missing = known - data.keys()
-        if unknown or missing:
-            raise InputError(
-                f"the saved result is damaged, see {', '.join(sorted(unknown | missing))}: "
-                "save it again"
-            )
-        arguments = {name: value for name, value in data.items() if name in known}
-        for name in ("values", "standard_errors"):
-            arguments[name] = [float(number) for number in arguments[name]]
-        for name in ("xi", "seconds"):
-            arguments[name] = float(arguments[name])
-        for name in ("player_names", "notes"):
-            if arguments.get(name) is not None:
-                arguments[name] = tuple(arguments[name])
-        return cls(**arguments)
+        wrong = known ^ (data.keys() - {"format", "version"})  # missing, or unknown
+        if wrong:
+            raise _damaged(f"see {', '.join(sorted(map(str, wrong)))}")
+        try:
+            return cls(**{name: data[name] for name in known})
+        except (InputError, RecursionError) as error:
+            raise _damaged(str(error)) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON; `load` gives it back bit for bit."""
         target = Path(path)
-        text = json.dumps(self.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
+        if not target.name or target.is_dir():
+            raise InputError(f"cannot write {str(path)!r}: give the name of a file")
+        try:
+            text = json.dumps(self.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(f"cannot write {target}, the result is not plain: {error}") from error
         scratch = target.with_name(target.name + ".part")
         try:
-            scratch.write_text(text, encoding="utf-8")
+            # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
+            scratch.write_bytes(text.encode("utf-8", "backslashreplace"))
             scratch.replace(target)
-        except OSError as error:
-            raise InputError(f"cannot write {target}: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"cannot write {target}: {reason}") from error
+        finally:
+            with suppress(OSError, ValueError):
+                scratch.unlink()  # still there only when something went wrong
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
@@ -207,7 +347,7 @@ class Result:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path} is not a saved result: {error}") from None
         if not isinstance(data, dict):
             raise InputError(f"{path} is not a saved result: it holds no JSON object")
@@ -225,3 +365,84 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value
+
+
+def _damaged(finding: str) -> InputError:
+    return InputError(f"the saved result is damaged, {finding}: save it again")
+
+
+# --- the content of the fields, by their annotation ---------------------------------------------
+
+
+def _checked(kind: str, value: Any) -> Any:
+    """A copy of the value of a field, or an error when it is not of the kind."""
+    kind, _, optional = kind.partition(" | ")
+    if optional and value is None:
+        return None
+    return _KINDS.get(kind, copy.deepcopy)(value)
+
+
+def _items(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple | np.ndarray):
+        raise TypeError("give a list")
+    return list(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _number(value: Any) -> float:
+    """A number, or one of the strings that stand for those JSON has not."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        if value not in ("nan", "inf", "-inf"):
+            raise TypeError("give a number")
+    return float(value)
+
+
+def _amount(value: Any) -> float:
+    if not (number := _number(value)) >= 0:
+        raise ValueError("give a number of at least 0")
+    return number
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or (number := operator.index(value)) < 0:
+        raise ValueError("give a whole number of at least 0")
+    return number
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError("give True or False")
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("give a string")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(item) for item in _items(value))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("give a dictionary")
+    return copy.deepcopy({_text(name): item for name, item in value.items()})
+
+
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
+    "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
+    "float": _amount,
+    "int": _count,
+    "bool": _flag,
+    "str": _text,
+    "tuple[str, ...]": _texts,
+    "dict[str, Any]": _mapping,
+    "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
+}

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-import platform
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from fairshapley.draws import Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
-from fairshapley.estimators import Estimate, Estimator, Problem, from_configuration
+from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.exact import exact_values
-from fairshapley.evaluation.evaluator import (
-    Evaluator,
-    ExhaustedError,
-    JournalSlot,
-    OutOfTimeError,
-)
-from fairshapley.evaluation.journal import Journal, RunRecord, RunStatus
+from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
+from fairshapley.fairness.certificate import Evidence
+from fairshapley.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.progress import ProgressOption, ProgressReporter
-from fairshapley.randomness import root_seed, round_generator, side_generator
+from fairshapley.randomness import round_generator, side_generator
 from fairshapley.result import Result
-from fairshapley.semivalues import Semivalue, parse_semivalue
-from fairshapley.stopping import Budget, Rule, Snapshot, rule_from_configuration
+from fairshapley.stopping import Fair, Snapshot
+from fairshapley.stopping.fair import is_sequential, level_share, unspent_share
 
 # A method on a small game asks ever more often for coalitions that are known already. When so many
 # requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
@@ -38,83 +29,7 @@ STALL_REQUESTS_PER_COALITION = 20
 STALL_PLAYERS = 18
 """Above this many players the requests stay those of 2**18 coalitions: about ten seconds"""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a run is to do; with the seed and the game it determines the result."""
-
-    n_players: int
-    estimator: Estimator[Any]
-    semivalue: Semivalue
-    xi: float
-    budget: Budget | None
-    until: Rule | None
-
-    def configuration(self) -> dict[str, Any]:
-        """What the estimate depends on, as plain data."""
-        return {
-            "method": self.estimator.configuration(),
-            "semivalue": self.semivalue.name,
-            "xi": self.xi,
-        }
-
-    def limits(self) -> dict[str, Any]:
-        """How far the run goes, as plain data."""
-        return {
-            "budget": asdict(self.budget) if self.budget is not None else None,
-            "until": self.until.configuration() if self.until is not None else None,
-        }
-
-    @classmethod
-    def from_record(cls, record: RunRecord, budget: Budget | None, until: Rule | None) -> Plan:
-        """The plan of a journalled run, with other limits where given."""
-        if budget is None and until is None:
-            if (stored := record.limits.get("budget")) is not None:
-                budget = Budget(**stored)
-            if (rule := record.limits.get("until")) is not None:
-                until = rule_from_configuration(rule)
-        return cls(
-            n_players=record.n_players,
-            estimator=from_configuration(record.configuration["method"]),
-            semivalue=parse_semivalue(record.configuration["semivalue"]),
-            xi=record.configuration["xi"],
-            budget=budget,
-            until=until,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class RunLog:
-    """The run's row in the journal; without a journal it only carries the seed."""
-
-    journal: Journal | None
-    row: int
-    seed: int
-
-    @classmethod
-    def begin(cls, slot: JournalSlot | None, plan: Plan, seed: int | None) -> RunLog:
-        """Take up the row of the same run, or start one."""
-        if slot is None:
-            return cls(None, 0, root_seed(seed))
-        journal = slot.journal
-        chosen = None if seed is None else root_seed(seed)
-        known = journal.find_run(slot.game, plan.configuration(), chosen)
-        if known is not None:
-            return cls(journal, known.id, known.seed)
-        chosen = root_seed(seed)
-        row = journal.start_run(slot.game, plan.configuration(), plan.limits(), chosen, versions())
-        return cls(journal, row, chosen)
-
-    def update(self, status: RunStatus, plan: Plan, result: Result | None) -> None:
-        """Write how the run stands."""
-        if self.journal is not None:
-            self.journal.update_run(
-                self.row,
-                status=status,
-                limits=plan.limits(),
-                evaluations=0 if result is None else result.evaluations,
-                result=None if result is None else result.to_dict(),
-            )
+EXACT = "every coalition was evaluated: the values are exact"
 
 
 class Stall:
@@ -124,12 +39,10 @@ class Stall:
         coalitions = 1 << min(n_players, STALL_PLAYERS)
         self._patience = STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * coalitions
         self._requests = 0
-        self._evaluations = 0
 
-    def look(self, evaluations: int, requests: int) -> str | None:
-        """The reason to stop, after a round of so many requests."""
-        self._requests = self._requests + requests if evaluations == self._evaluations else 0
-        self._evaluations = evaluations
+    def look(self, new: int, requests: int) -> str | None:
+        """The reason to stop, after a round of so many requests and new evaluations."""
+        self._requests = self._requests + requests if new == 0 else 0
         if self._requests < self._patience:
             return None
         return f"the last {self._requests:,} requests brought no coalition that was not known"
@@ -139,95 +52,116 @@ class Run:
     """One run: the state of the estimator, the evaluator and the clock."""
 
     def __init__(
-        self,
-        plan: Plan,
-        seed: int,
-        evaluator: Evaluator,
-        started: float,
-        identity: str | None,
-        names: tuple[str, ...] | None,
-        notes: tuple[str, ...],
+        self, plan: Plan, game: GameFacts, evaluator: Evaluator, log: RunLog, started: float
     ) -> None:
         self.plan = plan
-        self.seed = seed
+        self.game = game
         self.evaluator = evaluator
+        self.log = log
         self.started = started
-        self.identity = identity
-        self.names = names
-        self.notes = notes
+        self.problem: Problem | None = None
         self.state: Any = None
-        self.marginals: int | None = None
         self.proven: Estimate | None = None
-        self.stall = Stall(plan.n_players)
+        self.marginals: int | None = None
+        self.previous = 0
+        """Evaluations before the last round"""
+        self.looked = False
+        """Whether the run stopped at a planned look of a rule of fairness"""
+        self.stall = Stall(game.n_players)
 
-    def execute(self, log: RunLog, progress: ProgressOption, verify: int) -> Result:
+    def execute(self, progress: ProgressOption, verify: int) -> Result:
         """Run to the end, and journal how it ended."""
-        log.update("running", self.plan, None)
+        budget, name = self.plan.budget, self.plan.estimator.name
         try:
-            self.evaluator.verify(verify, side_generator(self.seed, "verify"))
-            stopped = self._loop(progress)
+            self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
+            with ProgressReporter(progress, name, budget, self.plan.until) as reporter:
+                stopped = self._loop(reporter)
+            self.evaluator.guard.check()
             self._require_contributions()
         except KeyboardInterrupt:
             stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
-            return self._end(log, "interrupted", stopped)
+            result = self.result(stopped, complete=False)
+            self.log.end("interrupted", result)
+            if not self.evaluator.guard.asked_once:
+                raise
+            return result
         except ExhaustedError:
             stopped = (
                 f"the journal holds no further utilities: {self.evaluator.tally.evaluations:,} "
                 "evaluations were replayed; give the game to continue"
             )
-            return self._end(log, "interrupted", stopped)
-        except FairShapleyError as error:
-            error.partial = self.result(f"failed: {error}", complete=False)
-            if not isinstance(error, JournalError):
-                log.update("failed", self.plan, error.partial)
+            return self.result(stopped, complete=False)
+        except Exception as error:
+            self._fail(error)
             raise
-        return self._end(log, "finished", stopped)
-
-    def _end(self, log: RunLog, status: RunStatus, stopped: str) -> Result:
-        result = self.result(stopped, complete=status == "finished")
-        log.update(status, self.plan, result)
+        result = self.result(stopped, complete=True)
+        self.log.end("finished", result)
         return result
 
-    def _loop(self, progress: ProgressOption) -> str:
+    def _fail(self, error: Exception) -> None:
+        """Keep what was estimated: with the error, and in the journal unless that is what broke."""
+        partial = self.result(f"failed: {type(error).__name__}: {error}", complete=False)
+        if isinstance(error, FairShapleyError):
+            error.partial = partial
+        if not isinstance(error, JournalError):
+            self.log.end("failed", partial)
+
+    def _loop(self, reporter: ProgressReporter) -> str:
         """Rounds until something says stop; the sentence that says why."""
         plan, evaluator = self.plan, self.evaluator
         if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
             raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
         empty, full = evaluator.endpoints()
-        problem = Problem(plan.n_players, plan.semivalue, empty, full, plan.xi)
-        self.state = plan.estimator.start(problem)
-        with ProgressReporter(progress, plan.estimator.name, plan.budget) as reporter:
-            for index in itertools.count():
-                if (said := self._round(index)) is not None:
-                    return said
-                if reporter.due:
-                    reporter.show(self.snapshot())
-                if plan.until is not None and (said := plan.until.met(self.snapshot())):
-                    return said
+        self.problem = Problem(self.game.n_players, plan.semivalue, empty, full, plan.xi)
+        self.state = plan.estimator.start(self.problem)
+        for index in itertools.count():
+            if self._is_exact():
+                return EXACT
+            if (said := self._round(index, reporter)) is not None:
+                return "; ".join([said, *self._conclusions()])
+            if self._is_exact() or plan.until is None:
+                continue
+            now = self.snapshot()
+            if (said := plan.until.met(now)) is not None:
+                self.looked = level_share(now) > 0
+                return said
         raise AssertionError("unreachable: the loop ends by a return")
 
-    def _round(self, index: int) -> str | None:
+    def _is_exact(self) -> bool:
+        """Whether every utility is known, which proves the values."""
+        if self.proven is None and self.evaluator.complete:
+            estimate = self.plan.estimator.estimate(self.state)
+            if not estimate.exact:
+                values = exact_values(self.evaluator.table(), self.plan.semivalue)
+                zeros = np.zeros_like(values)
+                estimate = Estimate(values, zeros, estimate.counts, exact=True)
+            self.proven = estimate
+        return self.proven is not None
+
+    def _round(self, index: int, reporter: ProgressReporter) -> str | None:
         """Ask, evaluate, tell; or the reason why there is no such round."""
         estimator, evaluator = self.plan.estimator, self.evaluator
-        if evaluator.complete:
-            self._prove()
-            return "every coalition was evaluated: the values are exact"
-        draw = estimator.ask(self.state, round_generator(self.seed, index))
+        draw = estimator.ask(self.state, round_generator(self.log.seed, index))
         if draw is None:
-            return "the method has nothing left to ask"
+            return EXACT if self.estimate().exact else "the method has nothing left to ask"
+        evaluator.begin_round(draw)
         if (blocked := self._blocked(draw, index)) is not None:
             return blocked
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
+        deadline = math.inf if seconds is None else self.started + seconds
+        self.previous = evaluator.tally.evaluations
         try:
-            values = evaluator.evaluate(
-                draw, math.inf if seconds is None else self.started + seconds
-            )
+            values = evaluator.evaluate(draw, deadline, lambda: self._show(reporter))
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
         estimator.tell(self.state, draw, values)
         if draw.marginals is not None:
             self.marginals = (self.marginals or 0) + draw.marginals
-        return self.stall.look(evaluator.tally.evaluations, len(draw))
+        return self.stall.look(evaluator.tally.evaluations - self.previous, len(draw))
+
+    def _show(self, reporter: ProgressReporter) -> None:
+        if reporter.due:
+            reporter.show(self.snapshot())
 
     def _blocked(self, draw: Draw, index: int) -> str | None:
         """Why the budget does not allow this round, or None."""
@@ -246,7 +180,7 @@ class Run:
                 return f"the budget of {budget.marginals:,} marginals is spent"
         if budget.evaluations is not None:
             left = budget.evaluations - self.evaluator.tally.evaluations
-            if len(draw) > left and self.evaluator.new_coalitions(draw, left) > left:
+            if self.evaluator.price(draw, left) > left:
                 self._require_a_round(index, f"{len(draw)} evaluations beside v(∅) and v(N)")
                 return (
                     f"the budget of {budget.evaluations:,} evaluations is spent: the next round "
@@ -258,36 +192,63 @@ class Run:
         if index == 0:
             raise BudgetError(
                 f"a budget of {self.plan.budget} is smaller than one round of "
-                f"{self.plan.estimator.name} on {self.plan.n_players} players, which takes "
+                f"{self.plan.estimator.name} on {self.game.n_players} players, which takes "
                 f"{price}: give a larger budget"
             )
 
     def _require_contributions(self) -> None:
         """A finished run must have a value for everybody."""
-        if self.proven is not None:
+        without = int(np.isnan(self.estimate().values).sum())
+        if not without:
             return
-        estimate = self.plan.estimator.estimate(self.state)
-        without = int(np.isnan(estimate.values).sum())
-        if without:
-            raise BudgetError(
-                f"the run stopped before {without} of {self.plan.n_players} players had a value "
-                f"({self.evaluator.tally.evaluations:,} evaluations): give a larger budget"
+        spent = f"{self.evaluator.tally.evaluations:,} evaluations"
+        if self.evaluator.tally.skipped:
+            raise InputError(
+                f"too many evaluations failed and were skipped: {without} of "
+                f"{self.game.n_players} players have no value after {spent}; make the utility "
+                "return a number for every coalition, or use method='mc'"
             )
+        raise BudgetError(
+            f"the run stopped before {without} of {self.game.n_players} players had a value "
+            f"({spent}): give a larger budget"
+        )
 
-    def _prove(self) -> None:
-        """Every utility is known: compute the values exactly."""
-        values = exact_values(self.evaluator.cache.table(), self.plan.semivalue)
-        counts = self.plan.estimator.estimate(self.state).counts
-        self.proven = Estimate(values, np.zeros_like(values), counts, exact=True)
+    def _conclusions(self) -> list[str]:
+        """What rules of fairness say at the end of the budget."""
+        if self.plan.until is None or np.isnan(self.estimate().variances).any():
+            return []
+        fair = [part for part in self.plan.until.parts() if isinstance(part, Fair)]
+        return [rule.conclude(self.snapshot()) for rule in fair]
 
     def estimate(self) -> Estimate:
         """What is known now."""
         if self.proven is not None:
             return self.proven
         if self.state is None:
-            unknown = np.full(self.plan.n_players, np.nan)
-            return Estimate(unknown, unknown, np.zeros(self.plan.n_players, dtype=np.int64))
+            unknown = np.full(self.game.n_players, np.nan)
+            return Estimate(unknown, unknown, np.zeros(self.game.n_players, dtype=np.int64))
         return self.plan.estimator.estimate(self.state)
+
+    def evidence(self) -> Evidence:
+        """What a certificate may rest on."""
+        now, tally, traits = self.estimate(), self.evaluator.tally, self.plan.estimator.traits
+        obstacle = "" if traits.certifiable or now.exact else traits.not_certifiable_because
+        if tally.skipped:
+            obstacle = f"{tally.skipped} evaluations failed and were skipped"
+        width = None
+        if self.game.value_width is not None and self.problem is not None:
+            width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
+        return Evidence(
+            values=now.values,
+            variances=now.variances,
+            counts=now.counts,
+            evaluations=tally.evaluations,
+            exact=now.exact,
+            independent=traits.independent,
+            obstacle=obstacle,
+            extremes=now.extremes,
+            width=width,
+        )
 
     def snapshot(self) -> Snapshot:
         """What rules and progress look at."""
@@ -295,55 +256,56 @@ class Run:
             evaluations=self.evaluator.tally.evaluations,
             marginals=self.marginals,
             seconds=time.monotonic() - self.started,
-            estimate=self.estimate(),
+            evidence=self.evidence(),
             xi=self.plan.xi,
+            budget=self.plan.budget,
+            previous=self.previous,
         )
 
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""
-        now = self.estimate()
-        tally = self.evaluator.tally
+        last, tally, until = self.snapshot(), self.evaluator.tally, self.plan.until
+        now, share = last.evidence, 1.0
+        if until is not None:
+            share = level_share(last) if self.looked else unspent_share(until, last)
         return Result(
             values=now.values,
             standard_errors=np.sqrt(now.variances),
             counts=now.counts,
+            extremes=now.extremes,
+            contribution_width=now.width,
+            independent=now.independent,
+            obstacle=now.obstacle if complete else now.obstacle or "the run did not finish",
+            sequential=is_sequential(until, self.plan.budget),
+            level_share=share,
             evaluations=tally.evaluations,
             marginals=self.marginals,
             stopped=stopped,
-            seed=self.seed,
+            seed=self.log.seed,
             configuration=self.plan.configuration(),
+            limits=self.plan.limits(),
             xi=self.plan.xi,
             exact=now.exact,
             complete=complete,
-            skipped=len(tally.skipped),
-            player_names=self.names,
-            fingerprint=self.identity,
+            skipped=tally.skipped,
+            player_names=self.game.player_names,
+            fingerprint=self.game.fingerprint,
             computed=tally.computed,
             cache_hits=tally.cache_hits,
-            seconds=time.monotonic() - self.started,
+            seconds=last.seconds,
             versions=versions(),
-            notes=(*self.notes, *tally.recovered, *_skip_notes(tally.skipped)),
+            notes=(*self.plan.notes, *_trouble(tally)),
         )
 
 
-@functools.cache
-def _installed_versions() -> dict[str, str]:
-    packages = ("fairshapley", "numpy", "scipy")
-    found = {name: metadata.version(name) for name in packages}
-    return {"python": platform.python_version(), **found}
-
-
-def versions() -> dict[str, str]:
-    """The versions that a result depends on."""
-    return dict(_installed_versions())
-
-
-def _skip_notes(skipped: Mapping[tuple[int, ...], str]) -> tuple[str, ...]:
-    if not skipped:
-        return ()
-    coalition, reason = next(iter(skipped.items()))
-    note = (
-        f"{len(skipped)} evaluations failed and were skipped, so that the values may be biased "
-        f"and cannot be certified; the first is coalition {coalition}: {reason}"
-    )
-    return (note,)
+def _trouble(tally: Tally) -> list[str]:
+    """What went wrong on the way, in sentences."""
+    notes = []
+    if tally.recovered:
+        notes.append(f"{tally.recovered} batches raised, and were computed in smaller parts")
+    if tally.skipped:
+        notes.append(
+            f"{tally.skipped} evaluations failed and were skipped, so that the values may be "
+            f"biased and cannot be certified; the first is {tally.first_failure}"
+        )
+    return notes

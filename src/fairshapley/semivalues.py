@@ -120,21 +120,29 @@ class BetaShapley(Semivalue):
     b: float
 
     def __post_init__(self) -> None:
-        for label, parameter in (("a", self.a), ("b", self.b)):
-            if not (isinstance(parameter, int | float) and 0 < parameter < math.inf):
+        for label in ("a", "b"):
+            parameter = getattr(self, label)
+            number = isinstance(parameter, int | float | np.number)
+            if not (number and 0 < parameter < math.inf):
                 raise InputError(
                     f"Beta Shapley needs positive parameters, {label} is {parameter!r}; "
                     "BetaShapley(1, 1) is the Shapley value"
                 )
+            object.__setattr__(self, label, float(parameter))
 
     @property
     def name(self) -> str:
         """The name of this semivalue."""
-        return f"beta({self.a!r},{self.b!r})"
+        return f"beta({_short(self.a)},{_short(self.b)})"
 
     def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
         ratio: FloatArray = betaln(sizes + self.b, n_players - 1 - sizes + self.a)
         return log_binomial(n_players - 1, sizes) + ratio - betaln(self.a, self.b)
+
+
+def _short(number: float) -> str:
+    """A float as text that leads back to it; whole numbers without their ".0"."""
+    return str(int(number)) if number.is_integer() and number < 1e15 else repr(number)
 
 
 _BETA = re.compile(r"beta\(\s*([0-9.eE+-]+)\s*,\s*([0-9.eE+-]+)\s*\)")

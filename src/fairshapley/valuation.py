@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from fairshapley.errors import BudgetError, FingerprintError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator
@@ -18,11 +22,13 @@ from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.games.base import Game, check_n_players, check_names
 from fairshapley.games.fingerprint import fingerprint
+from fairshapley.plan import GameFacts, Plan, RunLog
 from fairshapley.progress import ProgressOption
+from fairshapley.randomness import root_seed
 from fairshapley.result import Result
-from fairshapley.run import Plan, Run, RunLog
+from fairshapley.run import Run
 from fairshapley.semivalues import Semivalue, parse_semivalue
-from fairshapley.stopping import Budget, Rule, parse_budget
+from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
@@ -94,41 +100,39 @@ def estimate(
     array([0.333, 0.833, 2.833])
     """
     started = time.monotonic()
-    n_players = _check_game(game)
+    if on_error not in ("raise", "skip"):
+        raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+    n_players = check_game(game)
     limits, notes = _limits(parse_budget(budget), until, n_players, method)
     plan = Plan(
-        n_players=n_players,
-        estimator=_resolve(method, n_players, limits),
+        estimator=_resolve(method, n_players, limits, until, on_error),
         semivalue=parse_semivalue(semivalue),
         xi=check_xi(xi),
         budget=limits,
         until=until,
+        on_error=on_error,
+        notes=notes,
     )
-    if engine is not None and not hasattr(engine, "compute"):
-        raise InputError(f"engine must be None or an engine such as SerialEngine(), not {engine!r}")
-    if on_error not in ("raise", "skip"):
-        raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
-    if verify < 0:
-        raise InputError(f"verify must not be negative, it is {verify}")
-    identity, names = _identity(game, needed=journal is not None), _names(game, n_players)
+    if seed is not None:
+        seed = root_seed(seed)
+    facts = _facts(game, needed=journal is not None)
     with ExitStack() as stack:
         guard = stack.enter_context(InterruptGuard())
         slot = None
-        if journal is not None:
+        if journal is not None and facts.fingerprint is not None:
             opened = stack.enter_context(_opened(journal))
-            assert identity is not None  # noqa: S101 - `_identity` raised otherwise
-            slot = JournalSlot(opened, opened.open_game(identity, n_players, names))
-        record = RunLog.begin(slot, plan, seed)
+            number = opened.open_game(facts.fingerprint, n_players, facts.player_names)
+            slot = JournalSlot(opened, number)
         evaluator = Evaluator(
             game,
             n_players,
-            engine=engine,
+            engine=_check_engine(engine),
             slot=slot,
             on_error=on_error,
             guard=guard,
         )
-        run = Run(plan, record.seed, evaluator, started, identity, names, notes)
-        return run.execute(record, progress, verify)
+        run = Run(plan, facts, evaluator, RunLog.begin(slot, plan, seed), started)
+        return run.execute(progress, _check_verify(verify, slot))
 
 
 def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
@@ -148,27 +152,32 @@ def resume(
     game: Game | None = None,
     *,
     run: int | None = None,
+    method: Estimator[Any] | None = None,
     budget: int | Budget | None = None,
     until: Rule | None = None,
     engine: Engine | None = None,
+    verify: int = 0,
     progress: ProgressOption = None,
 ) -> Result:
     """Continue a run from its journal; without the game, report what the journal holds.
 
-    Method, semivalue, ξ, seed and limits are those recorded with the run.
+    Method, semivalue, ξ, seed, limits and `on_error` are those recorded with the run.
 
     Parameters
     ----------
     journal
         The journal of the run.
     game
-        The same game again (its fingerprint is compared). None replays the rounds whose utilities
-        are journalled and gives the result up to there.
+        The same game again (its fingerprint is compared). None gives the result that the run
+        ended with; for a run that was killed, or with other limits, the rounds whose utilities are
+        journalled are replayed, and the result is that up to there.
     run
         The number of the run in the journal; by default the newest.
+    method
+        The estimator, when it is not one of this package.
     budget, until
         Other limits than those recorded, e.g. a larger budget.
-    engine, progress
+    engine, verify, progress
         As in `estimate`.
     """
     if journal is None:
@@ -176,33 +185,32 @@ def resume(
     started = time.monotonic()
     with ExitStack() as stack:
         guard = stack.enter_context(InterruptGuard())
-        opened = stack.enter_context(_opened(journal, readonly=game is None))
+        opened = stack.enter_context(_opened(journal, readonly=game is None, create=False))
         record = _recorded_run(opened, run)
-        plan = Plan.from_record(record, parse_budget(budget), until)
-        names = record.player_names
-        if game is not None:
-            if _check_game(game) != record.n_players or (
-                _identity(game, needed=True) != record.fingerprint
-            ):
-                raise JournalError(
-                    f"run {record.id} in {opened.path} belongs to another game (fingerprint "
-                    f"{record.fingerprint}, {record.n_players} players): give the same game, with "
-                    "the same data, parameters and code"
-                )
-            names = _names(game, record.n_players)
+        if game is None and budget is None and until is None and record.result is not None:
+            return Result.from_dict(record.result)
+        plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
+        if game is None:
+            facts = GameFacts(record.n_players, record.fingerprint, record.player_names, None)
+            plan = replace(plan, budget=_without_seconds(plan.budget))
+        else:
+            facts = _facts(game, needed=True)
+            _check_same_game(facts, record, opened)
+        slot = JournalSlot(opened, record.game)
         evaluator = Evaluator(
             game,
             record.n_players,
-            engine=engine,
-            slot=JournalSlot(opened, record.game),
+            engine=_check_engine(engine),
+            slot=slot,
+            on_error=plan.on_error,
             guard=guard,
         )
-        log = RunLog(None if game is None else opened, record.id, record.seed)
-        current = Run(plan, record.seed, evaluator, started, record.fingerprint, names, ())
-        return current.execute(log, progress, verify=0)
+        current = Run(plan, facts, evaluator, RunLog.begin(slot, plan, record.seed), started)
+        return current.execute(progress, _check_verify(verify, slot))
 
 
-def _check_game(game: Game) -> int:
+def check_game(game: Game) -> int:
+    """The number of players of a game, or an InputError when it is none."""
     if not callable(game) or not hasattr(game, "n_players"):
         raise InputError(
             "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
@@ -211,18 +219,64 @@ def _check_game(game: Game) -> int:
     return check_n_players(game.n_players)
 
 
-def _names(game: Game, n_players: int) -> tuple[str, ...] | None:
-    return check_names(getattr(game, "player_names", None), n_players)
-
-
-def _identity(game: Game, *, needed: bool) -> str | None:
-    """The game's fingerprint; None where it has none and nobody needs it."""
+def _facts(game: Game, *, needed: bool) -> GameFacts:
+    """What is known of a game; a fingerprint only where one can be had, unless it is needed."""
+    n_players = check_game(game)
+    identity = None
     try:
-        return fingerprint(game)
+        identity = fingerprint(game)
     except FingerprintError:
         if needed:
             raise
+    names = check_names(getattr(game, "player_names", None), n_players)
+    return GameFacts(n_players, identity, names, _value_width(game))
+
+
+def _value_width(game: Game) -> float | None:
+    """The highest minus the lowest utility, where the game states them."""
+    stated = getattr(game, "value_range", None)
+    if stated is None:
         return None
+    try:
+        lowest, highest = (float(end) for end in stated)
+    except (TypeError, ValueError):
+        lowest, highest = math.nan, math.nan
+    if not lowest <= highest or math.isinf(highest - lowest):
+        raise InputError(f"value_range must be (lowest, highest), both finite, not {stated!r}")
+    return highest - lowest
+
+
+def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:
+    if (facts.n_players, facts.fingerprint) != (record.n_players, record.fingerprint):
+        raise JournalError(
+            f"run {record.id} in {journal.path} belongs to another game (fingerprint "
+            f"{record.fingerprint}, {record.n_players} players): give the same game, with the "
+            "same data, parameters and code"
+        )
+
+
+def _check_engine(engine: Engine | None) -> Engine | None:
+    methods = ("chunk_size", "compute")
+    good = all(callable(getattr(engine, name, None)) for name in methods)
+    if engine is not None and (isinstance(engine, type) or not good):
+        raise InputError(f"engine must be None or an engine such as SerialEngine(), not {engine!r}")
+    return engine
+
+
+def _check_verify(verify: int, slot: JournalSlot | None) -> int:
+    if not isinstance(verify, int | np.integer) or verify < 0:
+        raise InputError(f"verify must be a whole number of at least 0, not {verify!r}")
+    if verify and slot is None:
+        raise InputError("verify compares with a journal: give journal= as well")
+    return int(verify)
+
+
+def _without_seconds(budget: Budget | None) -> Budget | None:
+    """For a replay, whose time is not that of the run."""
+    if budget is None or budget.seconds is None:
+        return budget
+    rest = replace(budget, seconds=None)
+    return rest if rest.limits() else None
 
 
 def _limits(
@@ -247,17 +301,25 @@ def _resolve(
     method: str | Estimator[Any],
     n_players: int,
     budget: Budget | None,
+    until: Rule | None,
+    on_error: OnError,
 ) -> Estimator[Any]:
     """The estimator of a name; "auto" is exact when all coalitions fit the budget."""
     if isinstance(method, Estimator):
         chosen = method
     elif method == "auto":
+        rules = until.parts() if until is not None else ()
+        sampled = (
+            (budget is not None and budget.marginals is not None)
+            or any(isinstance(rule, Marginals) for rule in rules)
+            or on_error == "skip"
+        )
         allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         if budget is not None and budget.evaluations is not None:
             allowed = budget.evaluations
         fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed
-        chosen = METHODS["exact" if fits else "mc"]()
-    elif method in METHODS:
+        chosen = METHODS["exact" if fits and not sampled else "mc"]()
+    elif isinstance(method, str) and method in METHODS:
         chosen = METHODS[method]()
     else:
         raise InputError(
@@ -277,13 +339,19 @@ def _resolve(
 
 @contextmanager
 def _opened(
-    journal: str | os.PathLike[str] | Journal, *, readonly: bool = False
+    journal: str | os.PathLike[str] | Journal, *, readonly: bool = False, create: bool = True
 ) -> Iterator[Journal]:
     """The journal, closed afterwards when it was opened here."""
     if isinstance(journal, Journal):
+        if journal.readonly and not readonly:
+            raise JournalError(
+                f"the journal {journal.path} is open for reading only: give its path instead"
+            )
         yield journal
         return
-    with Journal(journal, readonly=readonly) as opened:
+    if not isinstance(journal, str | os.PathLike):
+        raise InputError(f"journal must be the path of a file, not {journal!r}")
+    with Journal(journal, readonly=readonly, create=create) as opened:
         yield opened
 
 

@@ -82,3 +82,18 @@ def test_rounding_is_not_variance():
     assert np.ptp(marginals[:, 0]) > 0  # 0.9 − 0.8 and 0.8 − 0.7 differ in the last bit
     moments = moments_of(marginals)
     assert moments.variances_with_floor()[0] > 1e-3 > 1e-20 > moments.variances_of_means[0]
+
+
+def test_without_any_scale_the_variance_is_unknown():
+    assert np.isnan(moments_of(np.zeros((9, 3))).variances_with_floor()).all()
+
+
+@given(rows)
+def test_extremes_are_the_largest_squared_deviations(batch):
+    moments = moments_of(batch, [1])
+    deviations = np.abs(batch - batch.mean(axis=0)).max(axis=0)
+    variances = batch.var(axis=0, ddof=1)
+    for player in range(3):
+        if variances[player] > 1e-6:
+            expected = deviations[player] ** 2 / variances[player]
+            np.testing.assert_allclose(moments.extremes()[player], expected, rtol=1e-6)

@@ -1,5 +1,7 @@
 """The evaluator: each distinct coalition once, in any chunks, with every failure named."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,24 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import fairshapley as fs
+from fairshapley.draws import ListedCoalitions, Walks, random_ranks
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.cache import Cache, pack, unpack
 from fairshapley.evaluation.engines import CHUNK_SECONDS
 
 
-class Listed:
-    """A draw of given coalitions."""
-
-    marginals = None
-
-    def __init__(self, masks):
-        self.all = np.asarray(masks, dtype=bool)
-
-    def __len__(self):
-        return len(self.all)
-
-    def masks(self, start, stop):
-        return self.all[start:stop]
+def evaluate(evaluator, masks):
+    """One round of these coalitions."""
+    draw = ListedCoalitions.of(np.asarray(masks, dtype=bool))
+    evaluator.begin_round(draw)
+    return evaluator.evaluate(draw)
 
 
 class Recorder:
@@ -53,46 +48,87 @@ def test_each_distinct_coalition_is_computed_once(one, other, chunk_size):
     evaluator = Evaluator(game, 5, engine=SerialEngine(chunk_size))
     weights = 1.5 ** np.arange(5)
     for masks in (one, other, one):
-        np.testing.assert_array_equal(evaluator.evaluate(Listed(masks)), masks @ weights)
+        np.testing.assert_array_equal(evaluate(evaluator, masks), masks @ weights)
     distinct = {tuple(row) for row in np.vstack([one, other]).tolist()}
     assert len(game.asked) == len(set(game.asked)) == len(distinct)
     assert evaluator.tally.evaluations == evaluator.tally.computed == len(distinct)
     assert evaluator.tally.cache_hits == 2 * len(one) + len(other) - len(distinct)
 
 
-@given(masks_of_five, masks_of_five)
-def test_the_price_of_a_draw_is_known_before(one, other):
-    evaluator = Evaluator(Recorder(5), 5)
-    evaluator.evaluate(Listed(one))
-    before = evaluator.tally.evaluations
-    price = evaluator.new_coalitions(Listed(other), at_most=100)
-    evaluator.evaluate(Listed(other))
-    assert evaluator.tally.evaluations - before == price
+@given(st.integers(0, 99), st.integers(0, 40))
+def test_walks_are_priced_by_what_is_new(seed, left):
+    evaluator = Evaluator(Recorder(6), 6)
+    rng = np.random.default_rng(seed)
+    evaluate(evaluator, rng.random((20, 6)) < 0.5)
+    walks = Walks(random_ranks(rng, 3, 6))
+    evaluator.begin_round(walks)
+    before, price = evaluator.tally.evaluations, evaluator.price(walks, left)
+    evaluator.evaluate(walks)
+    cost = evaluator.tally.evaluations - before
+    assert price == cost if cost <= left < len(walks) else price > left or price == len(walks)
+
+
+def test_other_draws_are_priced_by_their_length():
+    """Whether a draw fits must not depend on what it holds, or the last round is biased."""
+    evaluator = Evaluator(Recorder(8), 8)
+    known = np.eye(8, dtype=bool)
+    evaluate(evaluator, known)
+    draw = ListedCoalitions.of(known)
+    evaluator.begin_round(draw)
+    assert evaluator.price(draw, 3) == 8
+    assert evaluator.price(draw, 256) <= 256
+
+
+def test_nothing_is_too_dear_for_a_budget_of_all_coalitions():
+    evaluator = Evaluator(Recorder(4), 4)
+    draw = ListedCoalitions.of(np.ones((100, 4), dtype=bool))
+    assert evaluator.price(draw, 16) <= 16
 
 
 def test_the_ends_are_evaluated_once():
     game = Recorder(4)
     evaluator = Evaluator(game, 4)
     assert evaluator.endpoints() == (0.0, sum(1.5**i for i in range(4)))
-    evaluator.evaluate(Listed([[False] * 4, [True] * 4, [True, False, True, False]]))
+    evaluate(evaluator, [[False] * 4, [True] * 4, [True, False, True, False]])
     assert len(game.asked) == 3
 
 
-def test_the_cache_is_bounded_and_forgets_between_rounds_only():
-    evaluator = Evaluator(Recorder(12), 12, cache_bytes=100 * 120)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        evaluator.evaluate(Listed(rng.random((30, 12)) < 0.5))
-        assert len(evaluator.cache) <= 2 * (evaluator.cache.generation_size + 30)
-    assert evaluator.tally.evaluations == evaluator.tally.computed
+def test_the_cache_is_bounded_and_the_count_is_what_was_computed():
+    counts = set()
+    for chunk_size in (1, 7, 1000):
+        game = Recorder(12)
+        engine = SerialEngine(chunk_size)
+        evaluator = Evaluator(game, 12, engine=engine, cache_bytes=2 * 100 * 120)
+        ends = evaluator.endpoints()
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            evaluate(evaluator, rng.random((30, 12)) < 0.5)
+            assert len(evaluator.cache) <= 2 * evaluator.cache.generation_size + 60
+        assert evaluator.tally.evaluations == evaluator.tally.computed == len(game.asked)
+        assert len(set(game.asked)) < len(game.asked)  # some were forgotten and paid for again
+        assert game.asked.count((False,) * 12) == game.asked.count((True,) * 12) == 1
+        assert evaluator.endpoints() == ends
+        counts.add(evaluator.tally.evaluations)
+    assert len(counts) == 1
 
 
-def test_a_round_larger_than_the_cache_is_still_deduplicated_inside():
+@pytest.mark.parametrize("chunk_size", [1, 7, 1000])
+def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
     game = Recorder(6)
-    evaluator = Evaluator(game, 6, cache_bytes=8)
+    evaluator = Evaluator(game, 6, engine=SerialEngine(chunk_size), cache_bytes=2 * 10 * 120)
     masks = np.random.default_rng(0).random((50, 6)) < 0.5
-    evaluator.evaluate(Listed(masks))
-    assert len(game.asked) == len(np.unique(masks, axis=0))
+    np.testing.assert_array_equal(evaluate(evaluator, masks), masks @ (1.5 ** np.arange(6)))
+    assert evaluator.tally.evaluations == 50  # whatever the chunks
+    assert len(evaluator.cache) == 0
+
+
+def test_large_games_are_enumerated_without_a_cache(monkeypatch):
+    monkeypatch.setattr("fairshapley.valuation.Evaluator", partial(Evaluator, cache_bytes=10_000))
+    game = fs.games.SumOfUnanimity(10, seed=0)
+    result = fs.exact(game)
+    assert result.exact
+    assert result.evaluations == 1024
+    np.testing.assert_allclose(result.values, game.shapley_values)
 
 
 def test_a_complete_cache_is_a_table():
@@ -153,24 +189,25 @@ ALL = np.array([[code >> i & 1 for i in range(5)] for code in range(32)], dtype=
 def test_a_utility_that_fails_is_named_and_the_rest_is_kept(answer, words, chunk_size):
     evaluator = Evaluator(failing(BAD, answer), 5, engine=SerialEngine(chunk_size))
     with pytest.raises(fs.GameError, match=words) as caught:
-        evaluator.evaluate(Listed(ALL))
+        evaluate(evaluator, ALL)
     assert caught.value.coalition == (0, 2, 3)
     assert "(0, 2, 3)" in str(caught.value)
     assert "on_error='skip'" in str(caught.value)
     at = int(BAD @ (1 << np.arange(5)))
-    assert len(evaluator.cache) >= at  # everything that came before is remembered
+    assert evaluator.tally.computed >= at  # everything that came before was kept
 
     skipping = Evaluator(failing(BAD, answer), 5, engine=SerialEngine(chunk_size), on_error="skip")
-    values = skipping.evaluate(Listed(ALL))
+    values = evaluate(skipping, ALL)
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(values)), [at])
-    assert skipping.tally.skipped.keys() == {(0, 2, 3)}
+    assert skipping.tally.skipped == 1
+    assert skipping.tally.first_failure.startswith("coalition (0, 2, 3): ")
     assert skipping.tally.evaluations == 32
     assert not skipping.complete
 
 
 def test_the_ends_cannot_be_skipped():
     game = failing(np.zeros(5, dtype=bool), np.nan)
-    with pytest.raises(fs.GameError, match=r"empty coalition.*cannot be skipped"):
+    with pytest.raises(fs.GameError, match=r"empty coalition.*cannot be skipped.*\(\)"):
         Evaluator(game, 5, on_error="skip").endpoints()
 
 
@@ -185,8 +222,8 @@ def test_a_batch_too_large_for_the_game_is_halved():
         __call__ = staticmethod(fn)
 
     evaluator = Evaluator(Game(), 5, engine=SerialEngine(32))
-    np.testing.assert_array_equal(evaluator.evaluate(Listed(ALL)), ALL.sum(axis=1))
-    assert "MemoryError" in evaluator.tally.recovered[-1]
+    np.testing.assert_array_equal(evaluate(evaluator, ALL), ALL.sum(axis=1))
+    assert evaluator.tally.recovered == 3
 
 
 @pytest.mark.parametrize(
@@ -196,8 +233,11 @@ def test_a_batch_too_large_for_the_game_is_halved():
         (lambda m: np.ones((len(m), 1)), r"shape \(32, 1\)"),
         (lambda m: 1.0, r"shape \(\)"),
         (lambda m: np.ones(len(m), complex), "complex"),
-        (lambda m: ["x"] * len(m), "not an array of numbers"),
-        (lambda m: None, "not an array of numbers|shape"),
+        (lambda m: ["x"] * len(m), "not numbers"),
+        (lambda m: ["1.5"] * len(m), "not numbers"),
+        (lambda m: [{}] * len(m), "not numbers"),
+        (lambda m: np.zeros(len(m), dtype="datetime64[s]"), "not numbers"),
+        (lambda m: None, "shape"),
     ],
 )
 def test_an_answer_of_the_wrong_kind_is_refused(answer, words):
@@ -208,7 +248,37 @@ def test_an_answer_of_the_wrong_kind_is_refused(answer, words):
             return answer(masks)
 
     with pytest.raises(fs.GameError, match=words):
-        Evaluator(Game(), 5, engine=SerialEngine(32)).evaluate(Listed(ALL))
+        evaluate(Evaluator(Game(), 5, engine=SerialEngine(32)), ALL)
+
+
+def test_masked_entries_are_failures_not_the_numbers_beneath():
+    class Game:
+        n_players = 5
+
+        def __call__(self, masks):
+            return np.ma.array(np.full(len(masks), 1e20), mask=masks[:, 0])
+
+    with pytest.raises(fs.GameError, match="returned nan"):
+        evaluate(Evaluator(Game(), 5), ALL)
+
+
+def test_utilities_too_large_to_be_squared_are_refused():
+    with pytest.raises(fs.GameError, match="rescale"):
+        evaluate(Evaluator(failing(BAD, 1e200), 5), ALL)
+
+
+def test_a_game_that_changes_its_masks_changes_only_its_own():
+    class Vandal:
+        n_players = 5
+
+        def __call__(self, masks):
+            answer = masks.sum(axis=1)
+            np.logical_not(masks, out=masks)
+            if len(masks) > 4:
+                raise MemoryError
+            return answer
+
+    np.testing.assert_array_equal(evaluate(Evaluator(Vandal(), 5), ALL), ALL.sum(axis=1))
 
 
 def test_long_coalitions_are_shortened_in_messages():

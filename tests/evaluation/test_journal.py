@@ -208,7 +208,10 @@ def test_failures_are_kept_apart_from_values(tmp_path):
 
 def test_a_second_game_is_refused_unless_the_file_is_shared(tmp_path):
     path = filled(tmp_path / "j", 10)
-    with Journal(path) as journal, pytest.raises(JournalError, match=r"another game.*shared=True"):
+    with (
+        Journal(path) as journal,
+        pytest.raises(JournalError, match=r"another game.*key=.*shared=True"),
+    ):
         journal.open_game("b", 100)
     with Journal(path, shared=True) as journal:
         first, second = journal.open_game("a", 100), journal.open_game("b", 3, ("x", "ü", "z"))
@@ -324,6 +327,67 @@ def test_a_database_of_another_program_is_refused(tmp_path):
     refuses(path, "another program", readonly=True)
 
 
+DAMAGE = {
+    "configuration": ["{", "[]", "5", "", b"{}", "[" * 100_000],
+    "limits": ["[]", "x", "null"],
+    "seed": ["abc", "-1", "1.5", b"1"],
+    "versions": ["x", '{"numpy": 2}'],
+    "started": [b"yesterday"],
+    "evaluations": ["many", -1, 1.5],
+    "result": ["{", "[1]"],
+    "player_names": ["5", '["a"]', "[1, 2, 3]", '"abc"', b"[]"],
+    "n_players": ["three", 0, -1, 2.5],
+    "fingerprint": [b"a"],
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "content"), [(column, bad) for column, all_ in DAMAGE.items() for bad in all_]
+)
+def test_a_row_that_makes_no_sense_is_damage(tmp_path, column, content):
+    with Journal(tmp_path / "j") as journal:
+        journal.start_run(journal.open_game("a", 3, "xyz"), {}, {}, 0, {})
+    table = "games" if column in ("player_names", "n_players", "fingerprint") else "runs"
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        db.execute(f"UPDATE {table} SET {column} = ?", (content,))  # noqa: S608
+        db.commit()
+    with Journal(tmp_path / "j", readonly=True) as journal:
+        for read in (journal.runs, *([journal.games] if table == "games" else [])):
+            with pytest.raises(JournalError, match=r"is damaged.* table (games|runs)") as caught:
+                read()
+            assert str(tmp_path / "j") in str(caught.value)
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize(
+    ("column", "content"),
+    [
+        ("value", "x"),
+        ("value", b"1"),
+        ("value", 9e999),
+        ("coalition", "\x01"),
+        ("coalition", b"12"),
+    ],
+)
+def test_a_utility_that_is_no_number_is_damage(tmp_path, column, content, folded):
+    rng = np.random.default_rng(0)
+    with Journal(tmp_path / "j") as journal:
+        game = journal.open_game("a", 3)
+        journal.append(game, [b"\x01"], [1.0])
+        if folded:
+            journal._fold()
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        table = "evaluations" if folded else "arrivals"
+        db.execute(f"UPDATE {table} SET {column} = ?", (content,))  # noqa: S608
+        db.commit()
+    with Journal(tmp_path / "j") as journal:
+        with pytest.raises(JournalError, match=r"is damaged.* table (arrivals|evaluations)"):
+            journal.sample(game, 5, rng)
+        if column == "value":
+            with pytest.raises(JournalError, match="is damaged"):
+                journal.lookup(game, [b"\x01"])
+
+
 def test_a_newer_journal_asks_for_an_upgrade(tmp_path):
     path = filled(tmp_path / "j", 10)
     with closing(sqlite3.connect(path)) as db:
@@ -335,8 +399,18 @@ def test_paths_that_cannot_be_a_journal(tmp_path):
     refuses(tmp_path, "directory")
     refuses(tmp_path / "missing" / "j", "directory that does not exist")
     refuses(tmp_path / "j", "does not exist", readonly=True)
+    refuses(tmp_path / "j", "does not exist, and create=False", create=False)
     (tmp_path / "empty").touch()
     refuses(tmp_path / "empty", "empty", readonly=True)
+    refuses(tmp_path / "empty", "empty", create=False)
+
+
+def test_a_journal_that_must_exist_can_be_written(tmp_path):
+    filled(tmp_path / "j", 10)
+    with Journal(tmp_path / "j", create=False) as journal:
+        game = journal.open_game("a", 100)
+        journal.append(game, [bytes(13)], [0.0])
+        assert journal.count(game) == 11
 
 
 def test_an_empty_file_becomes_a_journal_and_odd_names_work(tmp_path):

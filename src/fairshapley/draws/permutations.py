@@ -15,7 +15,8 @@ RankArray: TypeAlias = NDArray[Any]
 
 def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArray:
     """`rows` uniform permutations as ranks: entry (r, i) is the place of player i in row r."""
-    small = n_players <= 1 << 16
+    # One below 2**16, so that sizes up to n_players fit as well.
+    small = n_players < 1 << 16
     ranks: RankArray = np.empty((rows, n_players), dtype=np.uint16 if small else np.uint32)
     ranks[:] = np.arange(n_players)
     rng.permuted(ranks, axis=1, out=ranks)

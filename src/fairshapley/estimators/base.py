@@ -46,6 +46,8 @@ class Estimate:
     """The i.i.d. contributions behind each value"""
     exact: bool = False
     """Whether the values are proven, not estimated"""
+    extremes: FloatArray | None = None
+    """The largest squared deviation of a contribution over their variance: heavy tails show here"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,24 @@ class Estimator(ABC, Generic[State]):
     def estimate(self, state: State) -> Estimate:
         """What the state says of the values."""
 
+    def contribution_width(self, problem: Problem, value_width: float) -> float | None:
+        """The width of the interval in which every contribution lies, where one can be derived.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+        value_width
+            The highest minus the lowest utility of the game.
+
+        Returns
+        -------
+        float or None
+            None where the values are no means of i.i.d. contributions of known range; finite-sample
+            bounds are then not available.
+        """
+        return None
+
     def configuration(self) -> dict[str, Any]:
         """The name and the parameters, as they go into a result and a journal.
 
@@ -109,4 +129,7 @@ class Estimator(ABC, Generic[State]):
         {'name': 'mc', 'walk': True, 'antithetic': True}
         """
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"name": self.name, **parameters}
+        kind = type(self)
+        # A subclass that gives itself no name is not what its parent's name stands for.
+        name = self.name if "name" in vars(kind) else f"{kind.__module__}.{kind.__qualname__}"
+        return {"name": name, **parameters}

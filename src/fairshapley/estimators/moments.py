@@ -12,7 +12,7 @@ ROUNDING = 1e-9
 
 
 class Moments:
-    """Count, mean and sum of squared deviations of each player's contributions.
+    """Count, mean, sum of squared deviations and extremes of each player's contributions.
 
     Batches are merged by the formula of Chan, Golub & LeVeque, which loses no accuracy when the
     mean is large against the deviations. Contributions that are NaN (their evaluation failed and
@@ -32,13 +32,15 @@ class Moments:
         self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
         self.means: FloatArray = np.zeros(n_players)
         self.squares: FloatArray = np.zeros(n_players)
+        self.lowest: FloatArray = np.full(n_players, np.inf)
+        self.highest: FloatArray = np.full(n_players, -np.inf)
 
     def add(self, contributions: FloatArray) -> None:
         """Fold in rows of one contribution per player, shape (rows, n_players)."""
         rows = len(contributions)
         if rows == 1 and not np.isnan(contributions).any():
-            zeros = np.zeros_like(self.means)
-            self._merge(np.ones_like(self.counts), contributions[0], zeros)
+            row = contributions[0]
+            self._merge(np.ones_like(self.counts), row, np.zeros_like(row), row, row)
             return
         valid = ~np.isnan(contributions)
         if valid.all():
@@ -47,10 +49,11 @@ class Moments:
             squares = np.square(contributions - means).sum(axis=0)
         else:
             counts = valid.sum(axis=0)
-            kept = np.where(valid, contributions, 0.0)
-            means = kept.sum(axis=0) / np.maximum(counts, 1)
+            means = np.where(valid, contributions, 0.0).sum(axis=0) / np.maximum(counts, 1)
             squares = np.square(np.where(valid, contributions - means, 0.0)).sum(axis=0)
-        self._merge(counts, means, squares)
+        lowest = np.where(valid, contributions, np.inf).min(axis=0, initial=np.inf)
+        highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
+        self._merge(counts, means, squares, lowest, highest)
 
     def add_at(self, players: IntArray, contributions: FloatArray) -> None:
         """Fold in one contribution for each of the given players; no player twice."""
@@ -60,18 +63,29 @@ class Moments:
         deltas = contributions - self.means[players]
         self.means[players] += deltas / self.counts[players]
         self.squares[players] += deltas * (contributions - self.means[players])
+        self.lowest[players] = np.minimum(self.lowest[players], contributions)
+        self.highest[players] = np.maximum(self.highest[players], contributions)
 
     def merge(self, other: Moments) -> None:
         """Fold in the statistics of other contributions to the same players."""
-        self._merge(other.counts, other.means, other.squares)
+        self._merge(other.counts, other.means, other.squares, other.lowest, other.highest)
 
-    def _merge(self, counts: IntArray, means: FloatArray, squares: FloatArray) -> None:
+    def _merge(
+        self,
+        counts: IntArray,
+        means: FloatArray,
+        squares: FloatArray,
+        lowest: FloatArray,
+        highest: FloatArray,
+    ) -> None:
         total = self.counts + counts
         safe = np.maximum(total, 1)
         deltas = means - self.means
         self.means = self.means + deltas * (counts / safe)
         self.squares = self.squares + squares + deltas * deltas * (self.counts * (counts / safe))
         self.counts = total
+        self.lowest = np.minimum(self.lowest, lowest)
+        self.highest = np.maximum(self.highest, highest)
 
     @property
     def variances_of_means(self) -> FloatArray:
@@ -86,13 +100,29 @@ class Moments:
         m equal contributions do not prove that every other would be equal too: by the rule of
         succession an unseen kind of contribution still has a probability of about 1/(m + 1). The
         floor gives it the mean square τ² of all players' contributions: τ²/(m + 1) for one
-        contribution, τ²/(m(m + 1)) for the mean of m.
+        contribution, τ²/(m(m + 1)) for the mean of m. While every contribution was 0 there is no
+        scale at all, and the variances are not known (NaN).
         """
         variances = self.variances_of_means
         total = int(self.counts.sum())
         if total == 0:
             return variances
         mean_square = float((self.squares + self.counts * self.means**2).sum()) / total
+        if mean_square == 0:
+            return np.full_like(variances, np.nan)
         counts = np.maximum(self.counts, 1)
         vanishing = variances * counts <= ROUNDING**2 * mean_square
         return np.where(vanishing, mean_square / (counts * (counts + 1.0)), variances)
+
+    def extremes(self) -> FloatArray:
+        """The largest squared deviation of a contribution, in units of their variance.
+
+        About 2·log(m) for m normal contributions, more when tails are heavy; NaN below two
+        contributions, 0 where they are all equal.
+        """
+        enough = (self.counts > 1) & (self.squares > 0)
+        with np.errstate(invalid="ignore"):  # players without contributions have infinite extremes
+            largest = np.maximum(self.highest - self.means, self.means - self.lowest)
+        variances = self.squares / np.maximum(self.counts - 1, 1)
+        ratio = np.square(np.where(enough, largest, 0.0)) / np.where(enough, variances, 1.0)
+        return np.where(self.counts > 1, ratio, np.nan)

@@ -41,10 +41,10 @@ def unpack(keys: Sequence[bytes], n_players: int) -> BoolArray:
 
 
 class Cache:
-    """Two generations of utilities by coalition; the older one is dropped when memory is used up.
+    """Two generations of utilities by coalition; a full young one makes the older one go.
 
     The generations change only between rounds, so that what is remembered does not depend on the
-    size of an engine's chunks.
+    size of an engine's chunks. v(∅) and v(N), which every round may need, stay for ever.
     """
 
     def __init__(self, n_players: int, max_bytes: int) -> None:
@@ -53,6 +53,7 @@ class Cache:
         self.generation_size = max(1, max_bytes // (2 * entry))
         self._young: dict[bytes, float] = {}
         self._old: dict[bytes, float] = {}
+        self._ends = pack(np.array([[False] * n_players, [True] * n_players]))
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
@@ -75,12 +76,17 @@ class Cache:
     def turn(self) -> None:
         """Between rounds: start a new generation when the young one is full."""
         if len(self._young) > self.generation_size:
+            ends = {key: self.get(key) for key in self._ends}
             self._old, self._young = self._young, {}
+            for key, value in ends.items():
+                self._old.pop(key, None)
+                if value is not None:
+                    self._young[key] = value
 
     @property
     def complete(self) -> bool:
         """Whether every coalition of the game is remembered."""
-        return len(self) == 1 << self.n_players
+        return self.n_players < 63 and len(self) == 1 << self.n_players
 
     def table(self) -> FloatArray:
         """All 2**n utilities, indexed by bit mask; only for a complete cache."""

@@ -31,29 +31,39 @@ class Engine(Protocol):
         ...
 
     def compute(self, game: Game, masks: BoolArray) -> FloatArray:
-        """The utilities of a chunk, in order."""
+        """What the game answers for a chunk, in order; the evaluator checks it."""
         ...
 
 
-def call_game(game: Game, masks: BoolArray) -> FloatArray:
-    """The game's utilities as a float array of the right length, or a GameError."""
-    answer: Any = game(masks)
+def check_answer(answer: Any, count: int) -> FloatArray:
+    """The utilities as a float array of the right length, or a GameError.
+
+    Entries under a mask are NaN, and −0.0 is 0.0, whose sign a journal would not keep.
+
+    Examples
+    --------
+    >>> check_answer([1, 2], 2)
+    array([1., 2.])
+    """
+    array = np.asanyarray(answer)
+    if array.dtype.kind == "c":
+        raise GameError("the game returned complex numbers: utilities must be real")
     try:
-        values = np.asarray(answer)
-        if np.iscomplexobj(values):
-            raise GameError("the game returned complex numbers: utilities must be real")
-        values = values.astype(np.float64)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(np.float64), np.nan)
+        values = np.asarray(array).astype(np.float64)
     except (TypeError, ValueError):
         raise GameError(
-            f"the game returned {type(answer).__name__}, which is not an array of numbers: "
-            f"return one float for each of the {len(masks)} coalitions"
+            f"the game returned {type(answer).__name__} of {array.dtype}, which are not numbers: "
+            f"return one float for each of the {count} coalitions"
         ) from None
-    if values.shape != (len(masks),):
+    if values.shape != (count,):
         raise GameError(
-            f"the game returned an array of shape {values.shape} for {len(masks)} coalitions: "
-            f"return one float for each, shape ({len(masks)},)"
+            f"the game returned an array of shape {values.shape} for {count} coalitions: "
+            f"return one float for each, shape ({count},)"
         )
-    # −0.0 becomes 0.0: a journal does not keep the sign of zero.
     return values + 0.0
 
 
@@ -75,8 +85,8 @@ class SerialEngine:
     """
 
     def __init__(self, chunk_size: int | None = None) -> None:
-        if chunk_size is not None and chunk_size < 1:
-            raise InputError(f"chunk_size must be at least 1, it is {chunk_size}")
+        if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+            raise InputError(f"chunk_size must be a whole number of at least 1, not {chunk_size!r}")
         self._fixed = chunk_size
         self._next = FIRST_CHUNK
 
@@ -89,7 +99,11 @@ class SerialEngine:
     def compute(self, game: Game, masks: BoolArray) -> FloatArray:
         """Call the game, and learn how long a coalition takes."""
         start = time.perf_counter()
-        values = call_game(game, masks)
+        try:
+            values = game(masks)
+        except Exception:
+            self._next = max(1, len(masks) // 2)  # perhaps it was too much at once
+            raise
         elapsed = time.perf_counter() - start
         affordable = CHUNK_SECONDS * len(masks) / max(elapsed, 1e-9)
         self._next = int(max(1, min(affordable, GROWTH * self._next)))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.draws import Draw
+from fairshapley.draws import Draw, Walks
 from fairshapley.errors import GameError, JournalError
 from fairshapley.evaluation.cache import Cache, pack, unpack
-from fairshapley.evaluation.engines import Engine, SerialEngine
+from fairshapley.evaluation.engines import Engine, SerialEngine, check_answer
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal
 from fairshapley.games.base import Game, members
@@ -22,6 +23,8 @@ CACHE_BYTES = 512 * 2**20
 # Two evaluations of the same coalition may differ by the order of a sum inside a linear algebra
 # library; more than that is another utility.
 VERIFY_TOLERANCE = 1e-9
+# Squares of marginal contributions, and sums of them, stay below 1e308.
+LARGEST_UTILITY = 1e140
 
 OnError = Literal["raise", "skip"]
 
@@ -39,15 +42,18 @@ class Tally:
     """What evaluation has cost so far."""
 
     evaluations: int = 0
-    """Distinct coalitions whose utility this run needed, computed now or found in the journal"""
+    """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
+    that the bounded cache forgot counts again when it is needed again"""
     computed: int = 0
     """Utilities computed in this process"""
     cache_hits: int = 0
     """Requests answered from memory"""
-    skipped: dict[tuple[int, ...], str] = field(default_factory=dict)
-    """Coalitions whose utility failed and was skipped on request, with the reason"""
-    recovered: list[str] = field(default_factory=list)
-    """Batches that failed as a whole and succeeded in halves"""
+    skipped: int = 0
+    """Evaluations that failed and were skipped on request"""
+    first_failure: str = ""
+    """The first of them, with the reason"""
+    recovered: int = 0
+    """Batches that raised as a whole and succeeded in parts"""
 
 
 @dataclass(eq=False)
@@ -95,36 +101,50 @@ class Evaluator:
         self.on_error = on_error
         self.guard = guard if guard is not None else InterruptGuard()
         self.cache = Cache(n_players, cache_bytes)
-        self.cache_bytes = cache_bytes
         self.tally = Tally()
+        self._remember = True
+        self._failures: dict[bytes, str] | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every coalition of the game is known."""
+        return self.cache.complete and not self.tally.skipped
+
+    def table(self) -> FloatArray:
+        """All utilities of a complete game, indexed by bit mask."""
+        return self.cache.table()
 
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
         masks = np.zeros((2, self.n_players), dtype=bool)
         masks[1] = True
-        empty, full = self._chunk(masks, self.cache).tolist()
+        empty, full = self._chunk(masks).tolist()
         if self.tally.skipped:
-            coalition, reason = next(iter(self.tally.skipped.items()))
-            name = "v(∅), the utility of the empty coalition," if not coalition else "v(N)"
-            raise GameError(f"{name} failed and cannot be skipped: {reason}", coalition)
+            raise GameError(
+                "v(∅), the utility of the empty coalition, and v(N) cannot be skipped: failed is "
+                f"{self.tally.first_failure}"
+            )
         return empty, full
 
-    def evaluate(self, draw: Draw, deadline: float = math.inf) -> FloatArray:
-        """The utilities of all coalitions of a draw, NaN for those skipped."""
+    def begin_round(self, draw: Draw) -> None:
+        """Make room in the cache; a round that would fill half of it is not remembered at all."""
         self.cache.turn()
-        cache = self._cache_for(draw)
-        values = np.empty(len(draw))
-        start = 0
-        while start < len(draw):
-            if time.monotonic() > deadline:
-                raise OutOfTimeError
-            stop = min(len(draw), start + self.engine.chunk_size(self.n_players))
-            values[start:stop] = self._chunk(draw.masks(start, stop), cache)
-            start = stop
-        return values
+        self._remember = len(draw) <= self.cache.generation_size
 
-    def new_coalitions(self, draw: Draw, at_most: int) -> int:
-        """How many evaluations a draw would add; counting ends above `at_most`."""
+    def price(self, draw: Draw, at_most: int) -> int:
+        """How many evaluations a draw may add; counting ends above `at_most`.
+
+        Walks are priced by the coalitions that are new: by the symmetry of the players, whether a
+        walk still fits says nothing about its marginals. For other draws it could (small
+        coalitions are soon all known, and would be let in more easily), so they are priced by
+        their length.
+        """
+        if len(draw) <= at_most:
+            return len(draw)
+        if 1 << min(self.n_players, 62) <= self.tally.evaluations + at_most:
+            return 0  # all coalitions together do not exceed the budget
+        if not (isinstance(draw, Walks) and self._remember):
+            return len(draw)
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
@@ -135,129 +155,185 @@ class Evaluator:
                 break
         return len(seen)
 
+    def evaluate(
+        self,
+        draw: Draw,
+        deadline: float = math.inf,
+        after_chunk: Callable[[], None] | None = None,
+    ) -> FloatArray:
+        """The utilities of all coalitions of a draw, NaN for those skipped.
+
+        Call `begin_round` before it.
+        """
+        values = np.empty(len(draw))
+        start = 0
+        while start < len(draw):
+            self.guard.check()
+            if time.monotonic() > deadline:
+                raise OutOfTimeError
+            stop = min(len(draw), start + self.engine.chunk_size(self.n_players))
+            values[start:stop] = self._chunk(draw.masks(start, stop))
+            start = stop
+            if after_chunk is not None:
+                after_chunk()
+        return values
+
     def verify(self, count: int, rng: np.random.Generator) -> None:
         """Compute `count` journalled coalitions again; a JournalError when a value differs."""
         if self.slot is None or self.game is None or count == 0:
             return
-        sample = self.slot.journal.sample(self.slot.game, count, rng)
-        if not sample:
-            return
-        masks = unpack([key for key, _ in sample], self.n_players)
-        for mask, (_, journalled) in zip(masks, sample, strict=True):
-            with self.guard.interruptible():
-                value = float(self.engine.compute(self.game, mask[None])[0])
+        for key, journalled in self.slot.journal.sample(self.slot.game, count, rng):
+            mask = unpack([key], self.n_players)
+            try:
+                value = float(self._call(self.game, mask)[0])
+            except GameError:
+                raise
+            except Exception as error:
+                raise self._failure(mask[0], f"{type(error).__name__}: {error}") from error
             self.tally.computed += 1
-            if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE, abs_tol=1e-12):
+            if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
                 raise JournalError(
-                    f"the utility of coalition {members(mask)} is {value!r} now and "
+                    f"the utility of coalition {_shorten(members(mask[0]))} is {value!r} now and "
                     f"{journalled!r} in the journal {self.slot.journal.path}: the game has "
                     "changed or is random. Use a new journal, fix its random seed, or give the "
                     "game another key"
                 )
 
-    @property
-    def complete(self) -> bool:
-        """Whether every coalition of the game is known."""
-        return self.n_players < 63 and self.cache.complete and not self.tally.skipped
-
-    def _cache_for(self, draw: Draw) -> Cache:
-        """The run's memory, or one for this round alone when the round would fill it."""
-        if len(draw) * -(-self.n_players // 8) <= self.cache_bytes // 2:
-            return self.cache
-        return Cache(self.n_players, 0)
-
-    def _chunk(self, masks: BoolArray, cache: Cache) -> FloatArray:
+    def _chunk(self, masks: BoolArray) -> FloatArray:
         keys = pack(masks)
-        found = cache.get_many(keys)
+        found = self.cache.get_many(keys)
         missing = [at for at, value in enumerate(found) if value is None]
-        self.tally.cache_hits += len(found) - len(missing)
         if not missing:
+            self.tally.cache_hits += len(found)
             return np.array(found, dtype=np.float64)
         first: dict[bytes, int] = {}
         for at in missing:
             first.setdefault(keys[at], at)
-        self.tally.cache_hits += len(missing) - len(first)
-        self._obtain(list(first), masks[list(first.values())], cache)
-        return np.array(cache.get_many(keys), dtype=np.float64)
+        fresh = self._obtain(list(first), masks[list(first.values())])
+        if self._remember:
+            self.cache.update(fresh.items())
+            self.tally.evaluations += len(first)
+            self.tally.cache_hits += len(found) - len(first)
+        else:
+            # Without memory the chunks do not know of each other: count as if each were one row.
+            self.tally.evaluations += len(missing)
+            self.tally.cache_hits += len(found) - len(missing)
+        values = [fresh[keys[at]] if value is None else value for at, value in enumerate(found)]
+        return np.array(values, dtype=np.float64)
 
-    def _obtain(self, keys: list[bytes], masks: BoolArray, cache: Cache) -> None:
-        """Values of distinct new coalitions, from the journal or computed, into the cache."""
-        if self.slot is not None:
-            journalled = self.slot.journal.lookup(self.slot.game, keys)
-            if journalled:
-                cache.update((key, journalled[key]) for key in keys if key in journalled)
-                self.tally.evaluations += len(journalled)
-                rows = [at for at, key in enumerate(keys) if key not in journalled]
-                if not rows:
-                    return
-                keys, masks = [keys[at] for at in rows], masks[rows]
+    def _obtain(self, keys: list[bytes], masks: BoolArray) -> dict[bytes, float]:
+        """Values of distinct new coalitions, from the journal or computed."""
+        values = self._journalled(keys)
+        rows = [at for at, key in enumerate(keys) if key not in values]
+        if not rows:
+            return values
         if self.game is None:
             raise ExhaustedError
-        self._compute(self.game, keys, masks, cache)
+        if len(rows) < len(keys):
+            keys, masks = [keys[at] for at in rows], masks[rows]
+        self._compute(self.game, keys, masks, values)
+        return values
 
-    def _compute(self, game: Game, keys: list[bytes], masks: BoolArray, cache: Cache) -> None:
-        """Compute, and halve a batch that raises until its failing coalitions are found."""
+    def _journalled(self, keys: list[bytes]) -> dict[bytes, float]:
+        """What the journal holds, with NaN for failures when they are to be skipped."""
+        if self.slot is None:
+            return {}
+        found = self.slot.journal.lookup(self.slot.game, keys)
+        if self.on_error == "skip":
+            if self._failures is None:
+                self._failures = self.slot.journal.failures(self.slot.game)
+            for key in keys if self._failures else ():
+                if key in self._failures and key not in found:
+                    found[key] = math.nan
+                    mask = unpack([key], self.n_players)[0]
+                    self._count_skipped(mask, self._failures[key])
+        return found
+
+    def _compute(
+        self, game: Game, keys: list[bytes], masks: BoolArray, values: dict[bytes, float]
+    ) -> None:
+        """Compute into `values`, halving a batch that raises until what fails is found."""
         try:
-            with self.guard.interruptible():
-                values = self.engine.compute(game, masks)
+            answer = self._call(game, masks)
         except GameError as error:
             # A wrong shape or a complex answer is not the fault of one coalition.
             if error.coalition is None:
                 raise
-            self._halve(game, keys, masks, cache, error)
+            self._halve(game, keys, masks, values, error)
         except Exception as error:
-            self._halve(game, keys, masks, cache, error)
+            self._halve(game, keys, masks, values, error)
         else:
-            self._store(keys, masks, values, cache)
+            self._store(keys, masks, answer, values)
+
+    def _call(self, game: Game, masks: BoolArray) -> FloatArray:
+        """The utilities from the engine; a copy of the masks, lest a game change ours."""
+        with self.guard.interruptible():
+            answer = self.engine.compute(game, masks.copy())
+        return check_answer(answer, len(masks))
 
     def _halve(
-        self, game: Game, keys: list[bytes], masks: BoolArray, cache: Cache, error: Exception
+        self,
+        game: Game,
+        keys: list[bytes],
+        masks: BoolArray,
+        values: dict[bytes, float],
+        error: Exception,
     ) -> None:
         if len(keys) == 1:
-            self._fail(masks[0], keys[0], f"{type(error).__name__}: {error}", cache, error)
+            own = isinstance(error, GameError)
+            reason = str(error) if own else f"{type(error).__name__}: {error}"
+            values[keys[0]] = self._skip(masks[0], keys[0], reason, error)
             return
-        skipped = len(self.tally.skipped)
+        skipped = self.tally.skipped
         middle = len(keys) // 2
-        self._compute(game, keys[:middle], masks[:middle], cache)
-        self._compute(game, keys[middle:], masks[middle:], cache)
-        if len(self.tally.skipped) == skipped:
-            self.tally.recovered.append(
-                f"a batch of {len(keys)} coalitions raised {type(error).__name__}, "
-                "its halves did not"
-            )
+        self._compute(game, keys[:middle], masks[:middle], values)
+        self._compute(game, keys[middle:], masks[middle:], values)
+        if self.tally.skipped == skipped:
+            self.tally.recovered += 1
 
-    def _store(self, keys: list[bytes], masks: BoolArray, values: FloatArray, cache: Cache) -> None:
-        """Journal and remember what is finite, then deal with what is not."""
-        finite = np.isfinite(values)
-        good, numbers = keys, values.tolist()
-        if not finite.all():
-            good = [key for key, ok in zip(keys, finite, strict=True) if ok]
-            numbers = values[finite].tolist()
+    def _store(
+        self, keys: list[bytes], masks: BoolArray, answer: FloatArray, values: dict[bytes, float]
+    ) -> None:
+        """Journal what is a number, then deal with what is not."""
+        # Sums of squares must not overflow; the comparison is false for NaN as well.
+        usable = np.abs(answer) <= LARGEST_UTILITY
+        good, numbers = keys, answer.tolist()
+        if not usable.all():
+            good = [key for key, ok in zip(keys, usable, strict=True) if ok]
+            numbers = answer[usable].tolist()
         if self.slot is not None:
             self.slot.journal.append(self.slot.game, good, numbers)
-        cache.update(zip(good, numbers, strict=True))
-        self.tally.evaluations += len(good)
+        values.update(zip(good, numbers, strict=True))
         self.tally.computed += len(good)
-        for at in np.flatnonzero(~finite):
-            self._fail(masks[at], keys[at], f"it returned {values[at]}", cache, None)
+        for at in np.flatnonzero(~usable):
+            reason = f"it returned {answer[at]}"
+            if np.isfinite(answer[at]):
+                reason += ", which is too large to be squared: rescale the utility"
+            values[keys[at]] = self._skip(masks[at], keys[at], reason, None)
 
-    def _fail(
-        self, mask: BoolArray, key: bytes, reason: str, cache: Cache, cause: Exception | None
-    ) -> None:
-        coalition = members(mask)
+    def _skip(self, mask: BoolArray, key: bytes, reason: str, cause: Exception | None) -> float:
+        """NaN when failures are to be skipped, else a GameError; recorded either way."""
         if self.slot is not None:
             self.slot.journal.append_failure(self.slot.game, key, reason)
         if self.on_error == "raise":
-            raise GameError(
-                f"the utility of coalition {_shorten(coalition)} failed: {reason}. Make the "
-                "utility return a finite number for every coalition, or leave such coalitions "
-                "out with on_error='skip' (no certificate is issued then)",
-                coalition,
-            ) from cause
-        self.tally.evaluations += 1
+            raise self._failure(mask, reason) from cause
         self.tally.computed += 1
-        self.tally.skipped[coalition] = reason
-        cache.update([(key, math.nan)])
+        self._count_skipped(mask, reason)
+        return math.nan
+
+    def _count_skipped(self, mask: BoolArray, reason: str) -> None:
+        if not self.tally.skipped:
+            self.tally.first_failure = f"coalition {_shorten(members(mask))}: {reason}"
+        self.tally.skipped += 1
+
+    def _failure(self, mask: BoolArray, reason: str) -> GameError:
+        coalition = members(mask)
+        return GameError(
+            f"the utility of coalition {_shorten(coalition)} failed: {reason}. Make the utility "
+            "return a finite number for every coalition, or leave such coalitions out with "
+            "on_error='skip' (no certificate is issued then)",
+            coalition,
+        )
 
 
 def _shorten(coalition: tuple[int, ...]) -> str:

@@ -1,7 +1,8 @@
 """Ctrl-C that stops a run without tearing its state.
 
 While the guard is active the signal raises KeyboardInterrupt only inside a utility; anywhere else
-it is remembered and acted upon at the next safe point. A second Ctrl-C always raises.
+it is remembered, and acted upon at the next `check`. A second Ctrl-C raises wherever it arrives,
+and is passed on to the caller.
 """
 
 from __future__ import annotations
@@ -10,51 +11,58 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 
 class InterruptGuard:
-    """Replaces the handler of SIGINT for the time of a run, in the main thread only."""
+    """Replaces Python's own handler of SIGINT for the time of a run, in the main thread only."""
 
     def __init__(self) -> None:
-        self.requested = False
+        self._presses = 0
         self._interruptible = False
-        self._previous: object = None
         self._active = False
 
     def __enter__(self) -> InterruptGuard:
-        # A handler that is not Python's own (an embedding program, an ignored signal) is respected.
+        # Any other handler (an embedding program's, that of a run around this one) is respected.
         if (
             threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         ):
-            self._previous = signal.signal(signal.SIGINT, self._handle)
+            signal.signal(signal.SIGINT, self._handle)
             self._active = True
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._active:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self._active = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        again = self.requested
-        self.requested = True
-        if self._interruptible or again:
+        self._presses += 1
+        if self._interruptible or self._presses > 1:
+            raise KeyboardInterrupt
+
+    @property
+    def asked_once(self) -> bool:
+        """Whether it was this guard that was asked to stop, and only once."""
+        return self._presses == 1
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt when Ctrl-C was pressed since the run began."""
+        if self._presses:
             raise KeyboardInterrupt
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Mark a utility's own code: there the signal raises at once."""
-        if self.requested:
-            raise KeyboardInterrupt
+        """Mark a utility's own code: there the signal raises at once.
+
+        A utility may catch the interrupt and return something; that is not a utility, so the check
+        comes again afterwards.
+        """
+        self.check()
         self._interruptible = True
         try:
             yield
         finally:
             self._interruptible = False
+        self.check()

@@ -8,17 +8,21 @@ pages. So they are appended to `arrivals`, as they come, and folded into the sor
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal_file import JournalFile
+from fairshapley.evaluation.journal_file import DAMAGED, JournalFile
 
+_T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 
 # Arrivals are folded when there are so many, or when their keys (long ones, of many players) are so
@@ -119,6 +123,8 @@ class Journal(JournalFile):
         journal of yesterday's data.
     readonly
         Only read. Works on read-only media too.
+    create
+        Make the file if it does not exist; False refuses a file that is missing or empty.
     timeout
         The seconds to wait for another process that is writing.
 
@@ -138,12 +144,31 @@ class Journal(JournalFile):
         *,
         shared: bool = False,
         readonly: bool = False,
+        create: bool = True,
         timeout: float = 5.0,
     ) -> None:
+        self._create = create
         super().__init__(path, SCHEMA, readonly=readonly, timeout=timeout)
         self.shared = shared
         self._mirrors: dict[int, _Mirror] = {}
         self._n_arrivals = int(self._scalar("SELECT count(*) FROM arrivals"))
+
+    def _check_path(self) -> None:
+        super()._check_path()
+        if self._create or self.readonly:
+            return
+        if not self.path.exists():
+            raise JournalError(
+                f"the journal {self.path} does not exist, and create=False makes none: check the "
+                "path"
+            )
+        if self.path.stat().st_size == 0 and not self._has_log():
+            raise JournalError(f"the journal {self.path} is empty: give another file")
+
+    def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
+        if not self._create:
+            mode = mode.replace("mode=rwc", "mode=rw")
+        return super()._connect(mode, timeout)
 
     def open_game(
         self, fingerprint: str, n_players: int, player_names: Sequence[str] | None = None
@@ -159,8 +184,9 @@ class Journal(JournalFile):
         if known is None and games and not self.shared:
             raise JournalError(
                 f"the journal {self.path} belongs to another game (other data, parameters or "
-                "code): use another file, or Journal(path, shared=True) to keep several games in "
-                "one file"
+                "code, or a function whose closure or globals change with use, such as a counter: "
+                "give it a key=): use another file, or Journal(path, shared=True) to keep several "
+                "games in one file"
             )
         if known is None or not self.readonly:
             names = None if player_names is None else _to_json(list(player_names))
@@ -175,10 +201,17 @@ class Journal(JournalFile):
     def games(self) -> list[GameRecord]:
         """The games of the journal, oldest first."""
         query = "SELECT id, fingerprint, n_players, player_names FROM games ORDER BY id"
-        return [
-            GameRecord(game, mark, n_players, None if names is None else tuple(json.loads(names)))
-            for game, mark, n_players, names in self._all(query)
-        ]
+        with self._sound("games"):
+            return [_game_record(row) for row in self._all(query)]
+
+    @contextmanager
+    def _sound(self, table: str) -> Iterator[None]:
+        """Say that the journal is damaged when what a table holds makes no sense."""
+        try:
+            yield
+        except (TypeError, ValueError, RecursionError) as error:
+            finding = f"table {table}: {error}"
+            raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}") from error
 
     def append(self, game: int, keys: Sequence[bytes], values: Sequence[float]) -> None:
         """Write the values in one transaction; a coalition that has a value keeps it."""
@@ -210,17 +243,24 @@ class Journal(JournalFile):
         # A reader may have a writer beside it that folds, so it looks afresh each time.
         mirror = None if self.readonly else self._mirrors.get(game)
         if mirror is None:
-            arrivals = {key: value for key, value, _ in self._all(PENDING, game)}
+            arrivals = dict(self._pending(game))
             folded = self._all("SELECT 1 FROM evaluations WHERE game = ? LIMIT 1", game)
             mirror = self._mirrors[game] = _Mirror(arrivals, bool(folded))
         return mirror
+
+    def _pending(self, game: int) -> list[tuple[bytes, float]]:
+        """The arrivals of a game that add something."""
+        with self._sound("arrivals"):
+            return _utilities(row[:2] for row in self._all(PENDING, game))
 
     def lookup(self, game: int, keys: Sequence[bytes]) -> dict[bytes, float]:
         """The values of those `keys` that have one, all of the game's length; 1 to 3 µs a key."""
         mirror = self._mirror(game)
         found = {key: mirror.arrivals[key] for key in keys if key in mirror.arrivals}
         if keys and mirror.folded:
-            found.update(self._all(LOOKUP, game, b"".join(keys), len(keys[0])))
+            rows = self._all(LOOKUP, game, b"".join(keys), len(keys[0]))
+            with self._sound("evaluations"):
+                found.update(_utilities(rows))
         return found
 
     def count(self, game: int) -> int:
@@ -237,7 +277,7 @@ class Journal(JournalFile):
         only the drawn rows come into memory. Random keys would need no walk, but would prefer
         coalitions that have few neighbours.
         """
-        folded, pending = self._count_folded(game), self._all(PENDING, game)
+        folded, pending = self._count_folded(game), self._pending(game)
         total = folded + len(pending)
         drawn = range(total) if total <= k else rng.choice(total, size=k, replace=False).tolist()
         query = (
@@ -251,12 +291,14 @@ class Journal(JournalFile):
                 row = self._all(query, game, key, rank - previous - 1)[0]
                 previous, key = rank, row[0]
             else:
-                row = pending[rank - folded][:2]
+                row = pending[rank - folded]
             rows.append(row)
-        return rows
+        widths = {record.id: (record.n_players + 7) // 8 for record in self.games()}
+        with self._sound("evaluations"):
+            return _utilities(rows, widths.get(game, 0))
 
     def append_failure(self, game: int, key: bytes, message: str) -> None:
-        """Record that the utility of a coalition failed and was skipped, as the user asked."""
+        """Record that the utility of a coalition failed."""
         text = message.encode(errors="backslashreplace").decode()  # SQLite takes no lone surrogates
         self._write("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", game, key, text)
 
@@ -291,14 +333,13 @@ class Journal(JournalFile):
         status: RunStatus,
         evaluations: int,
         result: Mapping[str, object] | None = None,
-        limits: Mapping[str, object] | None = None,
     ) -> None:
-        """Record how far a run has come; a `result` or `limits` not given stay as they were."""
-        texts = (None if content is None else _to_json(content) for content in (result, limits))
+        """Record how far a run has come; without a `result` the one recorded before stays."""
+        text = None if result is None else _to_json(result)
         cursor = self._write(
             "UPDATE runs SET updated = ?, status = ?, evaluations = ?, "
-            "result = coalesce(?, result), limits = coalesce(?, limits) WHERE id = ?",
-            *(_now(), status, evaluations, *texts, run_id),
+            "result = coalesce(?, result) WHERE id = ?",
+            *(_now(), status, evaluations, text, run_id),
         )
         if cursor.rowcount == 0:
             raise JournalError(f"the journal {self.path} has no run {run_id}: see Journal.runs()")
@@ -306,7 +347,8 @@ class Journal(JournalFile):
     def runs(self, game: int | None = None) -> list[RunRecord]:
         """The runs of the game, or of all games, oldest first."""
         rows = self._all(RUNS + " WHERE ?1 IS NULL OR game = ?1 ORDER BY runs.id", game)
-        return [_run_record(row) for row in rows]
+        with self._sound("runs"):
+            return [_run_record(row) for row in rows]
 
     def find_run(
         self, game: int, configuration: Mapping[str, object], seed: int | None = None
@@ -318,7 +360,8 @@ class Journal(JournalFile):
         )
         text = None if seed is None else str(seed)
         rows = self._all(query, game, _to_json(configuration), text)
-        return _run_record(rows[0]) if rows else None
+        with self._sound("runs"):
+            return _run_record(rows[0]) if rows else None
 
 
 def _to_json(content: object) -> str:
@@ -336,11 +379,62 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def _game_record(row: Sequence[Any]) -> GameRecord:
+    """A row of the table of games, or an error when it makes no sense."""
+    id_, fingerprint, n_players, names = row
+    n_players = _counter(n_players, 1)
+    if names is None:
+        return GameRecord(_counter(id_), _text(fingerprint), n_players, None)
+    players = _from_json(names, list)
+    if len(players) != n_players:
+        raise ValueError(f"{len(players)} names for {n_players} players")
+    return GameRecord(_counter(id_), _text(fingerprint), n_players, tuple(map(_text, players)))
+
+
 def _run_record(row: Sequence[Any]) -> RunRecord:
+    """A row of `RUNS`, or an error when it makes no sense."""
     id_, game, fingerprint, n_players, names, configuration, limits, seed, versions, *rest = row
-    *rest, result = rest
+    started, updated, status, evaluations, result = rest
+    played = _game_record((game, fingerprint, n_players, names))
+    if status not in get_args(RunStatus):
+        raise ValueError(f"unknown status {status!r:.40}")
     return RunRecord(
-        *(id_, game, fingerprint, n_players, None if names is None else tuple(json.loads(names))),
-        *(json.loads(configuration), json.loads(limits), int(seed), json.loads(versions)),
-        *(*rest, None if result is None else json.loads(result)),
+        *(_counter(id_), played.id, played.fingerprint, played.n_players, played.player_names),
+        *(_from_json(configuration, dict), _from_json(limits, dict), _counter(int(_text(seed)))),
+        versions={name: _text(version) for name, version in _from_json(versions, dict).items()},
+        started=_text(started),
+        updated=_text(updated),
+        status=status,
+        evaluations=_counter(evaluations),
+        result=None if result is None else _from_json(result, dict),
     )
+
+
+def _utilities(rows: Iterable[tuple[Any, Any]], width: int = 0) -> list[tuple[bytes, float]]:
+    """Rows of coalitions and values, or an error when one is no such thing."""
+    checked = list(rows)
+    for key, value in checked:
+        if type(value) is not float or not math.isfinite(value):
+            raise ValueError(f"the value {value!r:.40} is not a finite number")
+        if type(key) is not bytes or (width and len(key) != width):
+            raise ValueError(f"{key!r:.40} is not a coalition")
+    return checked
+
+
+def _from_json(text: object, kind: type[_T]) -> _T:
+    content = json.loads(_text(text))
+    if not isinstance(content, kind):
+        raise ValueError(f"{text!r:.40} where a {kind.__name__} is expected")
+    return content
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.40} where text is expected")
+    return value
+
+
+def _counter(value: object, least: int = 0) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{value!r:.40} where a number of at least {least} is expected")
+    return value

@@ -7,13 +7,24 @@ from fairshapley.fairness.axioms import (
     null_players,
     symmetric_pairs,
 )
+from fairshapley.fairness.certificate import Certificate, Evidence, certify
+from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.fidelity import fidelity
+from fairshapley.fairness.guarantee import Guarantee, Prediction, guarantee, required_fidelity
 
 __all__ = [
     "AxiomCheck",
+    "Certificate",
+    "Decisions",
+    "Evidence",
+    "Guarantee",
+    "Prediction",
+    "certify",
     "check_axioms",
     "desirable_pairs",
     "fidelity",
+    "guarantee",
     "null_players",
+    "required_fidelity",
     "symmetric_pairs",
 ]

@@ -2,6 +2,9 @@
 
 A premise is a fact about the game: player i is null, i and j are interchangeable, i is strictly
 more desirable than j. It is established from all 2**n utilities; then the values must agree.
+
+The paper's A0–A3 ask the same of estimates, up to ε1·|φ| + ε2 with ε2 = ξ·ε1; `check_fairness`
+needs no table, only the true values or what is known of the game.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairshapley._types import FloatArray
+from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.fairness.fidelity import check_xi
+from fairshapley.fairness.levels import check_epsilon1
 
 
 @dataclass(frozen=True)
@@ -153,3 +158,193 @@ def check_axioms(
         AxiomCheck("F2 symmetry", symmetric, unequal),
         AxiomCheck("F3 strict desirability", desirable, reversed_),
     )
+
+
+def check_vector(values: ArrayLike, name: str) -> FloatArray:
+    """One finite float per player, or an InputError that says what `name` is instead."""
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, one per player: {values!r}") from None
+    if vector.ndim != 1 or vector.size == 0:
+        raise InputError(f"{name} must be a vector with one number per player, not {vector.shape}")
+    wrong = np.flatnonzero(~np.isfinite(vector))
+    if wrong.size:
+        raise InputError(
+            f"{name} must be finite, player {wrong[0]} has {vector[wrong[0]]}: "
+            "leave such players out, or run longer"
+        )
+    return vector
+
+
+def check_estimate(estimate: ArrayLike, truth: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Estimates and true values as vectors of one length, or an InputError."""
+    values, phi = check_vector(estimate, "the estimates"), check_vector(truth, "the true values")
+    if values.shape != phi.shape:
+        raise InputError(
+            f"estimates and true values must be of the same players, not {values.size} and "
+            f"{phi.size} of them"
+        )
+    return values, phi
+
+
+def check_players(players: ArrayLike, n_players: int) -> IntArray:
+    """Distinct players as increasing indices, from indices or a boolean mask, or an InputError."""
+    given = np.asarray(players)
+    if given.dtype == np.bool_ and given.shape == (n_players,):
+        return np.flatnonzero(given)
+    if given.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(
+            f"give players as indices or as a boolean mask of length {n_players}, not {players!r}"
+        )
+    _check_range(given, n_players)
+    return np.unique(given).astype(np.int64)
+
+
+def check_pairs(pairs: ArrayLike, n_players: int) -> IntArray:
+    """Pairs of different players as an array (k, 2), or an InputError."""
+    try:
+        given = np.asarray(pairs)
+    except ValueError:
+        given = np.empty(1, dtype=object)
+    if given.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(f"give pairs as [(i, j), …] of player indices, not {pairs!r}")
+    _check_range(given, n_players)
+    same = np.flatnonzero(given[:, 0] == given[:, 1])
+    if same.size:
+        raise InputError(f"a pair needs two players, not {given[same[0]].tolist()}")
+    return given.astype(np.int64)
+
+
+def _check_range(players: IntArray, n_players: int) -> None:
+    outside = players[(players < 0) | (players >= n_players)]
+    if outside.size:
+        raise InputError(f"there is no player {outside[0]}: players are 0 to {n_players - 1}")
+
+
+def tolerances(values: FloatArray, epsilon1: float, xi: float) -> FloatArray:
+    """What A0 allows each player: ε1·|φ| + ε2, with ε2 = ξ·ε1."""
+    tolerance, floor = check_epsilon1(epsilon1), check_xi(xi)
+    with np.errstate(over="ignore"):  # an infinite tolerance is one that always holds
+        allowed: FloatArray = tolerance * np.abs(values) + tolerance * floor
+    return allowed
+
+
+def within_tolerance(values: ArrayLike, truth: ArrayLike, epsilon1: float, xi: float) -> BoolArray:
+    """A0, closeness: whether |φ̂_i − φ_i| ≤ ε1·|φ_i| + ε2, for each player.
+
+    Equation `equ:A0` of the paper, with ε2 = ξ·ε1. When it holds for all players, so do A1–A3.
+
+    Examples
+    --------
+    >>> within_tolerance([1.5, 0.2], [1.0, 0.0], epsilon1=0.5, xi=0.1)
+    array([ True, False])
+    """
+    estimate, phi = check_estimate(values, truth)
+    close: BoolArray = np.abs(estimate - phi) <= tolerances(phi, epsilon1, xi)
+    return close
+
+
+def _equal_pairs(phi: FloatArray, slack: float) -> IntArray:
+    """The pairs i < j with |φ_i − φ_j| ≤ slack."""
+    order = np.argsort(phi, kind="stable")
+    ranked = phi[order]
+    ranks = np.arange(len(phi))
+    partners = np.searchsorted(ranked, ranked + slack, side="right") - ranks - 1
+    first = np.repeat(ranks, partners)
+    # 1, 2, … up to the number of partners, for each player in turn
+    ahead = np.arange(1, len(first) + 1) - np.repeat(np.cumsum(partners) - partners, partners)
+    second = first + ahead
+    pairs = np.sort(np.column_stack([order[first], order[second]]), axis=1)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def check_fairness(
+    values: ArrayLike,
+    *,
+    epsilon1: float,
+    xi: float,
+    truth: ArrayLike | None = None,
+    null_players: ArrayLike = (),
+    symmetric_pairs: ArrayLike | None = None,
+    desirable_pairs: ArrayLike = (),
+    tolerance: float = 1e-9,
+) -> tuple[AxiomCheck, AxiomCheck, AxiomCheck]:
+    """Check the paper's A1 nullity, A2 symmetry and A3 approximate desirability of estimates.
+
+    With ε2 = ξ·ε1 and t_i = ε1·|φ_i| + ε2 (Section "Fairness Axioms for Shapley Value Estimates"):
+
+    - A1: |φ̂_i| ≤ ε2 for every i with φ_i = 0;
+    - A2: |φ̂_i − φ̂_j| ≤ t_i + t_j for every pair with φ_i = φ_j;
+    - A3: φ̂_i − φ̂_j > −t_i − t_j for every pair where i is the more desirable.
+
+    Without `truth` the tolerances of A2 and A3 use the estimates in place of the unknown |φ|:
+    t_i = ε1·|φ̂_i| + ε2. That is a plug-in reading of the axioms; it is not implied by A0, and with
+    ε1 ≥ 1 it cannot fail, since |φ̂_i − φ̂_j| ≤ |φ̂_i| + |φ̂_j|. A1 needs no plug-in: φ_i is 0.
+
+    Parameters
+    ----------
+    values
+        The estimates φ̂, one per player.
+    epsilon1, xi
+        The multiplicative tolerance and ξ = ε2/ε1, in the unit of the utility.
+    truth
+        The true values φ. Players with φ_i = 0 are then found, and pairs with φ_i = φ_j unless
+        `symmetric_pairs` are given; all equal pairs are listed, up to n²/2 of them.
+    null_players
+        Players known to be null, as indices or as a boolean mask; their φ_i is taken as 0.
+    symmetric_pairs
+        Pairs known to be interchangeable, such as duplicates.
+    desirable_pairs
+        Pairs (stronger, weaker): A3 speaks of games, so these cannot be found from `truth`.
+        `desirable_pairs(table, strict_everywhere=True)` finds them in a small game.
+    tolerance
+        Differences up to this share of the largest |φ| are rounding: such values count as equal
+        (or as 0), and a bound is broken only when exceeded by more than this share of the largest
+        |φ| plus the largest |φ̂|.
+
+    Examples
+    --------
+    >>> checks = check_fairness([1.0, 1.5, 0.2], truth=[1.0, 1.0, 0.0], epsilon1=0.5, xi=0.1)
+    >>> for check in checks:
+    ...     print(check)
+    A1 nullity is violated by ((2,),) (1 cases)
+    A2 symmetry holds (1 cases)
+    A3 approximate desirability holds (0 cases)
+    """
+    estimate = check_vector(values, "the estimates")
+    n_players = len(estimate)
+    phi = estimate if truth is None else check_estimate(values, truth)[1]
+    equal = tolerance * float(np.abs(phi).max())
+    nulls = check_players(null_players, n_players)
+    phi = phi.copy()
+    phi[nulls] = 0.0
+    if truth is not None:
+        nulls = np.flatnonzero(np.abs(phi) <= equal)
+    if symmetric_pairs is not None:
+        symmetric = check_pairs(symmetric_pairs, n_players)
+    elif truth is not None:
+        symmetric = _equal_pairs(phi, equal)
+    else:
+        symmetric = np.empty((0, 2), dtype=np.int64)
+    desirable = check_pairs(desirable_pairs, n_players)
+
+    allowed = tolerances(phi, epsilon1, xi)
+    slack = equal + tolerance * float(np.abs(estimate).max())
+    gaps, leads = (estimate[p[:, 0]] - estimate[p[:, 1]] for p in (symmetric, desirable))
+    apart = np.abs(gaps) > allowed[symmetric].sum(axis=1) + slack
+    behind = leads <= -allowed[desirable].sum(axis=1) - slack
+    return (
+        _as_check("A1 nullity", nulls[:, None], np.abs(estimate[nulls]) > allowed[nulls] + slack),
+        _as_check("A2 symmetry", symmetric, apart),
+        _as_check("A3 approximate desirability", desirable, behind),
+    )
+
+
+def _as_check(axiom: str, premises: IntArray, broken: BoolArray) -> AxiomCheck:
+    cases = tuple(map(tuple, premises.tolist()))
+    return AxiomCheck(axiom, cases, tuple(map(tuple, premises[broken].tolist())))

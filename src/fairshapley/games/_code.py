@@ -1,20 +1,22 @@
 """What code is made of, for fingerprints: functions, classes and modules.
 
 A function is its code, defaults, closure, attributes and the globals that its code names; what an
-installed distribution or Python itself defines is its name and version.
+installed distribution or Python itself defines is its name and version. Nothing is imported here: a
+module that a function would import when it runs is its source.
 """
 
 from __future__ import annotations
 
+import ast
 import dis
 import functools
-import importlib
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -75,15 +77,9 @@ def _globals(fn: types.FunctionType, path: str) -> Parts:
     for name in sorted(loaded & fn.__globals__.keys()):
         yield name.encode()
         yield from _used(fn.__globals__[name], attributes, f"{path} global {name!r}", set())
-    for name in sorted({name for code in codes for name in _imports(code, fn.__globals__)}):
-        if _installed(name):
-            yield from named_parts(name, "")
-            continue
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue  # A module that is missing, or an object imported from one.
-        yield from _used(module, attributes, f"{path} import of {name!r}", set())
+    package = str(fn.__globals__.get("__package__") or "")
+    imports = {name for code in codes for name in _imports(code, package)}
+    yield from _imported(imports, attributes, path)
 
 
 def _used(value: object, attributes: set[str], path: str, seen: set[int]) -> Parts:
@@ -105,19 +101,91 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _nested(constant)
 
 
-def _imports(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[str]:
+def _imports(code: types.CodeType, package: str) -> Iterator[str]:
     """The modules that a code object imports, and what it imports from them."""
     instructions = list(_instructions(code))
     for position, op in enumerate(instructions):
         if op.opname == "IMPORT_NAME":
             level, members = (before.argval for before in instructions[position - 2 : position])
-            dotted = "." * level + op.argval
-            try:
-                name = importlib.util.resolve_name(dotted, namespace.get("__package__") or "")
-            except ImportError:
-                continue  # The function cannot import it either.
-            yield name
-            yield from (f"{name}.{member}" for member in members or () if not _installed(name))
+            yield from _import_names("." * level + op.argval, members or (), package)
+
+
+def _import_names(dotted: str, members: Iterable[str], package: str) -> Iterator[str]:
+    """The module that an import names, its packages, and what may be modules within it."""
+    try:
+        name = importlib.util.resolve_name(dotted, package)
+    except ImportError:
+        return  # The code cannot import it either.
+    if _installed(name):
+        yield name
+        return
+    steps = name.split(".")
+    yield from (".".join(steps[:length]) for length in range(1, len(steps) + 1))
+    yield from (f"{name}.{member}" for member in members)
+
+
+def _imported(names: set[str], attributes: set[str], path: str) -> Parts:
+    """The modules that code imports when it runs, and all that these import, by their source.
+
+    By source even when they are loaded: the fingerprint must be the same before and after a call.
+    """
+    sources: dict[str, bytes] = {}
+    waiting = set(names)
+    while waiting:
+        name = waiting.pop()
+        spec = None if _installed(name) else _find(name)
+        sources[name] = b""
+        if spec is not None and spec.origin and spec.has_location:
+            tree, sources[name] = _source(spec)
+            waiting |= set(_tree_imports(tree, spec.parent or "")) - sources.keys()
+    for name, source in sorted(sources.items()):
+        if source:
+            yield name.encode()
+            yield source
+        elif _installed(name):
+            yield from named_parts(name, "")
+        elif name in names and name in sys.modules:  # made by a program, from no file
+            yield from _used(sys.modules[name], attributes, f"{path} import of {name!r}", set())
+
+
+def _find(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Where a module comes from, found without running its packages; None if there is none."""
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return getattr(loaded, "__spec__", None)
+    parent, _, _ = name.rpartition(".")
+    if not parent:
+        return importlib.util.find_spec(name)
+    package = _find(parent)
+    if package is None or package.submodule_search_locations is None:
+        return None  # An object within a module, or a module that is missing.
+    return importlib.machinery.PathFinder.find_spec(name, package.submodule_search_locations)
+
+
+def _source(spec: importlib.machinery.ModuleSpec) -> tuple[ast.Module, bytes]:
+    """A file of code: its syntax, and what of it counts (the bytes of what Python cannot parse)."""
+    read = getattr(spec.loader, "get_data", None)  # also of what lies in an archive
+    content = read(spec.origin) if read is not None else Path(str(spec.origin)).read_bytes()
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
+        return ast.Module([], []), content
+    for node in ast.walk(tree):
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return tree, f"{_PYTHON} {ast.dump(tree)}".encode()
+
+
+def _tree_imports(tree: ast.Module, package: str) -> Iterator[str]:
+    """The modules that a module imports anywhere in its source."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _import_names(alias.name, (), package)
+        elif isinstance(node, ast.ImportFrom):
+            members = [alias.name for alias in node.names]
+            yield from _import_names("." * node.level + (node.module or ""), members, package)
 
 
 def _instructions(code: types.CodeType) -> Iterator[dis.Instruction]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, SupportsFloat, runtime_checkable
 
 import numpy as np
@@ -39,7 +39,7 @@ def check_n_players(n_players: int) -> int:
         raise InputError(
             f"n_players must be a whole number, not {n_players!r}: give the number of players"
         ) from None
-    if number < 1:
+    if number < 1 or isinstance(n_players, bool):
         raise InputError(f"a game needs at least one player, n_players is {number}")
     return number
 
@@ -115,6 +115,11 @@ class FunctionGame:
     ) -> None:
         if not callable(fn):
             raise InputError(f"fn must be callable, not {type(fn).__name__}")
+        if key is not None and (not isinstance(key, str) or not key):
+            raise InputError(
+                f"key must be a string that says what the function computes, not {key!r}: "
+                "name one, or leave it out"
+            )
         self.fn = fn
         self.n_players = check_n_players(n_players)
         self.key = key
@@ -141,7 +146,7 @@ class FunctionGame:
 
 def _real(value: object) -> float:
     """A number as a float; float() alone would also read one out of a text."""
-    if not isinstance(value, SupportsFloat):
+    if not isinstance(value, SupportsFloat) or isinstance(value, complex | np.complexfloating):
         raise TypeError
     return float(value)
 
@@ -196,6 +201,8 @@ def check_names(player_names: Sequence[str] | None, n_players: int) -> tuple[str
     """The players' names as a tuple of str, one per player, or an InputError."""
     if player_names is None:
         return None
+    if isinstance(player_names, str) or not isinstance(player_names, Iterable):
+        raise InputError(f"player_names must be a list of names, not {player_names!r}")
     names = tuple(str(name) for name in player_names)
     if len(names) != n_players:
         raise InputError(

@@ -11,7 +11,17 @@ process; line numbers, file names, annotations and the text of docstrings do not
 - A function is its code, defaults, closure, attributes and the globals that its code names; of
   a module that is not installed, the members that the code may name. A class is its name, its
   bases and its members.
+- A module that a function imports while it runs is its source, and that of the modules it imports
+  in turn, as parsed: it is found, never run, and the same before and after the first call.
 - What an installed distribution or Python itself defines is its name and version.
+
+What cannot be hashed, whatever goes wrong, is a `FingerprintError` that names the path to it.
+
+Not seen, so that a change of it needs another ``key``: members of a module whose names are
+computed (``getattr(module, "f" + "oo")``, ``importlib.import_module(name)``), what a program
+changes in a module that is only imported inside a function, and what the code reads outside the
+process: files, databases, the environment, the clock. Seen although it may not matter: a closure or
+a global that changes with use, such as a counter of calls.
 """
 
 from __future__ import annotations
@@ -20,6 +30,7 @@ import copyreg
 import enum
 import functools
 import hashlib
+import inspect
 import logging
 import math
 import pickle
@@ -95,10 +106,15 @@ class _Walk:
             return digest
         number = self._open[id(obj)] = self._met
         self._met += 1
-        digest = _hash(
-            part if isinstance(part, bytes) else self.digest(part[1], part[0])
-            for part in _parts(obj, path)
-        )
+        try:
+            digest = _hash(
+                part if isinstance(part, bytes) else self.digest(part[1], part[0])
+                for part in _parts(obj, path)
+            )
+        except (FingerprintError, RecursionError):
+            raise
+        except Exception as error:  # Anything may go wrong in the code of an object of the user.
+            _refuse(obj, path, error)
         del self._open[id(obj)]
         self._done[id(obj)] = digest, self._met - number, obj
         return digest
@@ -127,21 +143,53 @@ def _atom(obj: Any) -> bytes | None:
 
 
 def _parts(obj: Any, path: str) -> Parts:
-    """What an object is made of, by the first rule that fits."""
+    """What an object is made of, by the first rule that fits its type.
+
+    The object itself is not asked: ``__getattr__`` and ``__class__`` may say anything.
+    """
     if type(obj) in _EXACT:
         return _EXACT[type(obj)](obj, path)
     for kinds, rule in _KINDS:
-        if isinstance(obj, kinds):
+        if issubclass(type(obj), kinds):
             return rule(obj, path)
+    if given := _given(obj):
+        return iter((b"fingerprint", (path, given)))
     for attributes, rule in _DUCKS:
-        if all(hasattr(obj, name) for name in attributes):
+        if all(_of_type(obj, name) for name in attributes):
             return rule(obj, path)
     return _instance(obj, path)
 
 
+def _of_type(obj: object, name: str) -> bool:
+    """Whether the type of an object defines an attribute."""
+    return any(name in vars(cls) for cls in type(obj).__mro__)
+
+
+def _given(obj: object) -> str:
+    """The fingerprint that an object gives itself; empty when it gives none."""
+    # Looked up without `__getattr__`, which may say or raise anything about what is not there.
+    absent = inspect.getattr_static(obj, "fingerprint", None) is None
+    given = None if absent else getattr(obj, "fingerprint", None)
+    return given if isinstance(given, str) else ""
+
+
 def _refuse(obj: object, path: str, reason: object) -> NoReturn:
     kind = f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")
-    raise FingerprintError(f"{path} is of type {kind} and cannot be hashed ({reason}): {_REMEDY}")
+    said = _text(reason, str)
+    if isinstance(reason, Exception):
+        said = f"{type(reason).__name__}: {said}"
+    cause = reason if isinstance(reason, Exception) else None
+    raise FingerprintError(
+        f"{path} is of type {kind} and cannot be hashed ({said}): {_REMEDY}"
+    ) from cause
+
+
+def _text(obj: object, convert: Callable[[object], str]) -> str:
+    """What `repr` or `str` makes of an object, or its type where that fails."""
+    try:
+        return convert(obj)
+    except Exception:
+        return f"<{type(obj).__name__}>"
 
 
 # --- containers and data ------------------------------------------------------------------------
@@ -160,7 +208,7 @@ def _mapping(obj: Mapping[object, object], path: str) -> Parts:
     digests = ((_Walk().digest(key, f"a key of {path}"), key) for key in obj)
     for digest, key in sorted(digests, key=lambda pair: pair[0]):
         yield digest
-        yield f"{path}[{key!r:.40}]", obj[key]
+        yield f"{path}[{_text(key, repr):.40}]", obj[key]
 
 
 def _set(obj: Iterable[object], path: str) -> Parts:
@@ -171,8 +219,16 @@ def _set(obj: Iterable[object], path: str) -> Parts:
 def _array(obj: Any, path: str) -> Parts:
     array = np.asarray(obj)
     yield f"{type(obj).__name__} {array.shape}".encode()
-    if isinstance(obj, np.ma.MaskedArray):
-        yield path, np.ma.getmaskarray(obj)
+    masked = issubclass(type(obj), np.ma.MaskedArray)
+    if masked:
+        yield path, (np.ma.getmaskarray(obj), obj.fill_value)
+    if type(obj).__module__.partition(".")[0] != "numpy":
+        # A class of others may compute with what it keeps beside the numbers, such as a unit.
+        flags = vars(np.ma.array(0)).keys() if masked else ()
+        yield f"{path} of class {type(obj).__name__}", type(obj)
+        yield from _attributes(
+            obj, {name: value for name, value in vars(obj).items() if name not in flags}, path
+        )
     if array.dtype.names is not None:
         # Field by field: the padding between the fields has no meaning and no fixed value.
         for name in array.dtype.names:
@@ -218,7 +274,8 @@ def _random(obj: Any, path: str) -> Parts:
     # The generators that a process shares are no one's content: scipy's distributions and
     # `random.random` refer to them.
     shared = (random.random.__self__, np.random.rand.__self__)  # type: ignore[attr-defined]
-    return iter((b"shared generator",)) if obj in shared else _reduced(obj, path)
+    is_shared = any(obj is generator for generator in shared)
+    return iter((b"shared generator",)) if is_shared else _reduced(obj, path)
 
 
 def _state_of(*attributes: str) -> Callable[[Any, str], Parts]:
@@ -241,17 +298,13 @@ def _converted(tag: str, convert: Callable[[Any], object]) -> Callable[[Any, str
 
 
 def _instance(obj: Any, path: str) -> Parts:
-    given = getattr(obj, "fingerprint", None)
-    if isinstance(given, str) and given:
-        yield b"fingerprint"
-        yield path, given
-    elif isinstance(obj, FunctionGame) and obj.key is not None:
+    if isinstance(obj, FunctionGame) and obj.key is not None:
         yield b"key"
         yield path, (obj.key, obj.n_players)
-    elif hasattr(obj, "__fingerprint_state__"):
+    elif _of_type(obj, "__fingerprint_state__"):
         yield f"{path} of class {type(obj).__name__}", type(obj)
         yield path, obj.__fingerprint_state__()
-    elif isinstance(obj, Iterator):
+    elif issubclass(type(obj), Iterator):
         _refuse(obj, path, "an iterator changes while it is used")
     else:
         yield from _reduced(obj, path)
@@ -259,11 +312,8 @@ def _instance(obj: Any, path: str) -> Parts:
 
 def _reduced(obj: Any, path: str) -> Parts:
     """The object as `copy.copy` would take it apart."""
-    try:
-        reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(obj))
-        reduced = obj.__reduce_ex__(4) if reduce is None else reduce(obj)
-    except Exception as error:  # Whatever it says, the object does not give up its state.
-        _refuse(obj, path, error)
+    reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(obj))
+    reduced = obj.__reduce_ex__(4) if reduce is None else reduce(obj)
     if isinstance(reduced, str):
         # The object is a global: under this name, in one of the loaded modules.
         module = pickle.whichmodule(obj, reduced)  # type: ignore[attr-defined]
@@ -328,12 +378,12 @@ _KINDS: list[tuple[tuple[type, ...], Callable[[Any, str], Parts]]] = [
         _state_of("__qualname__"),
     ),
 ]
-# Optional libraries, known by what their objects can do: none of them is imported here.
+# Optional libraries, known by what their types define: none of them is imported here.
 _DUCKS: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
     (("tocoo", "nnz"), _sparse),
     (("iloc", "columns"), _frame),
     (("iloc", "dtype"), _labelled),  # pandas.Series
     (("get_indexer", "dtype"), _labelled),  # pandas.Index
     (("detach", "cpu", "numpy"), _converted("tensor", lambda obj: obj.detach().cpu().numpy())),
-    (("py_func", "targetoptions"), _state_of("py_func", "targetoptions")),  # numba
+    (("inspect_llvm", "nopython_signatures"), _state_of("py_func", "targetoptions")),  # numba
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
-from fairshapley.evaluation.engines import call_game
+from fairshapley.evaluation.engines import check_answer
 from fairshapley.games.base import Game, check_n_players, check_names, members
 from fairshapley.games.fingerprint import fingerprint
 
@@ -58,10 +58,10 @@ def _answers(game: Game, masks: BoolArray) -> FloatArray:
     """The utilities, asked for in several ways that must agree."""
     given = masks.copy()
     try:
-        values = call_game(game, given)
-        call_game(game, masks[:0])
-        alone = np.array([call_game(game, mask[None].copy())[0] for mask in masks])
-        turned = call_game(game, masks[::-1].copy())[::-1]
+        values = check_answer(game(given), len(given))
+        check_answer(game(masks[:0]), 0)
+        alone = np.array([check_answer(game(mask[None].copy()), 1)[0] for mask in masks])
+        turned = check_answer(game(masks[::-1].copy()), len(masks))[::-1]
     except FairShapleyError as error:
         raise ContractError(str(error)) from error
     if not np.array_equal(masks, given):

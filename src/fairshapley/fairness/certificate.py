@@ -1,0 +1,311 @@
+"""Certificates: statements about the values themselves, without plugging in the estimates.
+
+Simultaneous intervals cover all players at joint level 1 − δ. The certificate holds when every
+value inside them satisfies A0, |φ̂_i − φ_i| ≤ ε1·|φ_i| + ε2, from which A1–A3 follow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import lambertw
+from scipy.stats import t as student
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.fidelity import check_xi
+from fairshapley.fairness.levels import (
+    check_bound,
+    check_delta,
+    check_epsilon1,
+    check_variances,
+    player_level,
+)
+
+BOUNDS = ("normal", "chebyshev", "bernstein")
+# Below this many contributions, skewed ones can make a normal bound too short.
+FEW_CONTRIBUTIONS = 100
+# The largest squared deviation of m normal contributions is about 2·log(m) variances; an
+# exponential tail reaches some 3 times that, a lognormal one more.
+HEAVY_TAIL = 3.0
+# A confidence sequence is valid at all times; it is shortest around this many contributions.
+SEQUENCE_TARGET = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a certificate rests on: estimates, their errors, and what is known of them."""
+
+    values: FloatArray
+    variances: FloatArray
+    counts: IntArray
+    evaluations: int
+    exact: bool
+    independent: bool
+    obstacle: str = ""
+    """Why nothing may be certified; empty when it may"""
+    extremes: FloatArray | None = None
+    """The largest squared deviation of a contribution over their variance"""
+    width: float | None = None
+    """The width of the interval in which every contribution lies, where known"""
+
+    @property
+    def n_players(self) -> int:
+        """The number of players."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Whether the estimates are (ε1, ξ·ε1, δ)-Shapley fair, and what that rests on."""
+
+    holds: bool
+    epsilon1: float
+    epsilon2: float
+    delta: float
+    level: float
+    """The level spent on this very statement; below δ when the run had looked before"""
+    bound: str
+    values: FloatArray
+    """The values that the certificate speaks of: the estimates, or the published ones"""
+    half_widths: FloatArray
+    """h_i: with probability at least 1 − δ every |φ̂_i − φ_i| ≤ h_i"""
+    allowed: FloatArray
+    """The largest h_i with which A0 holds for every value in the interval"""
+    evaluations: int
+    reason: str
+    """Why it does not hold; empty when it does"""
+    warnings: tuple[str, ...]
+    statement: str
+
+    @property
+    def worst_players(self) -> IntArray:
+        """The players whose intervals exceed what is allowed, the worst first."""
+        excess = self.half_widths / self.allowed
+        order = np.argsort(-excess, kind="stable")
+        return order[excess[order] > 1].astype(np.int64)
+
+    def __str__(self) -> str:
+        return "\n".join([self.statement, *(f"Warning: {text}" for text in self.warnings)])
+
+
+def allowed_half_width(
+    values: FloatArray, epsilon1: float, epsilon2: float, *, shrunk: bool = False
+) -> FloatArray:
+    """The largest half-width h such that A0 holds for every φ with |φ̂ − φ| ≤ h.
+
+    For |φ̂| ≥ ε2 the value nearest to zero is the worst: h ≤ (ε1|φ̂| + ε2)/(1 + ε1). For
+    |φ̂| < ε2 it is the farthest on the other side of zero: h ≤ (ε2 − ε1|φ̂|)/(1 − ε1), without
+    limit from ε1 = 1 on. When the published value is shrunk towards zero (see `shrink`) the
+    condition becomes h ≤ ε1·max(|φ̂|, h) + ε2.
+
+    Examples
+    --------
+    >>> allowed_half_width(np.array([1.0, 0.0]), 0.5, 0.25).round(4)
+    array([0.5, 0.5])
+    """
+    size = np.abs(values)
+    reach = epsilon1 * size + epsilon2
+    if shrunk:
+        if epsilon1 >= 1:
+            raise InputError("publishing shrunk values needs epsilon1 below 1")
+        return np.where(reach < size, reach, epsilon2 / (1.0 - epsilon1))
+    across = np.inf if epsilon1 >= 1 else (epsilon2 - epsilon1 * size) / (1.0 - epsilon1)
+    return np.where(size >= epsilon2, reach / (1.0 + epsilon1), across)
+
+
+def shrink(values: FloatArray, half_widths: FloatArray, epsilon1: float) -> FloatArray:
+    """φ̂ − ε1·sign(φ̂)·min(h, |φ̂|): the point that needs the fewest samples to be certified."""
+    return values - epsilon1 * np.sign(values) * np.minimum(half_widths, np.abs(values))
+
+
+def half_widths(
+    evidence: Evidence, level: float, bound: str = "normal", *, sequential: bool = False
+) -> FloatArray:
+    """Half-widths of intervals that cover all players together with probability 1 − level.
+
+    Parameters
+    ----------
+    evidence
+        What is known.
+    level
+        The probability of failure, all players together.
+    bound
+        "normal": Student's t on the contributions. "chebyshev": any distribution whose variance
+        is the estimated one. "bernstein": empirical Bernstein (Maurer & Pontil 2009), for finite
+        samples; needs the range of the contributions.
+    sequential
+        Valid at all times at once (an asymptotic confidence sequence), for a run that looks as
+        often as it likes; with the normal bound only.
+    """
+    if evidence.exact:
+        return np.zeros(evidence.n_players)
+    check_variances(evidence.variances, evidence.counts.astype(np.float64))
+    share = player_level(level, evidence.n_players, independent=evidence.independent)
+    errors = np.sqrt(evidence.variances)
+    counts = evidence.counts.astype(np.float64)
+    if bound == "normal" and sequential:
+        return errors * _sequence_factor(counts, share)
+    if bound == "normal":
+        return errors * np.asarray(student.isf(share / 2, counts - 1), dtype=np.float64)
+    if bound == "chebyshev":
+        return errors / math.sqrt(share)
+    if evidence.width is None:
+        raise InputError(
+            "a finite-sample bound needs the range of the contributions: give the game a "
+            "value_range, and use a method whose contributions have one, such as 'mc'"
+        )
+    log = math.log(4.0 / share)
+    return errors * math.sqrt(2.0 * log) + 7.0 * evidence.width * log / (3.0 * (counts - 1))
+
+
+def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
+    """h_t/se_t of the confidence sequence of Waudby-Smith et al. 2024 (their equation 10).
+
+    h_t = s·√(2(tρ²+1)/(t²ρ²)·log(√(tρ²+1)/α)); ρ² makes it shortest at t = SEQUENCE_TARGET.
+    """
+    argument = float(lambertw(-(alpha**2) / math.e, -1).real)
+    rho2 = (-argument - 1.0) / SEQUENCE_TARGET
+    scaled = counts * rho2 + 1.0
+    factor: FloatArray = np.sqrt(2.0 * scaled / (counts * rho2) * np.log(np.sqrt(scaled) / alpha))
+    return factor
+
+
+def certify(
+    evidence: Evidence,
+    epsilon1: float,
+    delta: float,
+    *,
+    xi: float,
+    bound: str = "normal",
+    level: float | None = None,
+    sequential: bool = False,
+    shrunk: bool = False,
+) -> Certificate:
+    """Decide whether the estimates are certified as (ε1, ξ·ε1, δ)-Shapley fair.
+
+    Parameters
+    ----------
+    evidence
+        What is known.
+    epsilon1, delta, xi
+        The tolerance, the tolerated probability of failure, the tolerance near zero.
+    bound
+        See `half_widths`.
+    level
+        The level left for this look when the run has looked before; by default all of δ.
+    sequential
+        Whether the run looks at will, see `half_widths`.
+    shrunk
+        Publish φ̂ shrunk towards zero by ε1 of its half-width, which needs up to (1 + ε1)² fewer
+        samples; said in the certificate.
+    """
+    tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
+    check_bound(bound, BOUNDS)
+    spent = failure if level is None else level
+    n_players, epsilon2 = evidence.n_players, xi * tolerance
+    values = evidence.values
+    if evidence.obstacle:
+        widths = np.full(n_players, np.inf)
+    else:
+        widths = half_widths(evidence, spent, bound, sequential=sequential)
+    allowed = allowed_half_width(values, tolerance, epsilon2, shrunk=shrunk)
+    reason = evidence.obstacle
+    if not reason and not (widths <= allowed).all():
+        worst = int(np.argmax(widths / np.maximum(allowed, np.finfo(float).tiny)))
+        reason = (
+            f"the intervals of {int((widths > allowed).sum())} of {n_players} players are too "
+            f"wide; player {worst} is known to ± {widths[worst]:.3g}, needed is "
+            f"± {allowed[worst]:.3g}"
+        )
+    published = shrink(values, widths, tolerance) if shrunk and not evidence.obstacle else values
+    parts = _Wording(evidence, tolerance, epsilon2, failure, bound, sequential, shrunk)
+    return Certificate(
+        holds=not reason,
+        epsilon1=tolerance,
+        epsilon2=epsilon2,
+        delta=failure,
+        level=spent,
+        bound=bound,
+        values=published,
+        half_widths=widths,
+        allowed=allowed,
+        evaluations=evidence.evaluations,
+        reason=reason,
+        warnings=() if evidence.obstacle else _warnings(evidence, bound),
+        statement=parts.statement(reason),
+    )
+
+
+def _warnings(evidence: Evidence, bound: str) -> tuple[str, ...]:
+    """What makes the normal bound doubtful."""
+    if bound != "normal" or evidence.exact:
+        return ()
+    found = []
+    fewest = int(evidence.counts.min())
+    if fewest < FEW_CONTRIBUTIONS:
+        found.append(
+            f"a player's value is the mean of only {fewest} contributions; the normal bound is "
+            f"trustworthy from about {FEW_CONTRIBUTIONS} on"
+        )
+    if evidence.extremes is not None:
+        limit = HEAVY_TAIL * 2.0 * np.log(np.maximum(evidence.counts, 2))
+        heavy = int((evidence.extremes > limit).sum())
+        if heavy:
+            found.append(
+                f"the contributions of {heavy} players have heavy tails, with which normal "
+                "intervals fail more often than stated; where the range of the utility is known, "
+                "bound='bernstein' does not depend on tails"
+            )
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wording:
+    """The certificate as sentences."""
+
+    evidence: Evidence
+    epsilon1: float
+    epsilon2: float
+    delta: float
+    bound: str
+    sequential: bool
+    shrunk: bool
+
+    def statement(self, reason: str) -> str:
+        return f"Not certified: {reason}." if reason else self._affirmed()
+
+    def _affirmed(self) -> str:
+        evidence = self.evidence
+        everyone = f"Each of the {evidence.n_players} values"
+        if evidence.exact:
+            return (
+                f"{everyone} is exact for this utility: all coalitions were evaluated "
+                f"({evidence.evaluations:,} evaluations). {_SCOPE}"
+            )
+        chance = f"with a probability of at least {1 - self.delta:.6g}"
+        published = " (as published, shrunk towards zero)" if self.shrunk else ""
+        return (
+            f"{everyone}{published} differs from the true value by at most {self.epsilon1:.6g} "
+            f"times its size plus {self.epsilon2:.6g}, all of them together {chance}; so null "
+            "players, identical players and dominated players are valued as A1–A3 ask. This rests "
+            f"on {evidence.evaluations:,} evaluations and {self._assumption()}. {_SCOPE}"
+        )
+
+    def _assumption(self) -> str:
+        together = "independent" if self.evidence.independent else "possibly dependent"
+        looks = ", at whatever time one looks" if self.sequential else ""
+        kinds = {
+            "normal": "the assumption that means of so many contributions are normally distributed",
+            "chebyshev": "the assumption that the variances of the contributions are as estimated",
+            "bernstein": "the stated range of the utility alone",
+        }
+        return f"{kinds[self.bound]}{looks}, with {together} estimates"
+
+
+_SCOPE = (
+    "It bounds the error of estimation for this utility; it says nothing of whether the utility "
+    "or the test set behind it is a good one."
+)

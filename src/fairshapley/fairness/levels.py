@@ -1,0 +1,81 @@
+"""Arguments that every statement of fairness shares, and how a joint level is split."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from fairshapley._types import FloatArray
+from fairshapley.errors import InputError
+
+Bound = Literal["normal", "chebyshev", "bernstein"]
+
+
+def check_epsilon1(epsilon1: float) -> float:
+    """ε1 as a positive finite float, or an InputError."""
+    if not (_is_number(epsilon1) and 0 < epsilon1 < math.inf):
+        raise InputError(
+            f"epsilon1 is the tolerated share of a value: give a positive number such as 0.5, "
+            f"not {epsilon1!r}"
+        )
+    return float(epsilon1)
+
+
+def check_delta(delta: float) -> float:
+    """δ as a float strictly between 0 and 1, or an InputError."""
+    if not (_is_number(delta) and 0 < delta < 1):
+        raise InputError(
+            f"delta is the probability of failure that is tolerated: give a number between 0 and "
+            f"1 such as 0.1, not {delta!r}"
+        )
+    return float(delta)
+
+
+def check_bound(bound: str, allowed: tuple[str, ...]) -> str:
+    """The name of a bound, or an InputError that lists those there are."""
+    if bound not in allowed:
+        raise InputError(f"unknown bound {bound!r}: use {', '.join(map(repr, allowed))}")
+    return bound
+
+
+def check_variances(variances: FloatArray, counts: FloatArray | None = None) -> None:
+    """An InputError when a player's variance is not known."""
+    unknown = np.flatnonzero(np.isnan(variances))
+    if unknown.size:
+        few = "" if counts is None else " (fewer than 2 contributions)"
+        raise InputError(
+            f"the variance of {unknown.size} players, the first of them player {unknown[0]}, is "
+            f"not known{few}: run longer, e.g. with a larger budget"
+        )
+
+
+def player_level(delta: float, n_players: int, *, independent: bool) -> float:
+    """The probability of failure left to each of n players so that all hold at 1 − δ.
+
+    Šidák's 1 − (1 − δ)^(1/n) for independent estimates, the union bound δ/n otherwise.
+
+    Examples
+    --------
+    >>> player_level(0.1, 100, independent=False)
+    0.001
+    >>> round(player_level(0.1, 100, independent=True), 6)
+    0.001053
+    """
+    if independent:
+        return -math.expm1(math.log1p(-delta) / n_players)
+    return delta / n_players
+
+
+def joint_failure(failures: FloatArray, *, independent: bool) -> float:
+    """The probability that any of several events fails: δ of their failure probabilities."""
+    if (failures >= 1).any():
+        return 1.0
+    if independent:
+        return float(-np.expm1(np.log1p(-failures).sum()))
+    return min(1.0, float(failures.sum()))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

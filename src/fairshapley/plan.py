@@ -1,0 +1,132 @@
+"""What a run is to do, and its row in the journal."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+from fairshapley.errors import FairShapleyError, JournalError
+from fairshapley.estimators import Estimator, from_configuration
+from fairshapley.evaluation.evaluator import JournalSlot, OnError
+from fairshapley.evaluation.journal import Journal, RunRecord, RunStatus
+from fairshapley.randomness import root_seed
+from fairshapley.result import Result
+from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.stopping import Budget, Rule, rule_from_configuration
+
+
+@dataclass(frozen=True, eq=False)
+class GameFacts:
+    """What a run and its result need to know of a game besides its utilities."""
+
+    n_players: int
+    fingerprint: str | None
+    player_names: tuple[str, ...] | None
+    value_width: float | None
+    """The highest minus the lowest utility, where the game states them"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run is to do; with the seed and the game it determines the result."""
+
+    estimator: Estimator[Any]
+    semivalue: Semivalue
+    xi: float
+    budget: Budget | None
+    until: Rule | None
+    on_error: OnError = "raise"
+    notes: tuple[str, ...] = ()
+
+    def configuration(self) -> dict[str, Any]:
+        """What the estimate depends on, as plain data."""
+        return {
+            "method": self.estimator.configuration(),
+            "semivalue": self.semivalue.name,
+            "xi": self.xi,
+        }
+
+    def limits(self) -> dict[str, Any]:
+        """How far the run goes and what it does with failures, as plain data."""
+        return {
+            "budget": asdict(self.budget) if self.budget is not None else None,
+            "until": self.until.configuration() if self.until is not None else None,
+            "on_error": self.on_error,
+        }
+
+    @classmethod
+    def from_record(
+        cls,
+        record: RunRecord,
+        *,
+        budget: Budget | None,
+        until: Rule | None,
+        estimator: Estimator[Any] | None,
+    ) -> Plan:
+        """The plan of a journalled run, with other limits or an estimator of one's own if given."""
+        try:
+            if budget is None and until is None:
+                if (stored := record.limits["budget"]) is not None:
+                    budget = Budget(**stored)
+                if (rule := record.limits["until"]) is not None:
+                    until = rule_from_configuration(rule)
+            if estimator is None:
+                estimator = from_configuration(record.configuration["method"])
+            return cls(
+                estimator=estimator,
+                semivalue=parse_semivalue(record.configuration["semivalue"]),
+                xi=float(record.configuration["xi"]),
+                budget=budget,
+                until=until,
+                on_error="skip" if record.limits["on_error"] == "skip" else "raise",
+            )
+        except FairShapleyError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise JournalError(
+                f"run {record.id} of the journal is damaged ({type(error).__name__}: {error}): "
+                "start a run of its own with fs.estimate(game, …, journal=…)"
+            ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class RunLog:
+    """The run's own row in the journal; without a journal it only carries the seed."""
+
+    journal: Journal | None
+    row: int
+    seed: int
+
+    @classmethod
+    def begin(cls, slot: JournalSlot | None, plan: Plan, seed: int | None) -> RunLog:
+        """Start a row; without a seed, with that of the newest run of the same configuration."""
+        if slot is None or slot.journal.readonly:
+            return cls(None, 0, root_seed(seed))
+        journal = slot.journal
+        if seed is None and (known := journal.find_run(slot.game, plan.configuration())):
+            seed = known.seed
+        chosen = root_seed(seed)
+        row = journal.start_run(slot.game, plan.configuration(), plan.limits(), chosen, versions())
+        return cls(journal, row, chosen)
+
+    def end(self, status: RunStatus, result: Result) -> None:
+        """Write how the run ended."""
+        if self.journal is not None:
+            self.journal.update_run(
+                self.row, status=status, evaluations=result.evaluations, result=result.to_dict()
+            )
+
+
+@functools.cache
+def _installed_versions() -> dict[str, str]:
+    packages = ("fairshapley", "numpy", "scipy", "scikit-learn")
+    found = {name: metadata.version(name) for name in packages}
+    return {"python": platform.python_version(), **found}
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    return dict(_installed_versions())
