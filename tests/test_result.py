@@ -1,5 +1,7 @@
 """Results: frozen, bit-exact on disk, and clear about what they are."""
 
+import copy
+import dataclasses
 import json
 import math
 
@@ -60,6 +62,13 @@ def test_results_are_frozen():
         result.values[0] = 2.0
 
 
+def test_a_result_owns_its_configuration():
+    configuration = copy.deepcopy(CONFIGURATION)
+    result = dataclasses.replace(make([1.0]), configuration=configuration)
+    configuration["method"]["name"] = "other"
+    assert result.method == "mc"
+
+
 def test_fidelity_by_hand():
     result = make([0.5, 0.0], np.array([0.1, 0.0]))
     np.testing.assert_allclose(result.fidelity(xi=0.1), [36.0, np.inf])
@@ -96,7 +105,9 @@ def test_without_pandas_the_extra_is_named(monkeypatch):
         ("{}", "not a saved"),
         ('{"format": "fairshapley result", "version": 99}', "newer"),
         ('{"format": "fairshapley result", "version": 1}', "damaged, see cache_hits"),
+        ('{"format": "fairshapley result", "version": "1"}', "damaged, see version"),
         (json.dumps(make([1.0]).to_dict() | {"zz": 1}), "damaged, see zz"),
+        ("[" * 100_000, "not a saved result"),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, words):
@@ -105,8 +116,102 @@ def test_other_files_are_refused(tmp_path, content, words):
         fs.Result.load(tmp_path / "r.json")
 
 
+# What each kind of field refuses; a field of a new kind needs a line here and a reader.
+HOSTILE = [None, 5, -1, "x", [], {}, [None], ["x"], [[1]], [-1], True, [1e30], [10**30], 1e400]
+HOSTILE += [{"a": 1}, [1.0, 2.0], ["a", "b"], 10**400, "1e3"]
+ACCEPTED = {
+    "FloatArray": [5, -1, [-1], [1e30], [10**30]],
+    "IntArray": [],
+    "float": [5, 1e400],
+    "int": [5, 10**400],
+    "bool": [True],
+    "str": ["x", "1e3"],
+    "tuple[str, ...]": [[], ["x"], ["a", "b"]],
+    "dict[str, Any]": [{}, {"a": 1}],
+    "dict[str, str]": [{}],
+}
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(fs.Result), ids=lambda field: field.name)
+def test_damage_is_named(field):
+    kind, _, optional = field.type.partition(" | ")
+    assert kind in ACCEPTED, "teach Result to check fields of this type"
+    for bad in HOSTILE:
+        data = make([1.0]).to_dict() | {field.name: bad}
+        try:
+            loaded, message = fs.Result.from_dict(data), ""
+        except fs.InputError as error:
+            loaded, message = None, str(error)
+        if loaded is None:
+            assert message.startswith("the saved result is damaged")
+            assert field.name in message
+            assert message.endswith(": save it again")
+        else:
+            assert bad in ACCEPTED[kind] or (optional and bad is None)
+            assert str(loaded)
+            assert len(loaded.to_frame()) == len(loaded.names()) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"configuration": {}},
+        {"configuration": {"method": "mc", "semivalue": "shapley"}},
+        {"configuration": {"method": {"name": 5}, "semivalue": "shapley"}},
+        {"configuration": {"method": {"name": "mc"}}},
+        {"player_names": ["a", "b"]},
+        {"extremes": [1.0, 2.0]},
+        {"values": [], "standard_errors": [], "counts": []},
+        {"standard_errors": [-1.0]},
+        {"level_share": 2.0},
+        {"xi": "inf"},
+        {"versions": {"numpy": 2}},
+    ],
+)
+def test_parts_that_do_not_fit_are_damage(changes):
+    data = make([1.0]).to_dict() | changes
+    with pytest.raises(fs.InputError, match=r"damaged .*: save it again"):
+        fs.Result.from_dict(data)
+
+
+def test_too_deep_a_configuration_is_damage():
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(fs.InputError, match="damaged"):
+        fs.Result.from_dict(make([1.0]).to_dict() | {"limits": {"a": deep}})
+
+
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(fs.InputError, match="cannot read"):
         fs.Result.load(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize("name", ["", ".", "folder", "no/r.json", "x" * 300, "r\0.json"])
+def test_what_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
     with pytest.raises(fs.InputError, match="cannot write"):
-        make([1.0]).save(tmp_path / "no" / "r.json")
+        make([1.0]).save(name)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    def fail(self, target):
+        raise OSError(28, "No space left on device")
+
+    make([1.0]).save(tmp_path / "r.json")
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(fs.InputError, match="No space left"):
+        make([2.0]).save(tmp_path / "r.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+    assert fs.Result.load(tmp_path / "r.json").values == [1.0]
+
+
+def test_lone_surrogates_and_what_is_not_plain(tmp_path):
+    result = make([1.0], player_names=["\udcff ü"])
+    result.save(tmp_path / "r.json")
+    assert fs.Result.load(tmp_path / "r.json").player_names == ("\udcff ü",)
+    with pytest.raises(fs.InputError, match="not plain"):
+        make([1.0], limits={"a": {1}}).save(tmp_path / "s.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]

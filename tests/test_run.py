@@ -171,7 +171,7 @@ def test_a_failure_leaves_the_partial_result():
         ({"budget": 1}, fs.BudgetError, "take 2 evaluations"),
         ({"budget": 10, "method": "mc"}, fs.BudgetError, "11 evaluations beside"),
         ({"budget": fs.Budget(marginals=5), "method": "mc"}, fs.BudgetError, "12 marginals"),
-        ({"method": "mcmc"}, fs.InputError, "'exact', 'mc'"),
+        ({"method": "mcmc"}, fs.InputError, "'exact', 'gae'"),
         ({"until": 100}, fs.InputError, "budget="),
         ({"xi": -1}, fs.InputError, "xi"),
         ({"xi": "small"}, fs.InputError, "xi"),
@@ -253,20 +253,29 @@ def test_auto_samples_when_the_limit_is_in_marginals():
     assert result.method == "mc"
 
 
-def test_the_last_round_is_not_chosen_by_its_price():
-    """Small budgets on small games, where cheap coalitions abound: no bias at 5 sigma."""
+@pytest.mark.parametrize("budget", [12, 24])
+def test_what_fits_a_budget_does_not_bias_the_values(budget):
+    """Small budgets on a small game, where cheap coalitions abound: no bias at 5 sigma."""
     game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
     truth = fs.exact(game).values
     method = fs.MonteCarlo(walk=False)
-    values = [fs.estimate(game, method, budget=24, seed=seed).values for seed in range(1500)]
+    values = [fs.estimate(game, method, budget=budget, seed=seed).values for seed in range(1500)]
     bias = np.mean(values, axis=0) - truth
     assert (np.abs(bias) < 5 * np.std(values, axis=0) / 1500**0.5).all()
+
+
+def test_whether_a_budget_is_too_small_does_not_depend_on_the_seed():
+    game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
+    for seed in range(50):
+        with pytest.raises(fs.BudgetError, match="10 evaluations beside"):
+            fs.estimate(game, fs.MonteCarlo(walk=False), budget=11, seed=seed)
 
 
 def test_progress_is_shown_within_a_long_round():
     seen = []
     slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(0.002) or 1.0 * len(s), 9)
-    fs.estimate(slow, "exact", progress=seen.append)
+    engine = fs.SerialEngine(chunk_size=16)
+    fs.estimate(slow, "exact", progress=seen.append, engine=engine)
     assert len(seen) > 2
 
 

@@ -15,7 +15,8 @@ Examples
 array([4., 4., 4., 4.])
 """
 
-from fairshapley import fairness, games
+from fairshapley import fairness, games, metrics
+from fairshapley.auditing import Comparison, audit, compare
 from fairshapley.errors import (
     BudgetError,
     ContractError,
@@ -26,9 +27,26 @@ from fairshapley.errors import (
     JournalError,
     MissingExtraError,
 )
-from fairshapley.estimators import Estimator, Exact, MonteCarlo
+from fairshapley.estimators import (
+    Estimator,
+    Exact,
+    GreedyActive,
+    MonteCarlo,
+    Orthogonal,
+    Owen,
+    Sobol,
+    Stratified,
+    UnbiasedKernelSHAP,
+)
 from fairshapley.evaluation import Journal, SerialEngine
-from fairshapley.fairness import Certificate, Decisions, Guarantee, fidelity, required_fidelity
+from fairshapley.fairness import (
+    Audit,
+    Certificate,
+    Decisions,
+    Guarantee,
+    fidelity,
+    required_fidelity,
+)
 from fairshapley.result import Result
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
@@ -37,11 +55,13 @@ from fairshapley.valuation import estimate, exact, resume
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audit",
     "Banzhaf",
     "BetaShapley",
     "Budget",
     "BudgetError",
     "Certificate",
+    "Comparison",
     "ContractError",
     "Decisions",
     "Estimator",
@@ -52,6 +72,7 @@ __all__ = [
     "Fidelity",
     "FingerprintError",
     "GameError",
+    "GreedyActive",
     "Guarantee",
     "InputError",
     "Journal",
@@ -59,15 +80,23 @@ __all__ = [
     "Marginals",
     "MissingExtraError",
     "MonteCarlo",
+    "Orthogonal",
+    "Owen",
     "Result",
     "Seconds",
     "SerialEngine",
     "Shapley",
+    "Sobol",
+    "Stratified",
+    "UnbiasedKernelSHAP",
+    "audit",
+    "compare",
     "estimate",
     "exact",
     "fairness",
     "fidelity",
     "games",
+    "metrics",
     "required_fidelity",
     "resume",
 ]

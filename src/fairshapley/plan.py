@@ -27,6 +27,8 @@ class GameFacts:
     player_names: tuple[str, ...] | None
     value_width: float | None
     """The highest minus the lowest utility, where the game states them"""
+    n_active: int
+    """The players that matter, when those behind them are declared null"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +42,19 @@ class Plan:
     until: Rule | None
     on_error: OnError = "raise"
     notes: tuple[str, ...] = ()
+    null_players: int = 0
+    """Declared null players behind the others; a journal knows only the others"""
 
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
-        return {
+        configuration = {
             "method": self.estimator.configuration(),
             "semivalue": self.semivalue.name,
             "xi": self.xi,
         }
+        if self.null_players:
+            configuration["null_players"] = self.null_players
+        return configuration
 
     def limits(self) -> dict[str, Any]:
         """How far the run goes and what it does with failures, as plain data."""
@@ -82,6 +89,7 @@ class Plan:
                 budget=budget,
                 until=until,
                 on_error="skip" if record.limits["on_error"] == "skip" else "raise",
+                null_players=int(record.configuration.get("null_players", 0)),
             )
         except FairShapleyError:
             raise

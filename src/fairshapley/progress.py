@@ -101,9 +101,9 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
         f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s",
         f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
     ]
-    for rule in until.parts() if until is not None else ():
-        if isinstance(rule, Fair) and (needed := rule.predicted(snapshot)) < math.inf:
-            words.append(f"fair after about {needed:,.2g} evaluations")
+    fair = [rule for rule in until.parts() if isinstance(rule, Fair)] if until is not None else []
+    predicted = [rule.predicted(snapshot) for rule in fair]
+    words += [f"fair after about {needed:,.2g} evaluations" for needed in predicted]
     left = seconds_left(snapshot, budget)
     if left < math.inf:
         words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")

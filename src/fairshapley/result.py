@@ -114,12 +114,14 @@ class Result:
         """What the types of the fields do not say."""
         check_xi(self.xi)
         if self.n_players == 0:
-            raise InputError("a result needs at least one player")
+            raise InputError("values is empty: a result needs at least one player")
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray) and len(value) != self.n_players:
-                raise InputError(f"{name} must have one entry per player")
+                raise InputError(f"{name} must have one entry per player, as values")
         if (self.standard_errors < 0).any():
             raise InputError("standard_errors must not be negative")
+        if self.level_share > 1:
+            raise InputError("level_share is a share: give at most 1")
         if self.player_names is not None and len(self.player_names) != self.n_players:
             raise InputError("player_names must have one name per player")
         method, semivalue = (self.configuration.get(name) for name in ("method", "semivalue"))
@@ -303,8 +305,8 @@ class Result:
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise InputError("this is not a saved fairshapley result: save one with Result.save")
         version = data.get("version")
-        if not isinstance(version, int) or version < 1:
-            raise _damaged("see version")
+        if type(version) is not int or version < 1:
+            raise _damaged(", see version")
         if version > FORMAT_VERSION:
             raise InputError(
                 f"the result was saved by a newer fairshapley (format {version}, this one "
@@ -313,16 +315,16 @@ class Result:
         known = {item.name for item in fields(cls)}
         wrong = known ^ (data.keys() - {"format", "version"})  # missing, or unknown
         if wrong:
-            raise _damaged(f"see {', '.join(sorted(map(str, wrong)))}")
+            raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
         try:
             return cls(**{name: data[name] for name in known})
         except (InputError, RecursionError) as error:
-            raise _damaged(str(error)) from None
+            raise _damaged(f" ({error})") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON; `load` gives it back bit for bit."""
         target = Path(path)
-        if not target.name or target.is_dir():
+        if not target.name:
             raise InputError(f"cannot write {str(path)!r}: give the name of a file")
         try:
             text = json.dumps(self.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
@@ -368,7 +370,7 @@ def _plain(value: Any) -> Any:
 
 
 def _damaged(finding: str) -> InputError:
-    return InputError(f"the saved result is damaged, {finding}: save it again")
+    return InputError(f"the saved result is damaged{finding}: save it again")
 
 
 # --- the content of the fields, by their annotation ---------------------------------------------
@@ -395,9 +397,9 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def _number(value: Any) -> float:
     """A number, or one of the strings that stand for those JSON has not."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        if value not in ("nan", "inf", "-inf"):
-            raise TypeError("give a number")
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number and value not in ("nan", "inf", "-inf"):
+        raise TypeError("give a number")
     return float(value)
 
 

@@ -180,7 +180,12 @@ class Run:
                 return f"the budget of {budget.marginals:,} marginals is spent"
         if budget.evaluations is not None:
             left = budget.evaluations - self.evaluator.tally.evaluations
-            if self.evaluator.price(draw, left) > left:
+            price = self.evaluator.price(draw, left)
+            # The first round is refused by what it may cost, not by what it happens to hold: else
+            # the runs that are let through would be a biased selection.
+            if index == 0 and price > 0:
+                price = len(draw)
+            if price > left:
                 self._require_a_round(index, f"{len(draw)} evaluations beside v(∅) and v(N)")
                 return (
                     f"the budget of {budget.evaluations:,} evaluations is spent: the next round "

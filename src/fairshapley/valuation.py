@@ -102,7 +102,8 @@ def estimate(
     started = time.monotonic()
     if on_error not in ("raise", "skip"):
         raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
-    n_players = check_game(game)
+    facts = _facts(game, needed=journal is not None)
+    n_players = facts.n_players
     limits, notes = _limits(parse_budget(budget), until, n_players, method)
     plan = Plan(
         estimator=_resolve(method, n_players, limits, until, on_error),
@@ -112,16 +113,17 @@ def estimate(
         until=until,
         on_error=on_error,
         notes=notes,
+        null_players=n_players - facts.n_active,
     )
     if seed is not None:
         seed = root_seed(seed)
-    facts = _facts(game, needed=journal is not None)
     with ExitStack() as stack:
         guard = stack.enter_context(InterruptGuard())
         slot = None
         if journal is not None and facts.fingerprint is not None:
             opened = stack.enter_context(_opened(journal))
-            number = opened.open_game(facts.fingerprint, n_players, facts.player_names)
+            names = None if facts.player_names is None else facts.player_names[: facts.n_active]
+            number = opened.open_game(facts.fingerprint, facts.n_active, names)
             slot = JournalSlot(opened, number)
         evaluator = Evaluator(
             game,
@@ -130,6 +132,7 @@ def estimate(
             slot=slot,
             on_error=on_error,
             guard=guard,
+            n_active=facts.n_active,
         )
         run = Run(plan, facts, evaluator, RunLog.begin(slot, plan, seed), started)
         return run.execute(progress, _check_verify(verify, slot))
@@ -191,7 +194,10 @@ def resume(
             return Result.from_dict(record.result)
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
         if game is None:
-            facts = GameFacts(record.n_players, record.fingerprint, record.player_names, None)
+            n_players, names = record.n_players + plan.null_players, record.player_names
+            if plan.null_players:
+                names = None
+            facts = GameFacts(n_players, record.fingerprint, names, None, record.n_players)
             plan = replace(plan, budget=_without_seconds(plan.budget))
         else:
             facts = _facts(game, needed=True)
@@ -199,11 +205,12 @@ def resume(
         slot = JournalSlot(opened, record.game)
         evaluator = Evaluator(
             game,
-            record.n_players,
+            facts.n_players,
             engine=_check_engine(engine),
             slot=slot,
             on_error=plan.on_error,
             guard=guard,
+            n_active=facts.n_active,
         )
         current = Run(plan, facts, evaluator, RunLog.begin(slot, plan, record.seed), started)
         return current.execute(progress, _check_verify(verify, slot))
@@ -229,7 +236,8 @@ def _facts(game: Game, *, needed: bool) -> GameFacts:
         if needed:
             raise
     names = check_names(getattr(game, "player_names", None), n_players)
-    return GameFacts(n_players, identity, names, _value_width(game))
+    n_active = getattr(game, "n_active", n_players)
+    return GameFacts(n_players, identity, names, _value_width(game), n_active)
 
 
 def _value_width(game: Game) -> float | None:
@@ -247,7 +255,7 @@ def _value_width(game: Game) -> float | None:
 
 
 def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:
-    if (facts.n_players, facts.fingerprint) != (record.n_players, record.fingerprint):
+    if (facts.n_active, facts.fingerprint) != (record.n_players, record.fingerprint):
         raise JournalError(
             f"run {record.id} in {journal.path} belongs to another game (fingerprint "
             f"{record.fingerprint}, {record.n_players} players): give the same game, with the "

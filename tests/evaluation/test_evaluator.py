@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import fairshapley as fs
-from fairshapley.draws import ListedCoalitions, Walks, random_ranks
+from fairshapley.draws import ListedCoalitions
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.cache import Cache, pack, unpack
 from fairshapley.evaluation.engines import CHUNK_SECONDS
@@ -55,28 +55,16 @@ def test_each_distinct_coalition_is_computed_once(one, other, chunk_size):
     assert evaluator.tally.cache_hits == 2 * len(one) + len(other) - len(distinct)
 
 
-@given(st.integers(0, 99), st.integers(0, 40))
-def test_walks_are_priced_by_what_is_new(seed, left):
-    evaluator = Evaluator(Recorder(6), 6)
-    rng = np.random.default_rng(seed)
-    evaluate(evaluator, rng.random((20, 6)) < 0.5)
-    walks = Walks(random_ranks(rng, 3, 6))
-    evaluator.begin_round(walks)
-    before, price = evaluator.tally.evaluations, evaluator.price(walks, left)
-    evaluator.evaluate(walks)
-    cost = evaluator.tally.evaluations - before
-    assert price == cost if cost <= left < len(walks) else price > left or price == len(walks)
-
-
-def test_other_draws_are_priced_by_their_length():
-    """Whether a draw fits must not depend on what it holds, or the last round is biased."""
-    evaluator = Evaluator(Recorder(8), 8)
-    known = np.eye(8, dtype=bool)
-    evaluate(evaluator, known)
-    draw = ListedCoalitions.of(known)
+@given(masks_of_five, masks_of_five, st.integers(0, 30))
+def test_the_price_of_a_draw_is_what_is_new(one, other, left):
+    evaluator = Evaluator(Recorder(5), 5)
+    evaluate(evaluator, one)
+    draw = ListedCoalitions.of(other)
     evaluator.begin_round(draw)
-    assert evaluator.price(draw, 3) == 8
-    assert evaluator.price(draw, 256) <= 256
+    before, price = evaluator.tally.evaluations, evaluator.price(draw, left)
+    evaluator.evaluate(draw)
+    cost = evaluator.tally.evaluations - before
+    assert (price <= left) == (cost <= left or len(draw) <= left or before + left >= 32)
 
 
 def test_nothing_is_too_dear_for_a_budget_of_all_coalitions():

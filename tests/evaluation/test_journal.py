@@ -208,10 +208,8 @@ def test_failures_are_kept_apart_from_values(tmp_path):
 
 def test_a_second_game_is_refused_unless_the_file_is_shared(tmp_path):
     path = filled(tmp_path / "j", 10)
-    with (
-        Journal(path) as journal,
-        pytest.raises(JournalError, match=r"another game.*key=.*shared=True"),
-    ):
+    message = r"another game.*key=.*shared=True"
+    with Journal(path) as journal, pytest.raises(JournalError, match=message):
         journal.open_game("b", 100)
     with Journal(path, shared=True) as journal:
         first, second = journal.open_game("a", 100), journal.open_game("b", 3, ("x", "ü", "z"))
@@ -353,7 +351,7 @@ def test_a_row_that_makes_no_sense_is_damage(tmp_path, column, content):
         db.commit()
     with Journal(tmp_path / "j", readonly=True) as journal:
         for read in (journal.runs, *([journal.games] if table == "games" else [])):
-            with pytest.raises(JournalError, match=r"is damaged.* table (games|runs)") as caught:
+            with pytest.raises(JournalError, match=r"is damaged.*\(table (games|runs)") as caught:
                 read()
             assert str(tmp_path / "j") in str(caught.value)
 
@@ -381,7 +379,7 @@ def test_a_utility_that_is_no_number_is_damage(tmp_path, column, content, folded
         db.execute(f"UPDATE {table} SET {column} = ?", (content,))  # noqa: S608
         db.commit()
     with Journal(tmp_path / "j") as journal:
-        with pytest.raises(JournalError, match=r"is damaged.* table (arrivals|evaluations)"):
+        with pytest.raises(JournalError, match=r"is damaged.*\(table (arrivals|evaluations)"):
             journal.sample(game, 5, rng)
         if column == "value":
             with pytest.raises(JournalError, match="is damaged"):

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fairshapley as fs
 from fairshapley.errors import InputError
 from fairshapley.games import (
     Additive,
@@ -126,3 +127,62 @@ def test_names_move_with_their_players():
 def test_bad_parameters_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+class TestNullPlayers:
+    def test_they_change_nobodys_shapley_value_and_cost_nothing(self):
+        inner = fs.games.SumOfUnanimity(12, seed=1)
+        game = fs.games.with_null_players(inner, 3)
+        run = fs.estimate(game, "mc", budget=600, seed=0)
+        assert (run.values[12:] == 0).all()
+        assert (run.standard_errors[12:] > 0).all()  # zero contributions are not certainty
+        assert run.player_names[-1] == "null 3"
+        np.testing.assert_allclose(game.shapley_values[:12], inner.shapley_values)
+
+    def test_each_coalition_of_the_others_is_computed_once(self):
+        asked = []
+
+        def fn(coalition):
+            asked.append(coalition)
+            return float(len(coalition) ** 2)
+
+        game = fs.games.with_null_players(fs.games.FunctionGame(fn, 8, key="n"), 4)
+        run = fs.estimate(game, "mc", budget=200, seed=0)
+        assert len(asked) == len(set(asked)) == run.evaluations
+        assert max(max(s, default=0) for s in asked) < 8
+
+    @pytest.mark.parametrize("semivalue", ["shapley", "banzhaf", "beta(4,1)"])
+    def test_exact_values_agree_with_the_larger_game(self, semivalue):
+        inner = fs.games.SumOfUnanimity(5, n_terms=6, sizes=(1, 4), seed=2)
+        game = fs.games.with_null_players(inner, 2)
+        plain = fs.games.FunctionGame(lambda s: float(game(mask(s, 7))[0]), 7, key="p")
+        run = fs.estimate(game, "mc", budget=32, semivalue=semivalue, seed=0)
+        assert run.exact
+        assert run.evaluations == 32
+        np.testing.assert_allclose(run.values, fs.exact(plain, semivalue).values, atol=1e-12)
+
+    def test_a_run_with_null_players_is_continued_and_replayed(self, tmp_path):
+        game = fs.games.with_null_players(fs.games.SumOfUnanimity(12, seed=1), 3)
+        journal = tmp_path / "j.db"
+        whole = fs.estimate(game, "mc", budget=600, seed=0)
+        fs.estimate(game, "mc", budget=300, seed=0, journal=journal)
+        continued = fs.resume(journal, game, budget=600)
+        assert continued.values.tobytes() == whole.values.tobytes()
+        replayed = fs.resume(journal, budget=600)
+        assert replayed.values.tobytes() == whole.values.tobytes()
+
+    @pytest.mark.parametrize("k", [0, -1, 1.5, "2"])
+    def test_bad_numbers_are_refused(self, k):
+        with pytest.raises(fs.InputError, match="at least 1"):
+            fs.games.with_null_players(fs.games.Additive([1.0]), k)
+
+    def test_they_are_added_once(self):
+        game = fs.games.with_null_players(fs.games.Additive([1.0]), 1)
+        with pytest.raises(fs.InputError, match="at once"):
+            fs.games.with_null_players(game, 1)
+
+
+def mask(members, n):
+    row = np.zeros((1, n), dtype=bool)
+    row[0, list(members)] = True
+    return row

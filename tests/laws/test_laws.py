@@ -2,20 +2,14 @@
 
 The laws of one estimator look at the same simulated runs, so one test holds them all.
 `make test-full` repeats the statistical laws 5000 times. Each compares at 4.5 standard errors; over
-all estimators the probability of a false alarm stays below one in a thousand.
+all estimators the probability of a false alarm stays below one in a hundred.
 """
 
 import pytest
 
-import fairshapley as fs
 from fairshapley.estimators import METHODS
 from fairshapley.testing import LAWS, applicable_laws
-
-ESTIMATORS = [
-    fs.MonteCarlo(),
-    fs.MonteCarlo(antithetic=True),
-    fs.MonteCarlo(walk=False),
-]
+from tests.laws.estimators import ESTIMATORS, MORE
 
 
 def check(estimator, repeats, subtests):
@@ -33,7 +27,7 @@ def test_laws(estimator, subtests):
 
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", ESTIMATORS + MORE, ids=repr)
 def test_laws_at_length(estimator, subtests):
     check(estimator, 5000, subtests)
 

@@ -9,13 +9,39 @@ from typing import Any
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
+from fairshapley.estimators.greedy_active import GreedyActive
+from fairshapley.estimators.kernel import UnbiasedKernelSHAP
 from fairshapley.estimators.monte_carlo import MonteCarlo
+from fairshapley.estimators.orthogonal import Orthogonal
+from fairshapley.estimators.owen import Owen
+from fairshapley.estimators.sobol import Sobol
+from fairshapley.estimators.stratified import Stratified
 
-__all__ = ["METHODS", "Estimate", "Estimator", "Exact", "MonteCarlo", "Problem", "Traits"]
+__all__ = [
+    "METHODS",
+    "Estimate",
+    "Estimator",
+    "Exact",
+    "GreedyActive",
+    "MonteCarlo",
+    "Orthogonal",
+    "Owen",
+    "Problem",
+    "Sobol",
+    "Stratified",
+    "Traits",
+    "UnbiasedKernelSHAP",
+]
 
 METHODS: dict[str, type[Estimator[Any]]] = {
     "exact": Exact,
+    "gae": GreedyActive,
+    "kernel": UnbiasedKernelSHAP,
     "mc": MonteCarlo,
+    "orthogonal": Orthogonal,
+    "owen": Owen,
+    "sobol": Sobol,
+    "stratified": Stratified,
 }
 
 

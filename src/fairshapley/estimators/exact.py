@@ -10,10 +10,11 @@ from fairshapley._types import FloatArray
 from fairshapley.draws import AllCoalitions, Draw
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
+from fairshapley.games.base import MAX_TABLE_PLAYERS
 from fairshapley.semivalues import Semivalue
 
-# 2**25 utilities are 256 MB; each further player doubles memory and time.
-MAX_EXACT_PLAYERS = 25
+# Each further player doubles memory and time.
+MAX_EXACT_PLAYERS = MAX_TABLE_PLAYERS
 
 
 def exact_values(table: FloatArray, semivalue: Semivalue) -> FloatArray:

@@ -11,6 +11,7 @@ from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks, random
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.walks import group_means, walk_contributions
 
 # A round is a single walk, or on a small game so many that they hold this many coalitions: enough
 # to spread the fixed cost of a round (about 100 µs), few enough that the end of a budget wastes
@@ -64,6 +65,10 @@ class MonteCarlo(Estimator[MonteCarloState]):
     antithetic: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("walk", "antithetic"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise InputError(f"{name} must be True or False, not {getattr(self, name)!r}")
+            object.__setattr__(self, name, bool(getattr(self, name)))
         if self.antithetic and not self.walk:
             raise InputError(
                 "antithetic permutations need whole walks: use MonteCarlo(antithetic=True), "
@@ -114,11 +119,9 @@ class MonteCarlo(Estimator[MonteCarloState]):
             state.turn = int(draw.players[-1] + 1) % state.problem.n_players
             return
         assert isinstance(draw, Walks)  # noqa: S101 - what `ask` gave
-        problem = state.problem
-        marginals = draw.marginal_contributions(values, problem.empty, problem.full)
-        contributions = np.take_along_axis(marginals * state.weights, draw.ranks, axis=1)
+        contributions = walk_contributions(draw, values, state.problem, state.weights)
         if self.antithetic:
-            contributions = 0.5 * (contributions[::2] + contributions[1::2])
+            contributions = group_means(contributions, 2)
         state.moments.add(contributions)
         state.told += len(contributions)
 
@@ -126,4 +129,16 @@ class MonteCarlo(Estimator[MonteCarloState]):
         """The means of the contributions."""
         moments = state.moments
         values = np.where(moments.counts > 0, moments.means, np.nan)
-        return Estimate(values, moments.variances_with_floor(), moments.counts.copy())
+        return Estimate(
+            values,
+            moments.variances_with_floor(),
+            moments.counts.copy(),
+            extremes=moments.extremes(),
+        )
+
+    def contribution_width(self, problem: Problem, value_width: float) -> float:
+        """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
+        if not self.walk:
+            return 2.0 * value_width
+        weights = problem.semivalue.weights(problem.n_players) * problem.n_players
+        return float(2.0 * value_width * weights.max())

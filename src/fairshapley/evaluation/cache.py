@@ -86,7 +86,7 @@ class Cache:
     @property
     def complete(self) -> bool:
         """Whether every coalition of the game is remembered."""
-        return self.n_players < 63 and len(self) == 1 << self.n_players
+        return len(self) == 1 << self.n_players
 
     def table(self) -> FloatArray:
         """All 2**n utilities, indexed by bit mask; only for a complete cache."""

@@ -11,13 +11,13 @@ from typing import Literal
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.draws import Draw, Walks
+from fairshapley.draws import Draw
 from fairshapley.errors import GameError, JournalError
 from fairshapley.evaluation.cache import Cache, pack, unpack
 from fairshapley.evaluation.engines import Engine, SerialEngine, check_answer
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal
-from fairshapley.games.base import Game, members
+from fairshapley.games.base import MAX_TABLE_PLAYERS, Game, members
 
 CACHE_BYTES = 512 * 2**20
 # Two evaluations of the same coalition may differ by the order of a sum inside a linear algebra
@@ -81,6 +81,11 @@ class Evaluator:
         "raise" stops at the first utility that fails, "skip" records it and gives NaN.
     guard
         Lets Ctrl-C through while a utility runs.
+    n_active
+        The players that matter, when those behind them are declared null: coalitions that differ
+        only in null players are one.
+    cache_bytes
+        The memory for utilities already known.
     """
 
     def __init__(
@@ -92,6 +97,7 @@ class Evaluator:
         slot: JournalSlot | None = None,
         on_error: OnError = "raise",
         guard: InterruptGuard | None = None,
+        n_active: int | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self.game = game
@@ -100,7 +106,8 @@ class Evaluator:
         self.slot = slot
         self.on_error = on_error
         self.guard = guard if guard is not None else InterruptGuard()
-        self.cache = Cache(n_players, cache_bytes)
+        self.n_active = n_players if n_active is None else n_active
+        self.cache = Cache(self.n_active, cache_bytes)
         self.tally = Tally()
         self._remember = True
         self._failures: dict[bytes, str] | None = None
@@ -108,11 +115,21 @@ class Evaluator:
     @property
     def complete(self) -> bool:
         """Whether every coalition of the game is known."""
-        return self.cache.complete and not self.tally.skipped
+        enumerable = self.n_players <= MAX_TABLE_PLAYERS
+        return enumerable and self.cache.complete and not self.tally.skipped
 
     def table(self) -> FloatArray:
         """All utilities of a complete game, indexed by bit mask."""
-        return self.cache.table()
+        return np.tile(self.cache.table(), 1 << (self.n_players - self.n_active))
+
+    def _keys(self, masks: BoolArray) -> list[bytes]:
+        return pack(masks if self.n_active == self.n_players else masks[:, : self.n_active])
+
+    def _mask(self, key: bytes) -> BoolArray:
+        """A coalition of a key, without null players."""
+        mask = np.zeros(self.n_players, dtype=bool)
+        mask[: self.n_active] = unpack([key], self.n_active)[0]
+        return mask
 
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
@@ -132,23 +149,23 @@ class Evaluator:
         self._remember = len(draw) <= self.cache.generation_size
 
     def price(self, draw: Draw, at_most: int) -> int:
-        """How many evaluations a draw may add; counting ends above `at_most`.
+        """How many evaluations a draw would add; counting ends above `at_most`.
 
-        Walks are priced by the coalitions that are new: by the symmetry of the players, whether a
-        walk still fits says nothing about its marginals. For other draws it could (small
-        coalitions are soon all known, and would be let in more easily), so they are priced by
-        their length.
+        A round is begun when its *new* coalitions fit the budget. The cost of some rounds together
+        is that of the union of their coalitions, whatever their order, so that i.i.d. rounds stay
+        exchangeable given how many fit, and their mean stays unbiased; pricing a round by its
+        length would not leave it so. Only the first round must fit as a whole, see `Run`.
         """
         if len(draw) <= at_most:
             return len(draw)
-        if 1 << min(self.n_players, 62) <= self.tally.evaluations + at_most:
+        if 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
             return 0  # all coalitions together do not exceed the budget
-        if not (isinstance(draw, Walks) and self._remember):
+        if not self._remember:
             return len(draw)
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
-            keys = pack(draw.masks(start, min(len(draw), start + rows)))
+            keys = self._keys(draw.masks(start, min(len(draw), start + rows)))
             known = self.cache.get_many(keys)
             seen.update(key for key, value in zip(keys, known, strict=True) if value is None)
             if len(seen) > at_most:
@@ -183,24 +200,24 @@ class Evaluator:
         if self.slot is None or self.game is None or count == 0:
             return
         for key, journalled in self.slot.journal.sample(self.slot.game, count, rng):
-            mask = unpack([key], self.n_players)
+            mask = self._mask(key)
             try:
-                value = float(self._call(self.game, mask)[0])
+                value = float(self._call(self.game, mask[None])[0])
             except GameError:
                 raise
             except Exception as error:
-                raise self._failure(mask[0], f"{type(error).__name__}: {error}") from error
+                raise self._failure(mask, f"{type(error).__name__}: {error}") from error
             self.tally.computed += 1
             if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
                 raise JournalError(
-                    f"the utility of coalition {_shorten(members(mask[0]))} is {value!r} now and "
+                    f"the utility of coalition {_shorten(members(mask))} is {value!r} now and "
                     f"{journalled!r} in the journal {self.slot.journal.path}: the game has "
                     "changed or is random. Use a new journal, fix its random seed, or give the "
                     "game another key"
                 )
 
     def _chunk(self, masks: BoolArray) -> FloatArray:
-        keys = pack(masks)
+        keys = self._keys(masks)
         found = self.cache.get_many(keys)
         missing = [at for at, value in enumerate(found) if value is None]
         if not missing:
@@ -245,8 +262,7 @@ class Evaluator:
             for key in keys if self._failures else ():
                 if key in self._failures and key not in found:
                     found[key] = math.nan
-                    mask = unpack([key], self.n_players)[0]
-                    self._count_skipped(mask, self._failures[key])
+                    self._count_skipped(self._mask(key), self._failures[key])
         return found
 
     def _compute(

@@ -209,7 +209,7 @@ class Journal(JournalFile):
         """Say that the journal is damaged when what a table holds makes no sense."""
         try:
             yield
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, LookupError, RecursionError) as error:
             finding = f"table {table}: {error}"
             raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}") from error
 
@@ -286,15 +286,15 @@ class Journal(JournalFile):
         )
         rows: list[tuple[bytes, float]] = []
         previous, key = -1, b""
-        for rank in sorted(drawn):
-            if rank < folded:
-                row = self._all(query, game, key, rank - previous - 1)[0]
-                previous, key = rank, row[0]
-            else:
-                row = pending[rank - folded]
-            rows.append(row)
         widths = {record.id: (record.n_players + 7) // 8 for record in self.games()}
         with self._sound("evaluations"):
+            for rank in sorted(drawn):
+                if rank < folded:
+                    row = self._all(query, game, key, rank - previous - 1)[0]
+                    previous, key = rank, row[0]
+                else:
+                    row = pending[rank - folded]
+                rows.append(row)
             return _utilities(rows, widths.get(game, 0))
 
     def append_failure(self, game: int, key: bytes, message: str) -> None:
@@ -411,12 +411,12 @@ def _run_record(row: Sequence[Any]) -> RunRecord:
 
 
 def _utilities(rows: Iterable[tuple[Any, Any]], width: int = 0) -> list[tuple[bytes, float]]:
-    """Rows of coalitions and values, or an error when one is no such thing."""
+    """Rows of coalitions (of up to `width` bytes) and values; an error for what is neither."""
     checked = list(rows)
     for key, value in checked:
         if type(value) is not float or not math.isfinite(value):
             raise ValueError(f"the value {value!r:.40} is not a finite number")
-        if type(key) is not bytes or (width and len(key) != width):
+        if type(key) is not bytes or (width and len(key) > width):
             raise ValueError(f"{key!r:.40} is not a coalition")
     return checked
 

@@ -1,11 +1,14 @@
 """Fairness of an estimate: fidelity scores and axioms. It reads values, never a game."""
 
+from fairshapley.fairness.audit import Audit
 from fairshapley.fairness.axioms import (
     AxiomCheck,
     check_axioms,
+    check_fairness,
     desirable_pairs,
     null_players,
     symmetric_pairs,
+    within_tolerance,
 )
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
 from fairshapley.fairness.decisions import Decisions
@@ -13,6 +16,7 @@ from fairshapley.fairness.fidelity import fidelity
 from fairshapley.fairness.guarantee import Guarantee, Prediction, guarantee, required_fidelity
 
 __all__ = [
+    "Audit",
     "AxiomCheck",
     "Certificate",
     "Decisions",
@@ -21,10 +25,12 @@ __all__ = [
     "Prediction",
     "certify",
     "check_axioms",
+    "check_fairness",
     "desirable_pairs",
     "fidelity",
     "guarantee",
     "null_players",
     "required_fidelity",
     "symmetric_pairs",
+    "within_tolerance",
 ]

@@ -96,8 +96,8 @@ def allowed_half_width(
 ) -> FloatArray:
     """The largest half-width h such that A0 holds for every φ with |φ̂ − φ| ≤ h.
 
-    For |φ̂| ≥ ε2 the value nearest to zero is the worst: h ≤ (ε1|φ̂| + ε2)/(1 + ε1). For
-    |φ̂| < ε2 it is the farthest on the other side of zero: h ≤ (ε2 − ε1|φ̂|)/(1 − ε1), without
+    For |φ̂| > ε2 the value nearest to zero is the worst: h ≤ (ε1|φ̂| + ε2)/(1 + ε1). For
+    |φ̂| ≤ ε2 it is the farthest on the other side of zero: h ≤ (ε2 − ε1|φ̂|)/(1 − ε1), without
     limit from ε1 = 1 on. When the published value is shrunk towards zero (see `shrink`) the
     condition becomes h ≤ ε1·max(|φ̂|, h) + ε2.
 
@@ -113,7 +113,7 @@ def allowed_half_width(
             raise InputError("publishing shrunk values needs epsilon1 below 1")
         return np.where(reach < size, reach, epsilon2 / (1.0 - epsilon1))
     across = np.inf if epsilon1 >= 1 else (epsilon2 - epsilon1 * size) / (1.0 - epsilon1)
-    return np.where(size >= epsilon2, reach / (1.0 + epsilon1), across)
+    return np.where(size > epsilon2, reach / (1.0 + epsilon1), across)
 
 
 def shrink(values: FloatArray, half_widths: FloatArray, epsilon1: float) -> FloatArray:

@@ -1,7 +1,13 @@
 """Games: the utility v(S) of a batch of coalitions."""
 
 from fairshapley.games.base import FunctionGame, Game, TableGame
-from fairshapley.games.combinators import Affine, LinearCombination, Relabelled
+from fairshapley.games.combinators import (
+    Affine,
+    LinearCombination,
+    Relabelled,
+    WithNullPlayers,
+    with_null_players,
+)
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.games.synthetic import (
     Additive,
@@ -23,5 +29,7 @@ __all__ = [
     "SumOfUnanimity",
     "TableGame",
     "WeightedVoting",
+    "WithNullPlayers",
     "fingerprint",
+    "with_null_players",
 ]

@@ -11,13 +11,17 @@ import numpy as np
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
 
+# A table of 2**25 utilities takes 256 MB.
+MAX_TABLE_PLAYERS = 25
+
 
 @runtime_checkable
 class Game(Protocol):
     """A callable with `n_players` that maps a boolean array (m, n) to m floats; m = 0 works.
 
     Optional attributes, read where they help: ``value_range`` (the lowest and the highest utility),
-    ``fingerprint`` (a string that identifies what the game computes) and ``player_names``.
+    ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
+    ``n_active`` (all players from this number on are null: they change no utility).
     shapiq's games fit this protocol, and shapiq's approximators accept ours.
     """
 

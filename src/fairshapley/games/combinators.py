@@ -157,6 +157,59 @@ def _value_range(game: Game) -> tuple[float, float] | None:
     return cast("tuple[float, float] | None", getattr(game, "value_range", None))
 
 
+class WithNullPlayers:
+    """The same game with null players added behind the others.
+
+    They change nobody's Shapley value and cost no evaluation: coalitions that differ only in null
+    players are the same to the evaluator. Their estimates should be 0, so that a run carries its
+    own check of axiom A1.
+    """
+
+    def __init__(self, game: Game, k: int) -> None:
+        self.game = _check_game(game)
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+        self.n_active = int(getattr(game, "n_active", game.n_players))
+        if self.n_active < game.n_players:
+            raise InputError("the game has null players already: add all of them at once")
+        self.n_players = self.n_active + int(k)
+        self.value_range = _value_range(game)
+        names = check_names(getattr(game, "player_names", None), self.n_active)
+        if names is None:
+            names = tuple(str(player) for player in range(self.n_active))
+        self.player_names = (*names, *(f"null {number + 1}" for number in range(int(k))))
+
+    @property
+    def null_players(self) -> tuple[int, ...]:
+        """The players that were added."""
+        return tuple(range(self.n_active, self.n_players))
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        """The Shapley values, where the inner game knows its own."""
+        return np.pad(_shapley_values(self.game), (0, self.n_players - self.n_active))
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        return self.game(rows[:, : self.n_active])
+
+
+def with_null_players(game: Game, k: int) -> WithNullPlayers:
+    """The game with `k` null players added.
+
+    Examples
+    --------
+    >>> from fairshapley.games import Additive
+    >>> game = with_null_players(Additive([1.0, 2.0]), 2)
+    >>> game.n_players, game.null_players
+    (4, (2, 3))
+    >>> game(np.array([[True, False, True, True]]))
+    array([1.])
+    """
+    return WithNullPlayers(game, k)
+
+
 def _check_game(game: Game) -> Game:
     if not isinstance(game, Game):
         raise InputError(

@@ -1,0 +1,192 @@
+"""What repeated runs say of a method: whether it is as good as it reports.
+
+Everything here reads results and a truth; who ran them does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import t as student
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.axioms import within_tolerance
+from fairshapley.fairness.fidelity import check_xi
+from fairshapley.fairness.levels import check_delta, check_epsilon1
+
+if TYPE_CHECKING:
+    from fairshapley.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Repeated runs of a method against the truth.
+
+    The true fidelity is (|φ_i| + ξ)² over the mean squared error of the repeats, bias included;
+    the reported one is what each run says of itself.
+    """
+
+    method: str
+    repeats: int
+    xi: float
+    epsilon1: float
+    delta: float
+    truth: FloatArray
+    evaluations: float
+    """Mean over the runs"""
+    seconds: float
+    """Mean over the runs"""
+    values: FloatArray
+    """(repeats, n_players)"""
+    reported: FloatArray
+    """The fidelity scores that the runs report, (repeats, n_players)"""
+    covered: BoolArray
+    """Whether each player's own 95 % interval holds the truth, (repeats, n_players)"""
+    fair: BoolArray
+    """Whether A0, hence A1–A3, held for all players at (ε1, ξ·ε1), per run"""
+    promised: FloatArray
+    """The probability of that which Proposition 1 promises in each run"""
+    issued: BoolArray
+    """Whether the run was certified at (ε1, ξ·ε1, δ)"""
+
+    @property
+    def mse(self) -> FloatArray:
+        """The mean squared error of each player."""
+        errors: FloatArray = np.square(self.values - self.truth).mean(axis=0)
+        return errors
+
+    @property
+    def bias(self) -> FloatArray:
+        """The mean error of each player."""
+        shift: FloatArray = self.values.mean(axis=0) - self.truth
+        return shift
+
+    @property
+    def bias_in_errors(self) -> FloatArray:
+        """The mean error of each player in units of its own standard error."""
+        spread = self.values.std(axis=0, ddof=1) / np.sqrt(self.repeats)
+        none = spread == 0
+        return np.where(none, 0.0, self.bias / np.where(none, 1.0, spread))
+
+    @property
+    def true_fidelity(self) -> FloatArray:
+        """(|φ_i| + ξ)² / MSE_i; infinite where no run made an error."""
+        signal, errors = np.square(np.abs(self.truth) + self.xi), self.mse
+        none = errors == 0
+        return np.where(none, np.inf, signal / np.where(none, 1.0, errors))
+
+    @property
+    def reported_fidelity(self) -> FloatArray:
+        """The median over the runs of what they report for each player."""
+        return np.median(self.reported, axis=0)
+
+    @property
+    def min_true_fidelity(self) -> float:
+        """The lowest true fidelity."""
+        return float(self.true_fidelity.min())
+
+    @property
+    def min_reported_fidelity(self) -> float:
+        """The median over the runs of the minimum that they report."""
+        return float(np.median(self.reported.min(axis=1)))
+
+    @property
+    def coverage(self) -> float:
+        """The share of 95 % intervals, of all players and runs, that hold the truth."""
+        return float(self.covered.mean())
+
+    @property
+    def fair_share(self) -> float:
+        """The share of runs in which A1–A3 held jointly at (ε1, ξ·ε1)."""
+        return float(self.fair.mean())
+
+    @property
+    def certificates(self) -> int:
+        """The number of runs that were certified."""
+        return int(self.issued.sum())
+
+    @property
+    def certificate_failures(self) -> int:
+        """The number of certified runs in which A0 did not hold after all."""
+        return int((self.issued & ~self.fair).sum())
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"{self.method}: {self.repeats} runs of {self.evaluations:,.0f} evaluations",
+                f"mean squared error {self.mse.mean():.4g}, largest bias "
+                f"{np.abs(self.bias_in_errors).max():.1f} standard errors",
+                f"minimum fidelity: true {self.min_true_fidelity:.4g}, reported "
+                f"{self.min_reported_fidelity:.4g}",
+                f"95 % intervals hold the truth in {100 * self.coverage:.1f} %",
+                f"A1–A3 held jointly at ({self.epsilon1:g}, {self.xi * self.epsilon1:g}) in "
+                f"{100 * self.fair_share:.1f} % of the runs; Proposition 1 promised "
+                f"{100 * self.promised.mean():.1f} %",
+                f"{self.certificates} runs were certified at δ = {self.delta:g}, "
+                f"{self.certificate_failures} of them wrongly",
+            ]
+        )
+
+
+def audit_runs(
+    runs: Sequence[Result],
+    truth: FloatArray,
+    *,
+    xi: float,
+    epsilon1: float = 0.5,
+    delta: float = 0.1,
+) -> Audit:
+    """Compare runs of one method, with different seeds, to the true values.
+
+    Parameters
+    ----------
+    runs
+        At least two results of the same game.
+    truth
+        The true values.
+    xi, epsilon1, delta
+        The tolerances at which fairness is judged.
+    """
+    tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
+    phi = np.asarray(truth, dtype=np.float64)
+    if len(runs) < 2:
+        raise InputError(f"an audit needs at least 2 runs, not {len(runs)}")
+    if phi.shape != (runs[0].n_players,) or not np.isfinite(phi).all():
+        raise InputError(
+            f"truth must be one finite value for each of the {runs[0].n_players} players, not an "
+            f"array of shape {phi.shape}"
+        )
+    values = np.array([run.values for run in runs])
+    errors = np.array([run.standard_errors for run in runs])
+    # Without two contributions there is no interval, which counts as one that misses.
+    degrees = np.maximum(np.array([run.counts for run in runs]) - 1, 1)
+    reach = np.where(errors > 0, student.isf(0.025, degrees) * errors, 1e-12)
+    known = ~np.isnan(errors).any(axis=1)
+    promised = [
+        1.0 - run.guarantee(tolerance, xi).delta if ok else 0.0
+        for run, ok in zip(runs, known, strict=True)
+    ]
+    issued = [
+        bool(ok and run.certificate(tolerance, failure, xi).holds)
+        for run, ok in zip(runs, known, strict=True)
+    ]
+    return Audit(
+        method=runs[0].method,
+        repeats=len(runs),
+        xi=xi,
+        epsilon1=tolerance,
+        delta=failure,
+        truth=phi,
+        evaluations=float(np.mean([run.evaluations for run in runs])),
+        seconds=float(np.mean([run.seconds for run in runs])),
+        values=values,
+        reported=np.array([run.fidelity(xi) for run in runs]),
+        covered=np.abs(values - phi) <= np.where(np.isnan(reach), -1.0, reach),
+        fair=np.array([within_tolerance(run.values, phi, tolerance, xi).all() for run in runs]),
+        promised=np.array(promised),
+        issued=np.array(issued),
+    )

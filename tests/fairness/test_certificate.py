@@ -1,0 +1,217 @@
+"""Certificates: the condition is exact, the intervals cover, the words are right."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, t
+
+import fairshapley as fs
+from fairshapley.fairness import Evidence, certify
+from fairshapley.fairness.certificate import allowed_half_width, half_widths, shrink
+
+reals = st.floats(-10, 10)
+tolerances = st.floats(0.01, 3)
+
+
+def evidence(values, errors, counts=1000, **more):
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    facts = {"evaluations": 5000, "exact": False, "independent": False} | more
+    return Evidence(
+        values=values,
+        variances=np.square(np.broadcast_to(errors, values.shape).astype(float)),
+        counts=np.broadcast_to(counts, values.shape).astype(int),
+        **facts,
+    )
+
+
+def worst_margin(published, centre, half_width, epsilon1, epsilon2):
+    """max over φ in the interval of |φ̂ − φ| − ε1|φ| − ε2; its ends and zero are the corners."""
+    corners = [centre - half_width, centre + half_width, published]
+    if abs(centre) <= half_width:
+        corners.append(0.0)
+    return max(
+        abs(published - phi) - epsilon1 * abs(phi) - epsilon2
+        for phi in corners
+        if centre - half_width <= phi <= centre + half_width
+    )
+
+
+@given(reals, tolerances, st.floats(0, 2))
+def test_the_allowed_width_is_the_largest_with_which_a0_holds(value, epsilon1, epsilon2):
+    limit = float(allowed_half_width(np.array([value]), epsilon1, epsilon2)[0])
+    inside = min(limit, 1e6) * (1 - 1e-9)
+    assert worst_margin(value, value, inside, epsilon1, epsilon2) <= 1e-9
+    if limit < 1e6:
+        beyond = limit * (1 + 1e-6) + 1e-6
+        assert worst_margin(value, value, beyond, epsilon1, epsilon2) > 0
+
+
+@given(reals, st.floats(0.01, 0.99), st.floats(0, 2))
+def test_shrinking_allows_the_stated_width(value, epsilon1, epsilon2):
+    values = np.array([value])
+    limit = float(allowed_half_width(values, epsilon1, epsilon2, shrunk=True)[0])
+    plain = float(allowed_half_width(values, epsilon1, epsilon2)[0])
+    assert limit >= plain * (1 - 1e-12)
+    for width, holds in ((limit * (1 - 1e-9), True), (limit * (1 + 1e-6) + 1e-6, False)):
+        published = float(shrink(values, np.array([width]), epsilon1)[0])
+        margin = worst_margin(published, value, width, epsilon1, epsilon2)
+        assert margin <= 1e-9 if holds else margin > -1e-9
+
+
+def test_half_widths_by_hand():
+    one = evidence([1.0], 0.1, counts=10)
+    assert half_widths(one, 0.05)[0] == pytest.approx(0.1 * t.isf(0.025, 9))
+    assert half_widths(one, 0.04, "chebyshev")[0] == pytest.approx(0.5)
+    two = evidence([1.0, 2.0], 0.1, counts=10**9)
+    assert half_widths(two, 0.1)[0] == pytest.approx(0.1 * norm.isf(0.025))
+    apart = replace(two, independent=True)
+    assert half_widths(apart, 0.19)[0] == pytest.approx(0.1 * norm.isf(0.05))
+    ranged = evidence([1.0], 0.1, counts=101, width=2.0)
+    log = np.log(4 / 0.05)
+    expected = 0.1 * np.sqrt(2 * log) + 7 * 2.0 * log / (3 * 100)
+    assert half_widths(ranged, 0.05, "bernstein")[0] == pytest.approx(expected)
+    assert half_widths(replace(one, exact=True), 0.05)[0] == 0.0
+
+
+@given(st.integers(2, 10**6), st.floats(1e-6, 0.5))
+def test_looking_at_will_costs_more_than_looking_once(count, level):
+    one = evidence([1.0], 0.1, counts=count)
+    once, always = half_widths(one, level), half_widths(one, level, sequential=True)
+    if count > 50:
+        assert always[0] > once[0]
+
+
+def test_the_certificate_asks_up_to_one_plus_epsilon_squared_more_than_the_guarantee():
+    """n = 100, ε1 = 0.5, δ = 0.1: it holds from 43.31·(1 + ε1)² on when |φ̂| ≫ ξ."""
+    needed = 1.5**2 * fs.required_fidelity(100, 0.5, 0.1, False, "normal")
+    for factor, holds in ((1.01, True), (0.99, False)):
+        errors = 1.0 / np.sqrt(factor * needed)
+        many = evidence(np.ones(100), errors, counts=10**9)
+        assert certify(many, 0.5, 0.1, xi=0.0).holds is holds
+
+
+def test_the_statement_says_who_how_much_how_sure_and_from_what():
+    certificate = certify(evidence(np.ones(7), 0.01), 0.5, 0.1, xi=0.2)
+    text = str(certificate)
+    for words in (
+        "Each of the 7 values",
+        "at most 0.5 times its size plus 0.1",
+        "probability of at least 0.9",
+        "5,000 evaluations",
+        "normally distributed",
+        "possibly dependent",
+        "nothing of whether the utility",
+    ):
+        assert words in text
+    assert certificate.worst_players.size == 0
+    shrunk = certify(evidence(np.ones(7), 0.01), 0.5, 0.1, xi=0.2, shrunk=True)
+    assert "shrunk towards zero" in str(shrunk)
+    assert (shrunk.values < 1).all()
+
+
+def test_what_is_missing_is_said():
+    certificate = certify(evidence([1.0, 0.5, 2.0], [0.01, 1.0, 2.0]), 0.5, 0.1, xi=0.0)
+    assert not certificate.holds
+    assert certificate.worst_players.tolist() == [1, 2]
+    assert "2 of 3 players are too wide; player 1" in str(certificate)
+
+
+@pytest.mark.parametrize("bound", ["normal", "chebyshev"])
+def test_an_obstacle_refuses_whatever_the_numbers(bound):
+    blocked = evidence(np.ones(3), 1e-9, obstacle="it reuses its samples")
+    certificate = certify(blocked, 0.5, 0.1, xi=0.0, bound=bound)
+    assert not certificate.holds
+    assert str(certificate) == "Not certified: it reuses its samples."
+
+
+def test_doubtful_normal_bounds_are_warned_of():
+    few = certify(evidence(np.ones(2), 1e-3, counts=20), 0.5, 0.1, xi=0.0)
+    assert "only 20 contributions" in str(few)
+    heavy = evidence(np.ones(2), 1e-3, extremes=np.array([900.0, 10.0]))
+    assert "1 players have heavy tails" in str(certify(heavy, 0.5, 0.1, xi=0.0))
+    assert not certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=0.0).warnings
+
+
+def test_tails_are_told_apart():
+    """Normal contributions are not flagged, lognormal ones are (500 samples, fixed seed)."""
+    from fairshapley.estimators.moments import Moments
+
+    rng = np.random.default_rng(0)
+    for draw, flagged in ((rng.standard_normal, 0), (lambda s: rng.lognormal(0, 1.5, s), 40)):
+        moments = Moments(40)
+        moments.add(draw((500, 40)))
+        one = evidence(np.full(40, 99.0), 1e-3, counts=500, extremes=moments.extremes())
+        warnings = certify(one, 0.5, 0.1, xi=0.0).warnings
+        assert len(warnings) == (1 if flagged else 0)
+
+
+def test_bernstein_needs_a_range_and_gets_it_from_the_game():
+    ranged = fs.games.WeightedVoting([1] * 9, quota=5)
+    result = fs.estimate(ranged, "mc", budget=fs.Budget(marginals=9 * 400), seed=0)
+    if not result.exact:
+        assert result.contribution_width == pytest.approx(2.0)
+    table = fs.games.FunctionGame(lambda s: float(len(s) > 6), 14, value_range=(0.0, 1.0))
+    result = fs.estimate(table, fs.MonteCarlo(), budget=3000, seed=0)
+    assert result.contribution_width == pytest.approx(2.0)
+    wide = result.certificate(0.5, 0.1, xi=1.0, bound="bernstein")
+    assert (wide.half_widths > result.certificate(0.5, 0.1, xi=1.0).half_widths).all()
+    beta = fs.estimate(table, "mc", budget=3000, seed=0, semivalue="beta(16,1)")
+    assert beta.contribution_width == pytest.approx(2 * 14 * fs.BetaShapley(16, 1).weights(14)[0])
+    plain = fs.games.FunctionGame(lambda s: float(len(s) > 6), 14)
+    unknown = fs.estimate(plain, "mc", budget=3000, seed=0)
+    with pytest.raises(fs.InputError, match="value_range"):
+        unknown.certificate(0.5, 0.1, bound="bernstein")
+    for value_range in ((1.0, 0.0), (0.0, np.inf), 5, ("a", "b")):
+        plain.value_range = value_range
+        with pytest.raises(fs.InputError, match="value_range"):
+            fs.estimate(plain, "mc", budget=100)
+
+
+def test_skipped_evaluations_and_partial_results_get_no_certificate():
+    game = fs.games.FunctionGame(
+        lambda s: float("nan") if s == (0,) else float(len(s)), 12, key="skip"
+    )
+    result = fs.estimate(game, "mc", budget=1000, seed=0, on_error="skip")
+    certificate = result.certificate(0.5, 0.1)
+    assert not certificate.holds
+    assert "skipped" in certificate.reason
+    with pytest.raises(fs.InputError, match="skipped"):
+        result.decisions()
+    with pytest.raises(fs.GameError) as caught:
+        fs.estimate(game, "mc", budget=1000, seed=0)
+    assert "did not finish" in caught.value.partial.obstacle
+
+
+def test_a_run_stopped_by_its_fidelity_is_held_to_a_confidence_sequence():
+    game = fs.games.SumOfUnanimity(14, seed=0)
+    rule = fs.Fidelity(at_least=5)
+    stopped = fs.estimate(game, "mc", until=rule, budget=9000, xi=0.1, seed=0)
+    assert stopped.sequential
+    fixed = fs.estimate(game, "mc", budget=stopped.evaluations, xi=0.1, seed=0)
+    assert fixed.values.tobytes() == stopped.values.tobytes()
+    widths = [run.certificate(0.5, 0.1).half_widths for run in (stopped, fixed)]
+    assert (widths[0] > widths[1]).all()
+    assert "looked at its estimates" in stopped.certificate(0.5, 0.1, bound="chebyshev").reason
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"epsilon1": 0}, {"delta": 1}, {"delta": 0}, {"xi": -1}, {"bound": "magic"}]
+)
+def test_bad_arguments_are_refused(arguments):
+    result = fs.estimate(fs.games.SumOfUnanimity(12, seed=0), "mc", budget=500, seed=0)
+    with pytest.raises(fs.InputError, match=next(iter(arguments))):
+        result.certificate(**({"epsilon1": 0.5, "delta": 0.1} | arguments))
+
+
+def test_a_single_contribution_is_not_enough():
+    game = fs.games.SumOfUnanimity(30, seed=0)
+    one = fs.estimate(game, "mc", budget=40, seed=0)
+    with pytest.raises(fs.InputError, match="fewer than 2 contributions"):
+        one.certificate(0.5, 0.1)
+    with pytest.raises(fs.InputError, match="not known"):
+        one.guarantee(0.5)
+    with pytest.raises(fs.InputError, match="below 1"):
+        fs.exact(fs.games.Airport([1.0, 2.0])).certificate(1.5, 0.1, shrunk=True)

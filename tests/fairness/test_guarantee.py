@@ -1,0 +1,125 @@
+"""Proposition 1: worked values, both forms, both bounds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm
+
+import fairshapley as fs
+from fairshapley.fairness import guarantee
+
+scores = arrays(np.float64, st.integers(1, 6), elements=st.floats(0.01, 1e4))
+
+
+def test_published_figures():
+    """n = 100, ε1 = 0.5, δ = 0.1."""
+    assert fs.required_fidelity(100, 0.5, 0.1) == pytest.approx(3798.5, abs=0.1)
+    assert fs.required_fidelity(100, 0.5, 0.1, independent=False) == pytest.approx(4000)
+    assert fs.required_fidelity(100, 0.5, 0.1, True, "normal") == pytest.approx(42.93, abs=0.01)
+    assert fs.required_fidelity(100, 0.5, 0.1, False, "normal") == pytest.approx(43.31, abs=0.01)
+
+
+def test_one_and_two_players_by_hand():
+    """n = 1, ε1 = 0.5, f = 40: δ = 1/(0.25·40) = 0.1. Two: 1 − 0.9² = 0.19, or 0.2."""
+    assert guarantee([40.0], 0.5, xi=0.0, independent=True).delta == pytest.approx(0.1)
+    assert guarantee([40.0, 40.0], 0.5, xi=0.0, independent=True).delta == pytest.approx(0.19)
+    assert guarantee([40.0, 40.0], 0.5, xi=0.0, independent=False).delta == pytest.approx(0.2)
+    mixed = guarantee([40.0, 80.0], 0.5, xi=0.01, independent=False)
+    assert mixed.delta == pytest.approx(0.15)
+    assert mixed.delta_from_minimum == pytest.approx(0.2)
+    assert mixed.epsilon2 == pytest.approx(0.005)
+    np.testing.assert_allclose(mixed.failures, [0.1, 0.05])
+    normal = guarantee([16.0], 0.5, xi=0.0, independent=True, bound="normal")
+    assert normal.delta == pytest.approx(2 * norm.sf(2.0))
+    assert fs.required_fidelity(1, 0.5, 0.1) == pytest.approx(40)
+    assert fs.required_fidelity(2, 0.5, 0.19) == pytest.approx(40)
+
+
+@pytest.mark.parametrize("bound", ["chebyshev", "normal"])
+@given(scores, st.floats(0.05, 2), st.booleans())
+def test_required_fidelity_is_just_enough(bound, fidelity, epsilon1, independent):
+    n, delta = len(fidelity), 0.2
+    needed = fs.required_fidelity(n, epsilon1, delta, independent, bound)
+    enough = guarantee(np.full(n, needed), epsilon1, xi=0.0, independent=independent, bound=bound)
+    assert enough.delta == pytest.approx(delta)
+
+
+@given(scores, st.floats(0.05, 2))
+def test_each_players_own_score_is_never_worse_and_independence_helps(fidelity, epsilon1):
+    both = [guarantee(fidelity, epsilon1, xi=0.0, independent=known) for known in (True, False)]
+    for one in both:
+        assert one.delta <= one.delta_from_minimum + 1e-12
+        assert 0 <= one.delta <= 1
+    assert both[0].delta <= both[1].delta + 1e-12
+
+
+def test_below_one_the_formula_breaks_and_delta_is_one():
+    low = guarantee([3.9, 1e6], 0.5, xi=0.0, independent=True)
+    assert low.delta == low.delta_from_minimum == 1.0
+
+
+def test_exact_values_are_certain():
+    result = fs.exact(fs.games.Airport([1.0, 2.0]))
+    assert result.guarantee(0.1).delta == 0.0
+    assert result.certificate(0.1, 0.05).holds
+
+
+def test_a_larger_fidelity_gives_a_smaller_delta():
+    """The text after Proposition 1 says larger; it is a slip."""
+    deltas = [guarantee([f], 0.5, xi=0.0, independent=True).delta for f in (10, 20, 40)]
+    assert deltas == sorted(deltas, reverse=True)
+
+
+def test_independence_is_known_from_the_estimator():
+    game = fs.games.SumOfUnanimity(12, seed=0)
+    single = fs.estimate(game, fs.MonteCarlo(walk=False), budget=1000, seed=0)
+    walks = fs.estimate(game, fs.MonteCarlo(), budget=1000, seed=0)
+    assert single.guarantee(0.5).independent
+    assert not walks.guarantee(0.5).independent
+    assert "Shapley fairness by chebyshev" in str(walks.guarantee(0.5))
+
+
+def test_the_predicted_budget_is_about_right():
+    """Fidelity grows with the number of contributions; 20 % on average over 20 runs."""
+    game = fs.games.SumOfUnanimity(14, seed=0)
+    ratios = []
+    for seed in range(20):
+        short = fs.estimate(game, "mc", budget=fs.Budget(marginals=14 * 300), xi=0.05, seed=seed)
+        target = 3 * short.min_fidelity
+        epsilon1 = math.sqrt(14 / (0.1 * target))
+        prediction = short.predict(epsilon1, 0.1)
+        assert prediction.fidelity == pytest.approx(target)
+        assert prediction.contributions <= 3.1 * 14 * 300
+        assert "Corollary 1" in str(prediction)
+        long = fs.estimate(game, "mc", budget=fs.Budget(marginals=14 * 900), xi=0.05, seed=seed)
+        ratios.append(long.min_fidelity / target)
+    assert 0.8 < np.mean(ratios) < 1.2
+
+
+@pytest.mark.parametrize("epsilon1", [0, -1, np.nan, np.inf, "a", None, True])
+def test_bad_tolerances_are_refused(epsilon1):
+    with pytest.raises(fs.InputError, match="epsilon1"):
+        guarantee([1.0], epsilon1, xi=0.0, independent=True)
+    with pytest.raises(fs.InputError, match="epsilon1"):
+        fs.required_fidelity(3, epsilon1, 0.1)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan, None])
+def test_bad_levels_are_refused(delta):
+    with pytest.raises(fs.InputError, match="delta"):
+        fs.required_fidelity(3, 0.5, delta)
+
+
+def test_other_bad_input_is_refused():
+    with pytest.raises(fs.InputError, match="bound"):
+        fs.required_fidelity(3, 0.5, 0.1, bound="hoeffding")
+    with pytest.raises(fs.InputError, match="not known"):
+        guarantee([np.nan], 0.5, xi=0.0, independent=True)
+    with pytest.raises(fs.InputError, match="negative"):
+        guarantee([-1.0], 0.5, xi=0.0, independent=True)
+    with pytest.raises(fs.InputError, match="xi"):
+        guarantee([1.0], 0.5, xi=-1.0, independent=True)

@@ -1,0 +1,39 @@
+"""The configurations that are put to the laws and to the test of their certificates."""
+
+import fairshapley as fs
+
+ESTIMATORS = [
+    fs.MonteCarlo(),
+    fs.MonteCarlo(antithetic=True),
+    fs.MonteCarlo(walk=False),
+    fs.Stratified(),
+    fs.Stratified(allocation="neyman"),
+    fs.Owen(),
+    fs.Owen(levels="grid"),
+    fs.Owen(antithetic=True),
+    fs.Owen(levels="grid", antithetic=True),
+    fs.Sobol(),
+    fs.Orthogonal(),
+    fs.UnbiasedKernelSHAP(),
+    fs.UnbiasedKernelSHAP(paired=False),
+    fs.GreedyActive(),
+    fs.GreedyActive(honest=True, bootstrap=4),
+    fs.GreedyActive(selection="uniform", bootstrap=4),
+    fs.GreedyActive(reuse="walk", bootstrap=4, alpha=1.0),
+]
+# Further settings of the same methods, for `make test-full`.
+MORE = [
+    fs.Stratified(allocation="equal"),
+    fs.Sobol(points=2),
+    fs.Orthogonal(vectors=1),
+    fs.GreedyActive(bootstrap=4, epsilon1=0.3),
+    fs.GreedyActive(honest=True),
+    fs.GreedyActive(honest=True, bootstrap=2, alpha=0.5),
+    fs.GreedyActive(honest=True, bootstrap=4, keep_bootstrap=False),
+    fs.GreedyActive(honest=True, bootstrap=4, proposal="per-player", alpha=1.0),
+    fs.GreedyActive(selection="uniform", bootstrap=4, keep_bootstrap=False, alpha=0.0),
+    fs.GreedyActive(reuse="walk", bootstrap=4, alpha=0.0),
+    fs.GreedyActive(
+        reuse="walk", selection="uniform", proposal="per-player", bootstrap=4, alpha=1.0
+    ),
+]

@@ -1,0 +1,112 @@
+"""Audits: arithmetic by hand, honest methods pass, dishonest ones are found out."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.fairness.audit import audit_runs
+
+mpl.use("Agg")
+
+
+def result(values, errors, counts=1000):
+    n = len(values)
+    return fs.Result(
+        values=np.array(values, dtype=float),
+        standard_errors=np.array(errors, dtype=float),
+        counts=np.full(n, counts),
+        evaluations=100,
+        marginals=None,
+        stopped="",
+        seed=0,
+        configuration={"method": {"name": "mine"}, "semivalue": "shapley", "xi": 0.0},
+        xi=0.0,
+    )
+
+
+def test_by_hand():
+    """Two players with values 1 and 0, two runs, ξ = 0.5, ε1 = 0.5: tolerances 0.75 and 0.25."""
+    runs = [result([1.2, 0.1], [0.2, 0.1]), result([0.6, -0.3], [0.1, 0.1])]
+    audit = audit_runs(runs, np.array([1.0, 0.0]), xi=0.5, epsilon1=0.5)
+    np.testing.assert_allclose(audit.mse, [(0.04 + 0.16) / 2, (0.01 + 0.09) / 2])
+    np.testing.assert_allclose(audit.bias, [-0.1, -0.1])
+    np.testing.assert_allclose(audit.true_fidelity, [1.5**2 / 0.1, 0.25 / 0.05])
+    assert audit.min_true_fidelity == pytest.approx(5)
+    np.testing.assert_allclose(audit.reported[0], [1.7**2 / 0.04, 0.6**2 / 0.01])
+    np.testing.assert_array_equal(audit.covered, [[True, True], [False, False]])
+    np.testing.assert_array_equal(audit.fair, [True, False])  # 0.3 exceeds 0.25 for the second
+    assert audit.fair_share == audit.coverage == 0.5
+    assert "2 runs of 100 evaluations" in str(audit)
+
+
+def test_a_method_that_understates_its_errors_is_found_out():
+    rng = np.random.default_rng(0)
+    truth = np.linspace(-1, 1, 5)
+    noise = rng.normal(size=(400, 5))
+    honest = audit_runs([result(truth + 0.1 * x, [0.1] * 5) for x in noise], truth, xi=0.1)
+    boasting = audit_runs([result(truth + 0.1 * x, [0.02] * 5) for x in noise], truth, xi=0.1)
+    # 2000 intervals: 4.5 standard deviations of the share are 2.2 %
+    assert abs(honest.coverage - 0.95) < 0.022
+    assert boasting.coverage < 0.4
+    ratio = boasting.reported_fidelity / boasting.true_fidelity
+    assert (ratio > 10).all()
+    assert boasting.certificates == 400
+    assert boasting.certificate_failures > 100
+    assert honest.certificate_failures <= 0.1 * 400
+
+
+def test_monte_carlo_stands_its_audit():
+    audit = fs.audit(fs.games.SumOfUnanimity(12, seed=1), "mc", budget=600, repeats=300, xi=0.05)
+    assert np.abs(audit.bias_in_errors).max() < 4.5
+    assert 0.92 < audit.coverage < 0.975
+    assert 0.7 < np.median(audit.reported_fidelity / audit.true_fidelity) < 1.4
+    assert audit.promised.mean() <= audit.fair_share + 0.05
+
+
+def test_methods_are_compared_at_equal_cost():
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    methods = ["mc", fs.MonteCarlo(walk=False), fs.MonteCarlo(antithetic=True)]
+    comparison = fs.compare(game, methods, budget=400, repeats=30)
+    frame = comparison.to_frame()
+    assert frame.index.tolist() == ["mc", str(methods[1]), str(methods[2])]
+    assert (frame["evaluations"] <= 400).all()
+    assert frame.loc["mc", "mse"] < frame.loc[str(methods[1]), "mse"]
+    axes = comparison.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == frame.index.tolist()
+    assert comparison.plot(axes) is axes
+    mpl.pyplot.close("all")
+    assert "[mc]" in str(comparison)
+
+
+def test_truths_come_from_where_they_can():
+    table = fs.games.TableGame(np.random.default_rng(0).random(16))
+    audit = fs.audit(table, "mc", budget=10, repeats=3, semivalue="banzhaf")
+    np.testing.assert_allclose(audit.truth, fs.exact(table, "banzhaf").values)
+    large = fs.games.FunctionGame(len, 20)
+    with pytest.raises(fs.InputError, match="give truth="):
+        fs.audit(large, "mc", budget=100, repeats=3)
+    assert fs.audit(large, "mc", np.ones(20), budget=100, repeats=3).mse.max() < 1e-20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"repeats": 1}, "at least 2"),
+        ({"truth": np.ones(3)}, "12 players"),
+        ({"truth": np.full(12, np.nan)}, "finite"),
+        ({"epsilon1": 0}, "epsilon1"),
+    ],
+)
+def test_bad_input_is_refused(arguments, words):
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    with pytest.raises(fs.InputError, match=words):
+        fs.audit(game, "mc", **({"budget": 100, "repeats": 2} | arguments))
+
+
+def test_methods_must_be_distinct():
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    with pytest.raises(fs.InputError, match="twice"):
+        fs.compare(game, ["mc", "mc"], budget=100, repeats=2)
+    with pytest.raises(fs.InputError, match="at least one"):
+        fs.compare(game, [], budget=100, repeats=2)
