@@ -108,7 +108,7 @@ def test_relative_inversion_error_agrees_with_the_definition(zero, monkeypatch):
         for i, j in ordered_pairs(23)
     )
     for chunk in (1, 60, 1 << 20):
-        monkeypatch.setattr(metrics, "_CHUNK", chunk)
+        monkeypatch.setattr("fairshapley.metrics.order._CHUNK", chunk)
         got = metrics.inversion_error(estimate, truth, relative=True)
         assert got == pytest.approx(expected, rel=1e-12)
 

@@ -5,7 +5,7 @@
     game ──► estimator asks for coalitions ──► evaluator (cache · journal · engine) ──► is told
                        ▲                                                                   │
                        └──────── run loop: stop when budget, fairness or time says ◄───────┘
-    result ──► fairness (fidelity · axioms)
+    result ──► fairness (fidelity · guarantee · certificate · decisions · audit)
 
 Examples
 --------

@@ -20,7 +20,7 @@ from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
 from fairshapley.fairness.decisions import Decisions, decide
-from fairshapley.fairness.fidelity import check_xi, fidelity
+from fairshapley.fairness.fidelity import check_xi, fidelity, lower_fidelity
 from fairshapley.fairness.guarantee import (
     Guarantee,
     Prediction,
@@ -160,6 +160,16 @@ class Result:
         """The lowest fidelity score, on which the guarantee rests."""
         return float(self.fidelity().min())
 
+    def lower_fidelity(self, xi: float | None = None) -> FloatArray:
+        """A low reading of each fidelity score, with |φ̂| − se in place of |φ̂|."""
+        tolerance = self.xi if xi is None else check_xi(xi)
+        return lower_fidelity(self.values, np.square(self.standard_errors), tolerance)
+
+    def invariability(self, xi: float | None = None) -> FloatArray:
+        """r_i = f_i/m_i, the fidelity of a single contribution; NaN without contributions."""
+        counts = np.where(self.counts > 0, self.counts, np.nan)
+        return self.fidelity(xi) / counts
+
     def evidence(self) -> Evidence:
         """What statements of fairness rest on."""
         return Evidence(
@@ -269,7 +279,8 @@ class Result:
             f"{self.semivalue} values of {self.n_players} players, {kind}{partial}",
             f"{self.evaluations:,} evaluations{marginals}; seed {self.seed}",
             f"stopped: {self.stopped}",
-            f"minimum fidelity {self.min_fidelity:.4g} at ξ = {self.xi:g} ({relative})",
+            f"minimum fidelity {self.min_fidelity:.4g}, read low "
+            f"{self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} ({relative})",
         ]
         if 1 < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|: the tolerance is vacuous, choose a smaller ξ")

@@ -119,6 +119,14 @@ class Estimator(ABC, Generic[State]):
         """
         return None
 
+    def __str__(self) -> str:
+        parts = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     def configuration(self) -> dict[str, Any]:
         """The name and the parameters, as they go into a result and a journal.
 

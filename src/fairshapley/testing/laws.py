@@ -48,12 +48,16 @@ ORDER = np.roll(np.arange(N_PLAYERS), 4)
 def law_games() -> dict[str, Game]:
     """Interactions, planted players, v(∅) ≠ 0, and the first game with its players renamed."""
     unanimity = SumOfUnanimity(N_PLAYERS, seed=1)
-    return {
+    games: dict[str, Game] = {
         "unanimity": unanimity,
         "relabelled": Relabelled(unanimity, ORDER),
         "planted": PlantedGame(N_PLAYERS, seed=2),
         "airport": Affine(Airport(np.linspace(1.0, 3.0, N_PLAYERS)), scale=-2.0, offset=5.0),
     }
+    for name, game in games.items():
+        # A name saves hashing the content in each of thousands of runs.
+        game.fingerprint = f"law game {name}"  # type: ignore[attr-defined]
+    return games
 
 
 @dataclass(frozen=True, eq=False)
