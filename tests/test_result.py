@@ -127,6 +127,7 @@ ACCEPTED = {
     "bool": [True],
     "str": ["x", "1e3"],
     "tuple[str, ...]": [[], ["x"], ["a", "b"]],
+    "tuple[tuple[int, int], ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],
     "dict[str, str]": [{}],
 }

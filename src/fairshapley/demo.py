@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.games.base import FunctionGame
+from fairshapley.games.duplicates import identical_rows
 
 
 def breast_cancer_game(n_players: int = 30, n_test: int = 100, seed: int = 0) -> FunctionGame:
@@ -32,7 +33,13 @@ def breast_cancer_game(n_players: int = 30, n_test: int = 100, seed: int = 0) ->
     scaled = (features - mean) / np.where(std > 0, std, 1.0)
     accuracy = _Accuracy(scaled, labels.astype(np.int64), players, base, test)
     names = [f"row {row} ({'benign' if labels[row] else 'malignant'})" for row in players]
-    return FunctionGame(accuracy, n_players, player_names=names, value_range=(0.0, 1.0))
+    return FunctionGame(
+        accuracy,
+        n_players,
+        player_names=names,
+        value_range=(0.0, 1.0),
+        identical_players=identical_rows(features[players], labels[players]),
+    )
 
 
 class _Accuracy:

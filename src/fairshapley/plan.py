@@ -29,6 +29,8 @@ class GameFacts:
     """The highest minus the lowest utility, where the game states them"""
     n_active: int
     """The players that matter, when those behind them are declared null"""
+    identical_players: tuple[tuple[int, int], ...] = ()
+    """Pairs of players that the game knows to be identical"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-import operator
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.fairness.axioms import AxiomCheck, check_fairness
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
 from fairshapley.fairness.decisions import Decisions, decide
 from fairshapley.fairness.fidelity import check_xi, fidelity, lower_fidelity
@@ -29,6 +28,7 @@ from fairshapley.fairness.guarantee import (
     required_fidelity,
 )
 from fairshapley.fairness.levels import check_delta
+from fairshapley.result_fields import checked, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +90,8 @@ class Result:
     skipped: int = 0
     """Evaluations that failed and were left out on request; then nothing can be certified"""
     player_names: tuple[str, ...] | None = None
+    identical_players: tuple[tuple[int, int], ...] = ()
+    """Pairs of players that the game knows to be identical, such as equal training points"""
     fingerprint: str | None = None
     """What identifies the content of the game; None where it could not be computed"""
     computed: int = 0
@@ -105,7 +107,7 @@ class Result:
         for item in fields(self):
             value = getattr(self, item.name)
             try:
-                object.__setattr__(self, item.name, _checked(str(item.type), value))
+                object.__setattr__(self, item.name, checked(str(item.type), value))
             except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
         self._check_content()
@@ -243,6 +245,23 @@ class Result:
             shrunk=shrunk,
         )
 
+    def check_axioms(
+        self, epsilon1: float, xi: float | None = None
+    ) -> tuple[AxiomCheck, AxiomCheck, AxiomCheck]:
+        """A1–A3 on what is known of the game: its declared null and its identical players.
+
+        The values are unknown, so the tolerances are those of the estimates; `certificate` speaks
+        of all players and needs no such knowledge.
+        """
+        nulls = int(self.configuration.get("null_players", 0))
+        return check_fairness(
+            self.values,
+            epsilon1=epsilon1,
+            xi=self.xi if xi is None else xi,
+            null_players=tuple(range(self.n_players - nulls, self.n_players)),
+            symmetric_pairs=self.identical_players,
+        )
+
     def decisions(self, delta: float = 0.1, bound: str = "normal") -> Decisions:
         """Signs, differences, orders and the top k that hold together at level 1 − δ."""
         return decide(self.evidence(), self.level_share * check_delta(delta), bound)
@@ -307,7 +326,7 @@ class Result:
         """The result as plain data that JSON can hold; numbers that are not finite as strings."""
         data: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
         for item in fields(self):
-            data[item.name] = _plain(getattr(self, item.name))
+            data[item.name] = plain(getattr(self, item.name))
         return data
 
     @classmethod
@@ -367,95 +386,5 @@ class Result:
         return cls.from_dict(data)
 
 
-def _plain(value: Any) -> Any:
-    """Arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
-    if isinstance(value, np.ndarray):
-        return [_plain(item) for item in value.tolist()]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value
-
-
 def _damaged(finding: str) -> InputError:
     return InputError(f"the saved result is damaged{finding}: save it again")
-
-
-# --- the content of the fields, by their annotation ---------------------------------------------
-
-
-def _checked(kind: str, value: Any) -> Any:
-    """A copy of the value of a field, or an error when it is not of the kind."""
-    kind, _, optional = kind.partition(" | ")
-    if optional and value is None:
-        return None
-    return _KINDS.get(kind, copy.deepcopy)(value)
-
-
-def _items(value: Any) -> list[Any]:
-    if not isinstance(value, list | tuple | np.ndarray):
-        raise TypeError("give a list")
-    return list(value.tolist() if isinstance(value, np.ndarray) else value)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
-
-
-def _number(value: Any) -> float:
-    """A number, or one of the strings that stand for those JSON has not."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number and value not in ("nan", "inf", "-inf"):
-        raise TypeError("give a number")
-    return float(value)
-
-
-def _amount(value: Any) -> float:
-    if not (number := _number(value)) >= 0:
-        raise ValueError("give a number of at least 0")
-    return number
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or (number := operator.index(value)) < 0:
-        raise ValueError("give a whole number of at least 0")
-    return number
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError("give True or False")
-    return bool(value)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("give a string")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(item) for item in _items(value))
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("give a dictionary")
-    return copy.deepcopy({_text(name): item for name, item in value.items()})
-
-
-_KINDS: dict[str, Callable[[Any], Any]] = {
-    "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
-    "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
-    "float": _amount,
-    "int": _count,
-    "bool": _flag,
-    "str": _text,
-    "tuple[str, ...]": _texts,
-    "dict[str, Any]": _mapping,
-    "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
-}

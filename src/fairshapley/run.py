@@ -294,6 +294,7 @@ class Run:
             complete=complete,
             skipped=tally.skipped,
             player_names=self.game.player_names,
+            identical_players=self.game.identical_players,
             fingerprint=self.game.fingerprint,
             computed=tally.computed,
             cache_hits=tally.cache_hits,

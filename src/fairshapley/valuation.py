@@ -19,6 +19,7 @@ from fairshapley.evaluation.engines import Engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal, RunRecord
+from fairshapley.fairness.axioms import check_pairs
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.games.base import Game, check_n_players, check_names
 from fairshapley.games.fingerprint import fingerprint
@@ -237,7 +238,9 @@ def _facts(game: Game, *, needed: bool) -> GameFacts:
             raise
     names = check_names(getattr(game, "player_names", None), n_players)
     n_active = getattr(game, "n_active", n_players)
-    return GameFacts(n_players, identity, names, _value_width(game), n_active)
+    pairs = check_pairs(getattr(game, "identical_players", ()), n_players)
+    identical = tuple((int(i), int(j)) for i, j in pairs)
+    return GameFacts(n_players, identity, names, _value_width(game), n_active, identical)
 
 
 def _value_width(game: Game) -> float | None:

@@ -124,7 +124,10 @@ def test_names():
     assert TableGame([0, 1], player_names=["a"]).player_names == ("a",)
     assert check_names(None, 3) is None
     with pytest.raises(InputError, match="3 names for 2 players"):
-        FunctionGame(len, 2, player_names="abc")
+        FunctionGame(len, 2, player_names=["a", "b", "c"])
+    for names in ("ab", 5):
+        with pytest.raises(InputError, match="list of names"):
+            FunctionGame(len, 2, player_names=names)
     with pytest.raises(InputError, match="one name each"):
         TableGame([0, 1], player_names=[])
 

@@ -139,6 +139,14 @@ class TestNullPlayers:
         assert run.player_names[-1] == "null 3"
         np.testing.assert_allclose(game.shapley_values[:12], inner.shapley_values)
 
+    def test_a_run_carries_its_own_check_of_nullity(self):
+        game = fs.games.with_null_players(fs.games.SumOfUnanimity(12, seed=1), 2)
+        run = fs.estimate(game, "kernel", budget=800, xi=0.01, seed=0)
+        nullity = run.check_axioms(epsilon1=0.1)[0]
+        assert nullity.premises == ((12,), (13,))
+        assert not nullity.holds  # the kernel's null players are zero only on average
+        assert run.check_axioms(epsilon1=0.1, xi=100.0)[0].holds
+
     def test_each_coalition_of_the_others_is_computed_once(self):
         asked = []
 

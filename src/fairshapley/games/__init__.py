@@ -8,6 +8,7 @@ from fairshapley.games.combinators import (
     WithNullPlayers,
     with_null_players,
 )
+from fairshapley.games.duplicates import identical_rows
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.games.synthetic import (
     Additive,
@@ -31,5 +32,6 @@ __all__ = [
     "WeightedVoting",
     "WithNullPlayers",
     "fingerprint",
+    "identical_rows",
     "with_null_players",
 ]

@@ -21,7 +21,8 @@ class Game(Protocol):
 
     Optional attributes, read where they help: ``value_range`` (the lowest and the highest utility),
     ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
-    ``n_active`` (all players from this number on are null: they change no utility).
+    ``n_active`` (all players from this number on are null: they change no utility), and
+    ``identical_players`` (pairs of players that no utility tells apart).
     shapiq's games fit this protocol, and shapiq's approximators accept ours.
     """
 
@@ -98,8 +99,9 @@ class FunctionGame:
         A name for what the function computes. It replaces the fingerprint of the function's
         code, closure and globals: give one when the function holds what cannot be hashed (a
         connection, a generator), or when a journal must outlive a change of code.
-    player_names, value_range
-        Names for the players; the lowest and the highest utility, where known.
+    player_names, value_range, identical_players
+        Names for the players; the lowest and the highest utility, where known; pairs of players
+        that are known to be identical.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class FunctionGame:
         key: str | None = None,
         player_names: Sequence[str] | None = None,
         value_range: tuple[float, float] | None = None,
+        identical_players: Sequence[tuple[int, int]] = (),
     ) -> None:
         if not callable(fn):
             raise InputError(f"fn must be callable, not {type(fn).__name__}")
@@ -129,6 +132,7 @@ class FunctionGame:
         self.key = key
         self.player_names = check_names(player_names, self.n_players)
         self.value_range = value_range
+        self.identical_players = tuple(identical_players)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""

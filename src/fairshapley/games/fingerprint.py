@@ -57,7 +57,10 @@ from fairshapley.games._code import (
 from fairshapley.games.base import FunctionGame, TableGame
 
 # Names and declared ranges tell a reader about these games; the utilities do not depend on them.
-_LABELS = {FunctionGame: {"player_names", "value_range"}, TableGame: {"player_names"}}
+_LABELS = {
+    FunctionGame: {"player_names", "value_range", "identical_players"},
+    TableGame: {"player_names"},
+}
 _REMEDY = (
     "give `key=` to a FunctionGame, or the object a `fingerprint` attribute, "
     "a string that says what it computes"

@@ -326,6 +326,7 @@ class PlantedGame(SumOfUnanimity):
         places = iter(rng.permutation(n_players).tolist())
         self.null_players = tuple(sorted(itertools.islice(places, n_null)))
         self.duplicate_pairs = tuple((next(places), next(places)) for _ in range(n_duplicates))
+        self.identical_players = self.duplicate_pairs
         self.dominated_pairs = tuple((next(places), next(places)) for _ in range(n_dominated))
         terms = self._draw(rng, n_players, 2 * n_players if n_terms is None else n_terms)
         super().__init__(n_players, coalitions=list(terms), weights=list(terms.values()))

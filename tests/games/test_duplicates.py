@@ -1,0 +1,52 @@
+"""Identical players found by content, and reported as pairs of axiom A2."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import fairshapley as fs
+
+
+def test_iris_has_one_flower_twice():
+    """Rows 101 and 142 are the same; without the labels too."""
+    features, labels = load_iris(return_X_y=True)
+    assert fs.games.identical_rows(features, labels) == ((101, 142),)
+    assert fs.games.identical_rows(features) == ((101, 142),)
+
+
+def test_three_of_a_kind_make_three_pairs():
+    assert fs.games.identical_rows([1, 2, 1, 1]) == ((0, 2), (0, 3), (2, 3))
+    assert fs.games.identical_rows([1, 1], [0, 1]) == ()
+
+
+@pytest.mark.parametrize("columns", [(), (5,), ([1, 2], [1])])
+def test_bad_arrays_are_refused(columns):
+    with pytest.raises(fs.InputError, match="row"):
+        fs.games.identical_rows(*columns)
+
+
+def test_results_report_them_as_pairs_of_symmetry():
+    """The paper's point: two identical points get two prices, until the estimate is fair."""
+    game = fs.games.PlantedGame(12, seed=3)
+    rough = fs.estimate(game, "mc", budget=100, xi=1e-3, seed=0)
+    assert rough.identical_players == game.duplicate_pairs
+    symmetry = rough.check_axioms(epsilon1=0.02)[1]
+    assert set(symmetry.premises) == {tuple(sorted(pair)) for pair in game.duplicate_pairs}
+    assert not symmetry.holds
+    assert fs.exact(game).check_axioms(epsilon1=1e-9)[1].holds
+    assert fs.Result.from_dict(rough.to_dict()).identical_players == game.duplicate_pairs
+
+
+@pytest.mark.parametrize("pairs", [[(0, 0)], [(0, 9)], [(0, 1, 2)], "ab"])
+def test_bad_pairs_are_refused(pairs):
+    game = fs.games.FunctionGame(len, 3, key="len")
+    game.identical_players = pairs
+    with pytest.raises(fs.InputError, match=r"pair|player"):
+        fs.estimate(game)
+
+
+def test_pairs_do_not_change_what_a_game_computes():
+    plain = fs.games.FunctionGame(len, 3)
+    paired = fs.games.FunctionGame(len, 3, identical_players=[(0, 1)])
+    assert fs.games.fingerprint(plain) == fs.games.fingerprint(paired)
+    assert np.array_equal(fs.exact(plain).values, fs.exact(paired).values)
