@@ -267,6 +267,11 @@ class Run:
             previous=self.previous,
         )
 
+    def _remarks(self) -> tuple[str, ...]:
+        if self.state is None or self.proven is not None:
+            return ()
+        return self.plan.estimator.remarks(self.state)
+
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""
         last, tally, until = self.snapshot(), self.evaluator.tally, self.plan.until
@@ -300,7 +305,7 @@ class Run:
             cache_hits=tally.cache_hits,
             seconds=last.seconds,
             versions=versions(),
-            notes=(*self.plan.notes, *_trouble(tally)),
+            notes=(*self.plan.notes, *self._remarks(), *_trouble(tally)),
         )
 
 

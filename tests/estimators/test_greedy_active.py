@@ -538,3 +538,9 @@ def test_fixed_counts_make_greedy_and_active_sampling_honest(reuse):
     bias, overstatement = audit(GreedyActive(bootstrap=6, alpha=1.0, **parameters), repeats=60)
     assert abs(bias) < 4.5
     assert overstatement < 1.3
+
+
+def test_a_result_says_how_much_the_size_explains():
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    result = fs.estimate(game, GreedyActive(bootstrap=4), budget=300, seed=0)
+    assert "of the variance of the marginals" in result.notes[0]

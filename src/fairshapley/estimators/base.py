@@ -101,6 +101,10 @@ class Estimator(ABC, Generic[State]):
     def estimate(self, state: State) -> Estimate:
         """What the state says of the values."""
 
+    def remarks(self, state: State) -> tuple[str, ...]:
+        """Sentences for the notes of a result: diagnostics of this method."""
+        return ()
+
     def contribution_width(self, problem: Problem, value_width: float) -> float | None:
         """The width of the interval in which every contribution lies, where one can be derived.
 

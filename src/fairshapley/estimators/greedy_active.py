@@ -326,6 +326,18 @@ class GreedyActive(Estimator[ActiveState]):
         weights = problem.semivalue.weights(problem.n_players) / proposal
         return float(2.0 * value_width * weights.max())
 
+    def remarks(self, state: ActiveState) -> tuple[str, ...]:
+        """How much the cardinality assumption holds, which is how to choose `alpha`."""
+        if self._in_bootstrap(state):
+            return ()
+        share = self.explained_by_size(state)
+        if np.isnan(share):
+            return ()
+        return (
+            f"the size of a coalition explains {100 * share:.0f} % of the variance of the "
+            "marginals: the more, the smaller alpha may be",
+        )
+
     def explained_by_size(self, state: ActiveState) -> float:
         """The share of the bootstrap marginals' variance that their size explains.
 

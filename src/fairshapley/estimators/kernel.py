@@ -186,14 +186,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
 
     def estimate(self, state: KernelState) -> Estimate:
         """The means of the contributions."""
-        moments = state.moments
-        values = np.where(moments.counts > 0, moments.means, np.nan)
-        return Estimate(
-            values,
-            moments.variances_with_floor(),
-            moments.counts.copy(),
-            extremes=moments.extremes(),
-        )
+        return state.moments.estimate()
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """Of (v(z) − v(∅))·(z_i − |z|/n)·2H, whose middle factor is at most 1 − 1/n."""

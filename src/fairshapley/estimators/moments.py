@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairshapley._types import FloatArray, IntArray
+from fairshapley.estimators.base import Estimate
 
 # A standard deviation below this share of the contributions' root mean square is rounding: it is
 # treated as a variance of zero, which is not certainty.
@@ -113,6 +114,12 @@ class Moments:
         counts = np.maximum(self.counts, 1)
         vanishing = variances * counts <= ROUNDING**2 * mean_square
         return np.where(vanishing, mean_square / (counts * (counts + 1.0)), variances)
+
+    def estimate(self) -> Estimate:
+        """The means as an estimate."""
+        values = np.where(self.counts > 0, self.means, np.nan)
+        variances = self.variances_with_floor()
+        return Estimate(values, variances, self.counts.copy(), extremes=self.extremes())
 
     def extremes(self) -> FloatArray:
         """The largest squared deviation of a contribution, in units of their variance.

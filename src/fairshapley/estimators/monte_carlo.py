@@ -127,14 +127,7 @@ class MonteCarlo(Estimator[MonteCarloState]):
 
     def estimate(self, state: MonteCarloState) -> Estimate:
         """The means of the contributions."""
-        moments = state.moments
-        values = np.where(moments.counts > 0, moments.means, np.nan)
-        return Estimate(
-            values,
-            moments.variances_with_floor(),
-            moments.counts.copy(),
-            extremes=moments.extremes(),
-        )
+        return state.moments.estimate()
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
