@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,9 @@ from hypothesis import strategies as st
 
 import fairshapley as fs
 from fairshapley.fairness import Evidence
+from fairshapley.progress import describe
 from fairshapley.stopping import Snapshot, parse_budget, rule_from_configuration
+from fairshapley.stopping.fair import level_share, unspent_share
 
 
 def snapshot(evaluations=100, marginals=200, seconds=3.0, variance=0.25):
@@ -82,3 +85,86 @@ def test_bad_limits_are_refused(unit):
 def test_unknown_rules_are_refused():
     with pytest.raises(fs.InputError, match="Fidelity"):
         rule_from_configuration({"rule": "os.system"})
+
+
+class TestFair:
+    game = fs.games.SumOfUnanimity(14, seed=0)
+    easy = fs.Fair(epsilon1=0.9, delta=0.1, xi=1.0)
+
+    def test_it_stops_when_certified_and_the_certificate_agrees(self):
+        result = fs.estimate(self.game, "mc", until=self.easy, budget=10_000, seed=0)
+        assert result.stopped == "certified as (0.9, 0.9, 0.1)-Shapley fair"
+        assert result.evaluations < 10_000
+        assert 0 < result.level_share < 1
+        assert result.certificate(0.9, 0.1, xi=1.0).holds
+
+    def test_without_a_budget_it_is_a_confidence_sequence(self):
+        result = fs.estimate(self.game, "mc", until=self.easy, seed=0)
+        assert result.sequential
+        assert result.level_share == 1
+        assert result.certificate(0.9, 0.1, xi=1.0).holds
+
+    def test_a_target_out_of_reach_is_given_up_with_an_answer(self):
+        hard = fs.Fair(epsilon1=0.001, delta=0.1)
+        result = fs.estimate(self.game, "mc", until=hard, budget=9000, seed=0)
+        assert result.stopped.startswith("the target is out of reach: to be (0.001, 1e-06, 0.1)")
+        assert result.evaluations < 9000
+
+    def test_the_end_of_the_budget_is_the_last_look(self):
+        """A budget that does not reach the looks' hundred contributions still gets an answer."""
+        result = fs.estimate(self.game, "mc", until=self.easy, budget=800, seed=0)
+        assert "budget of 800 evaluations is spent" in result.stopped
+        assert result.stopped.endswith("certified at the last look")
+        assert result.certificate(0.9, 0.1, xi=1.0).holds
+        tight = fs.Fair(epsilon1=0.2, delta=0.1)
+        result = fs.estimate(self.game, "mc", until=tight, budget=800, seed=0)
+        assert "not certified: the intervals of" in result.stopped
+        assert not result.certificate(0.2, 0.1).holds
+
+    def test_the_looks_spend_the_level_once(self):
+        """Over all looks of a run and its end the shares add up to at most 1."""
+        budget = fs.Budget(evaluations=1000)
+        base = snapshot()
+        rng = np.random.default_rng(0)
+        for _ in range(50):
+            stops = np.unique(rng.integers(2, 1001, 40))
+            spent, previous = 0.0, 0
+            for evaluations in stops.tolist():
+                now = replace(base, evaluations=evaluations, previous=previous, budget=budget)
+                spent += level_share(now)
+                previous = evaluations
+            last = replace(base, evaluations=previous, budget=budget)
+            assert spent + unspent_share(self.easy, last) == pytest.approx(1)
+
+    def test_it_combines_with_other_rules(self):
+        rule = self.easy | fs.Evaluations(at_least=300)
+        result = fs.estimate(self.game, "mc", until=rule, budget=10_000, seed=0)
+        assert "300 asked for" in result.stopped
+        assert rule_from_configuration(rule.configuration()) == rule
+
+    def test_methods_that_cannot_be_certified_are_refused_before_anything_is_spent(self):
+        calls = []
+        game = fs.games.FunctionGame(lambda s: calls.append(s) or 1.0, 12, key="c")
+        with pytest.raises(fs.InputError, match="keeps sampling whoever looks worst"):
+            fs.estimate(game, "gae", until=self.easy, budget=1000)
+        assert not calls
+
+    def test_skipped_evaluations_end_the_hope(self):
+        game = fs.games.FunctionGame(
+            lambda s: math.nan if s == (0,) else float(len(s)), 12, key="skip"
+        )
+        options = {"until": self.easy, "budget": 3000, "on_error": "skip", "seed": 0}
+        result = fs.estimate(game, "mc", **options)
+        assert "can no longer be certified" in result.stopped
+
+    def test_progress_tells_the_predicted_cost(self):
+        now = replace(snapshot(), evidence=replace(snapshot().evidence, counts=np.array([99, 99])))
+        assert "fair after about" in describe(now, None, self.easy)
+
+    @pytest.mark.parametrize(
+        "bad",
+        [{"epsilon1": 0}, {"delta": 0}, {"delta": 1}, {"xi": -1}, {"bound": "guess"}],
+    )
+    def test_bad_targets_are_refused(self, bad):
+        with pytest.raises(fs.InputError, match=next(iter(bad))):
+            fs.Fair(**({"epsilon1": 0.5, "delta": 0.1} | bad))

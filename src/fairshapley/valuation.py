@@ -29,7 +29,7 @@ from fairshapley.randomness import root_seed
 from fairshapley.result import Result
 from fairshapley.run import Run
 from fairshapley.semivalues import Semivalue, parse_semivalue
-from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
+from fairshapley.stopping import Budget, Fair, Marginals, Rule, parse_budget
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
@@ -116,6 +116,7 @@ def estimate(
         notes=notes,
         null_players=n_players - facts.n_active,
     )
+    _check_certifiable(plan)
     if seed is not None:
         seed = root_seed(seed)
     with ExitStack() as stack:
@@ -263,6 +264,16 @@ def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> N
             f"run {record.id} in {journal.path} belongs to another game (fingerprint "
             f"{record.fingerprint}, {record.n_players} players): give the same game, with the "
             "same data, parameters and code"
+        )
+
+
+def _check_certifiable(plan: Plan) -> None:
+    """An InputError when the run is to become fair with a method that is never certified."""
+    traits = plan.estimator.traits
+    asked = plan.until is not None and any(isinstance(part, Fair) for part in plan.until.parts())
+    if asked and not traits.certifiable:
+        raise InputError(
+            f"{plan.estimator} can never be certified as fair: {traits.not_certifiable_because}"
         )
 
 

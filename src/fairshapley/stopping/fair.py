@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import BOUNDS, FEW_CONTRIBUTIONS, Certificate, certify
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.fairness.levels import check_bound, check_delta, check_epsilon1
@@ -71,7 +70,7 @@ class Fair(Rule):
         """Look when it is time to; a sentence when the run is fair, or never will be."""
         share = level_share(snapshot)
         if snapshot.evidence.obstacle:
-            raise InputError(f"this run can never be certified: {snapshot.evidence.obstacle}")
+            return f"the run can no longer be certified: {snapshot.evidence.obstacle}"
         if share == 0 or not self._ready(snapshot):
             return None
         certificate = self.certificate(snapshot, share)
