@@ -35,7 +35,9 @@ def test_by_hand():
     assert audit.min_true_fidelity == pytest.approx(5)
     np.testing.assert_allclose(audit.reported[0], [1.7**2 / 0.04, 0.6**2 / 0.01])
     np.testing.assert_array_equal(audit.covered, [[True, True], [False, False]])
-    np.testing.assert_array_equal(audit.fair, [True, False])  # 0.3 exceeds 0.25 for the second
+    # 0.3 exceeds 0.25 for the second player of the second run, a null player: A0 and A1 fail
+    np.testing.assert_array_equal(audit.within, [True, False])
+    np.testing.assert_array_equal(audit.fair, [True, False])
     assert audit.fair_share == audit.coverage == 0.5
     assert "2 runs of 100 evaluations" in str(audit)
 
@@ -93,7 +95,9 @@ def test_truths_come_from_where_they_can():
     ("arguments", "words"),
     [
         ({"repeats": 1}, "at least 2"),
+        ({"repeats": 2.5}, "whole number"),
         ({"truth": np.ones(3)}, "12 players"),
+        ({"truth": "x"}, "truth"),
         ({"truth": np.full(12, np.nan)}, "finite"),
         ({"epsilon1": 0}, "epsilon1"),
     ],

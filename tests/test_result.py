@@ -104,7 +104,7 @@ def test_without_pandas_the_extra_is_named(monkeypatch):
         ("[1]", "no JSON object"),
         ("{}", "not a saved"),
         ('{"format": "fairshapley result", "version": 99}', "newer"),
-        ('{"format": "fairshapley result", "version": 1}', "damaged, see cache_hits"),
+        ('{"format": "fairshapley result", "version": 1}', "damaged, see configuration, counts"),
         ('{"format": "fairshapley result", "version": "1"}', "damaged, see version"),
         (json.dumps(make([1.0]).to_dict() | {"zz": 1}), "damaged, see zz"),
         ("[" * 100_000, "not a saved result"),

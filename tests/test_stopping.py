@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import fairshapley as fs
 from fairshapley.fairness import Evidence
 from fairshapley.progress import describe
-from fairshapley.stopping import Snapshot, parse_budget, rule_from_configuration
+from fairshapley.stopping import Rule, Snapshot, parse_budget, rule_from_configuration
 from fairshapley.stopping.fair import level_share, unspent_share
 
 
@@ -106,7 +106,8 @@ class TestFair:
 
     def test_a_target_out_of_reach_is_given_up_with_an_answer(self):
         hard = fs.Fair(epsilon1=0.001, delta=0.1)
-        result = fs.estimate(self.game, "mc", until=hard, budget=9000, seed=0)
+        game = fs.games.SumOfUnanimity(30, seed=0)
+        result = fs.estimate(game, "mc", until=hard, budget=9000, seed=0)
         assert result.stopped.startswith("the target is out of reach: to be (0.001, 1e-06, 0.1)")
         assert result.evaluations < 9000
 
@@ -128,12 +129,13 @@ class TestFair:
         rng = np.random.default_rng(0)
         for _ in range(50):
             stops = np.unique(rng.integers(2, 1001, 40))
-            spent, previous = 0.0, 0
+            spent, look = 0.0, 0
             for evaluations in stops.tolist():
-                now = replace(base, evaluations=evaluations, previous=previous, budget=budget)
-                spent += level_share(now)
-                previous = evaluations
-            last = replace(base, evaluations=previous, budget=budget)
+                now = replace(base, evaluations=evaluations, last_look=look, budget=budget)
+                if level_share(now) > 0 and rng.random() < 0.7:  # some are not ready to look
+                    spent += level_share(now)
+                    look = evaluations
+            last = replace(base, evaluations=1000, last_look=look, budget=budget)
             assert spent + unspent_share(self.easy, last) == pytest.approx(1)
 
     def test_it_combines_with_other_rules(self):
@@ -160,6 +162,47 @@ class TestFair:
     def test_progress_tells_the_predicted_cost(self):
         now = replace(snapshot(), evidence=replace(snapshot().evidence, counts=np.array([99, 99])))
         assert "fair after about" in describe(now, None, self.easy)
+
+    def test_one_word_for_a_run_that_also_stops_by_its_fidelity(self):
+        """Then the whole run is held to a confidence sequence, by the rule and the result."""
+        rule = self.easy | fs.Fidelity(at_least=1e9)
+        result = fs.estimate(self.game, "mc", until=rule, budget=10_000, seed=0)
+        assert result.sequential
+        assert result.stopped.startswith("certified as")
+        assert result.certificate(0.9, 0.1, xi=1.0).holds
+
+    def test_a_rule_of_ones_own_is_not_trusted_to_look_away(self):
+        class Mine(Rule):
+            def met(self, snapshot):
+                return "enough" if snapshot.evidence.values[0] > 0 else None
+
+            def configuration(self):
+                return {"rule": "mine"}
+
+        result = fs.estimate(self.game, "mc", until=Mine(), budget=500, seed=0)
+        assert result.sequential
+
+    @pytest.mark.parametrize("bound", ["chebyshev", "bernstein"])
+    def test_fixed_bounds_need_planned_looks(self, bound):
+        rule = fs.Fair(epsilon1=0.9, delta=0.1, bound=bound)
+        with pytest.raises(fs.InputError, match="budget of evaluations"):
+            fs.estimate(self.game, "mc", until=rule, budget=fs.Budget(seconds=5))
+
+    def test_a_finite_sample_bound_needs_a_range(self):
+        rule = fs.Fair(epsilon1=0.9, delta=0.1, bound="bernstein")
+        with pytest.raises(fs.InputError, match="value_range"):
+            fs.estimate(fs.games.FunctionGame(len, 12), "mc", until=rule, budget=500)
+
+    def test_a_value_of_zero_without_tolerance_is_out_of_reach(self):
+        rule = fs.Fair(epsilon1=0.5, delta=0.1, xi=0)
+        game = fs.games.PlantedGame(14, seed=3)
+        result = fs.estimate(game, "mc", until=rule, budget=6000, seed=0, progress=True)
+        assert "all 16,384 coalitions" in result.stopped
+
+    def test_utilities_that_are_all_zero_are_not_certified(self):
+        game = fs.games.FunctionGame(lambda s: 0.0, 14)
+        result = fs.estimate(game, "mc", until=self.easy, budget=3000, seed=0)
+        assert "not certified" in result.stopped
 
     @pytest.mark.parametrize(
         "bad",

@@ -12,6 +12,7 @@ from fairshapley._types import FloatArray
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.estimators import Estimator
 from fairshapley.fairness.audit import Audit, audit_runs
+from fairshapley.fairness.axioms import check_vector
 from fairshapley.games.base import Game
 from fairshapley.randomness import root_seed
 from fairshapley.stopping import Budget, Rule
@@ -62,8 +63,8 @@ def audit(
     >>> report.repeats, 0.85 < report.coverage < 1
     (20, True)
     """
-    if repeats < 2:
-        raise InputError(f"an audit needs at least 2 repeats, not {repeats}")
+    if not isinstance(repeats, int | np.integer) or repeats < 2:
+        raise InputError(f"repeats must be a whole number of at least 2, not {repeats!r}")
     phi = _truth(game, truth, semivalue)
     first = root_seed(seed)
     runs = [
@@ -79,7 +80,8 @@ def audit(
         )
         for repeat in range(repeats)
     ]
-    return audit_runs(runs, phi, xi=xi, epsilon1=epsilon1, delta=delta)
+    dominated = getattr(game, "dominated_pairs", ())
+    return audit_runs(runs, phi, xi=xi, epsilon1=epsilon1, delta=delta, dominated_pairs=dominated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +138,14 @@ class Comparison:
             axes = plt.subplots(layout="constrained")[1]
         places = np.arange(len(self.audits))
         audits = list(self.audits.values())
-        axes.barh(places + 0.2, [one.min_true_fidelity for one in audits], 0.4, label="true")
-        axes.barh(
-            places - 0.2, [one.min_reported_fidelity for one in audits], 0.4, label="reported"
-        )
+        scores = np.array([[one.min_true_fidelity, one.min_reported_fidelity] for one in audits])
+        finite = scores[np.isfinite(scores)]
+        # An infinite score (exact values) reaches beyond all others, and says so.
+        highest = 1.1 * float(finite.max()) if finite.size else 1.0
+        for kind, (label, shift) in enumerate((("true", 0.2), ("reported", -0.2))):
+            known = np.nan_to_num(scores[:, kind], nan=0.0, posinf=highest)
+            bars = axes.barh(places + shift, known, 0.4, label=label)
+            axes.bar_label(bars, ["∞" if np.isinf(one) else "" for one in scores[:, kind]])
         axes.set_yticks(places, list(self.audits))
         axes.invert_yaxis()
         axes.set_xlabel(
@@ -212,7 +218,7 @@ def _truth(game: Game, truth: FloatArray | None, semivalue: str) -> FloatArray:
     """The values to compare with: given, known to the game, or computed where that is cheap."""
     n_players = check_game(game)
     if truth is not None:
-        return np.asarray(truth, dtype=np.float64)
+        return check_vector(truth, "the truth")
     known = getattr(game, "shapley_values", None)
     if known is not None and semivalue == "shapley":
         return np.asarray(known, dtype=np.float64)

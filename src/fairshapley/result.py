@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +83,8 @@ class Result:
     """Each player's largest squared deviation of a contribution, in units of their variance"""
     contribution_width: float | None = None
     """The width of the interval in which every contribution lies, where known"""
+    identically_distributed: bool = True
+    """Whether the contributions are i.i.d., as finite-sample bounds need"""
     exact: bool = False
     """Whether the values are proven rather than estimated"""
     complete: bool = True
@@ -184,7 +186,21 @@ class Result:
             obstacle=self.obstacle,
             extremes=self.extremes,
             width=self.contribution_width,
+            identical=self.identically_distributed,
+            nulls=self._nulls,
         )
+
+    @property
+    def _nulls(self) -> int:
+        return int(self.configuration.get("null_players", 0))
+
+    def _evidence_for(self, bound: str) -> Evidence:
+        """The evidence for intervals, with an obstacle where the run's looks forbid a bound."""
+        evidence = self.evidence()
+        if self.sequential and bound != "normal" and not (evidence.obstacle or self.exact):
+            reason = "the run looked at its estimates after every round; use bound='normal'"
+            evidence = replace(evidence, obstacle=reason)
+        return evidence
 
     def guarantee(
         self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
@@ -230,12 +246,8 @@ class Result:
         shrunk
             Certify values shrunk towards zero, which needs fewer samples: the certificate's own.
         """
-        evidence = self.evidence()
-        if self.sequential and bound != "normal" and not evidence.obstacle:
-            reason = "the run looked at its estimates after every round; use bound='normal'"
-            evidence = replace(evidence, obstacle=reason)
         return certify(
-            evidence,
+            self._evidence_for(bound),
             epsilon1,
             delta,
             xi=self.xi if xi is None else xi,
@@ -253,18 +265,23 @@ class Result:
         The values are unknown, so the tolerances are those of the estimates; `certificate` speaks
         of all players and needs no such knowledge.
         """
-        nulls = int(self.configuration.get("null_players", 0))
         return check_fairness(
             self.values,
             epsilon1=epsilon1,
             xi=self.xi if xi is None else xi,
-            null_players=tuple(range(self.n_players - nulls, self.n_players)),
+            null_players=tuple(range(self.n_players - self._nulls, self.n_players)),
             symmetric_pairs=self.identical_players,
         )
 
     def decisions(self, delta: float = 0.1, bound: str = "normal") -> Decisions:
         """Signs, differences, orders and the top k that hold together at level 1 − δ."""
-        return decide(self.evidence(), self.level_share * check_delta(delta), bound)
+        return decide(
+            self._evidence_for(bound),
+            delta,
+            bound,
+            level=self.level_share * check_delta(delta),
+            sequential=self.sequential,
+        )
 
     def predict(
         self,
@@ -342,12 +359,15 @@ class Result:
                 f"the result was saved by a newer fairshapley (format {version}, this one "
                 f"reads up to {FORMAT_VERSION}): upgrade with pip install -U fairshapley"
             )
+        given = data.keys() - {"format", "version"}
         known = {item.name for item in fields(cls)}
-        wrong = known ^ (data.keys() - {"format", "version"})  # missing, or unknown
+        # A field with a default may be missing: it is newer than the file.
+        needed = {item.name for item in fields(cls) if _is_required(item)}
+        wrong = (needed - given) | (given - known)
         if wrong:
             raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
         try:
-            return cls(**{name: data[name] for name in known})
+            return cls(**{name: data[name] for name in known & given})
         except (InputError, RecursionError) as error:
             raise _damaged(f" ({error})") from None
 
@@ -384,6 +404,10 @@ class Result:
         if not isinstance(data, dict):
             raise InputError(f"{path} is not a saved result: it holds no JSON object")
         return cls.from_dict(data)
+
+
+def _is_required(item: Field[Any]) -> bool:
+    return item.default is MISSING and item.default_factory is MISSING
 
 
 def _damaged(finding: str) -> InputError:

@@ -20,7 +20,7 @@ from fairshapley.progress import ProgressOption, ProgressReporter
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.result import Result
 from fairshapley.stopping import Fair, Snapshot
-from fairshapley.stopping.fair import is_sequential, level_share, unspent_share
+from fairshapley.stopping.fair import is_sequential, level_share, looks_now, unspent_share
 
 # A method on a small game asks ever more often for coalitions that are known already. When so many
 # requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
@@ -63,10 +63,10 @@ class Run:
         self.state: Any = None
         self.proven: Estimate | None = None
         self.marginals: int | None = None
-        self.previous = 0
-        """Evaluations before the last round"""
+        self.last_look = 0
+        """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
-        """Whether the run stopped at a planned look of a rule of fairness"""
+        """Whether the run stopped at such a look"""
         self.stall = Stall(game.n_players)
 
     def execute(self, progress: ProgressOption, verify: int) -> Result:
@@ -112,7 +112,9 @@ class Run:
         if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
             raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
         empty, full = evaluator.endpoints()
-        self.problem = Problem(self.game.n_players, plan.semivalue, empty, full, plan.xi)
+        self.problem = Problem(
+            self.game.n_players, plan.semivalue, empty, full, plan.xi, plan.null_players
+        )
         self.state = plan.estimator.start(self.problem)
         for index in itertools.count():
             if self._is_exact():
@@ -122,9 +124,12 @@ class Run:
             if self._is_exact() or plan.until is None:
                 continue
             now = self.snapshot()
+            looked = looks_now(plan.until, now)
             if (said := plan.until.met(now)) is not None:
-                self.looked = level_share(now) > 0
+                self.looked = looked
                 return said
+            if looked:
+                self.last_look = now.evaluations
         raise AssertionError("unreachable: the loop ends by a return")
 
     def _is_exact(self) -> bool:
@@ -132,7 +137,8 @@ class Run:
         if self.proven is None and self.evaluator.complete:
             estimate = self.plan.estimator.estimate(self.state)
             if not estimate.exact:
-                values = exact_values(self.evaluator.table(), self.plan.semivalue)
+                table = self.evaluator.table()
+                values = exact_values(table, self.plan.semivalue, self.plan.null_players)
                 zeros = np.zeros_like(values)
                 estimate = Estimate(values, zeros, estimate.counts, exact=True)
             self.proven = estimate
@@ -149,7 +155,7 @@ class Run:
             return blocked
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
         deadline = math.inf if seconds is None else self.started + seconds
-        self.previous = evaluator.tally.evaluations
+        before = evaluator.tally.evaluations
         try:
             values = evaluator.evaluate(draw, deadline, lambda: self._show(reporter))
         except OutOfTimeError:
@@ -157,7 +163,7 @@ class Run:
         estimator.tell(self.state, draw, values)
         if draw.marginals is not None:
             self.marginals = (self.marginals or 0) + draw.marginals
-        return self.stall.look(evaluator.tally.evaluations - self.previous, len(draw))
+        return self.stall.look(evaluator.tally.evaluations - before, len(draw))
 
     def _show(self, reporter: ProgressReporter) -> None:
         if reporter.due:
@@ -220,7 +226,7 @@ class Run:
 
     def _conclusions(self) -> list[str]:
         """What rules of fairness say at the end of the budget."""
-        if self.plan.until is None or np.isnan(self.estimate().variances).any():
+        if self.plan.until is None:
             return []
         fair = [part for part in self.plan.until.parts() if isinstance(part, Fair)]
         return [rule.conclude(self.snapshot()) for rule in fair]
@@ -243,9 +249,14 @@ class Run:
         width = None
         if self.game.value_width is not None and self.problem is not None:
             width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
+        nulls, variances = self.plan.null_players, now.variances
+        if nulls:
+            # The value of a declared null player is 0, so that its error is known.
+            variances = variances.copy()
+            variances[-nulls:] = np.square(now.values[-nulls:])
         return Evidence(
             values=now.values,
-            variances=now.variances,
+            variances=variances,
             counts=now.counts,
             evaluations=tally.evaluations,
             exact=now.exact,
@@ -253,6 +264,8 @@ class Run:
             obstacle=obstacle,
             extremes=now.extremes,
             width=width,
+            identical=traits.identical,
+            nulls=nulls,
         )
 
     def snapshot(self) -> Snapshot:
@@ -264,7 +277,9 @@ class Run:
             evidence=self.evidence(),
             xi=self.plan.xi,
             budget=self.plan.budget,
-            previous=self.previous,
+            last_look=self.last_look,
+            sequential=is_sequential(self.plan.until, self.plan.budget),
+            coalitions=2.0**self.game.n_active if self.game.n_active < 1000 else math.inf,
         )
 
     def _remarks(self) -> tuple[str, ...]:
@@ -286,8 +301,9 @@ class Run:
             contribution_width=now.width,
             independent=now.independent,
             obstacle=now.obstacle if complete else now.obstacle or "the run did not finish",
-            sequential=is_sequential(until, self.plan.budget),
+            sequential=last.sequential,
             level_share=share,
+            identically_distributed=now.identical,
             evaluations=tally.evaluations,
             marginals=self.marginals,
             stopped=stopped,

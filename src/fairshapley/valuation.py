@@ -30,6 +30,7 @@ from fairshapley.result import Result
 from fairshapley.run import Run
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Fair, Marginals, Rule, parse_budget
+from fairshapley.stopping.fair import is_sequential
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
@@ -107,7 +108,7 @@ def estimate(
     n_players = facts.n_players
     limits, notes = _limits(parse_budget(budget), until, n_players, method)
     plan = Plan(
-        estimator=_resolve(method, n_players, limits, until, on_error),
+        estimator=_resolve(method, facts.n_active, limits, until, on_error),
         semivalue=parse_semivalue(semivalue),
         xi=check_xi(xi),
         budget=limits,
@@ -116,7 +117,7 @@ def estimate(
         notes=notes,
         null_players=n_players - facts.n_active,
     )
-    _check_certifiable(plan)
+    _check_certifiable(plan, facts)
     if seed is not None:
         seed = root_seed(seed)
     with ExitStack() as stack:
@@ -204,6 +205,7 @@ def resume(
         else:
             facts = _facts(game, needed=True)
             _check_same_game(facts, record, opened)
+            _check_certifiable(plan, facts)
         slot = JournalSlot(opened, record.game)
         evaluator = Evaluator(
             game,
@@ -267,14 +269,25 @@ def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> N
         )
 
 
-def _check_certifiable(plan: Plan) -> None:
-    """An InputError when the run is to become fair with a method that is never certified."""
-    traits = plan.estimator.traits
-    asked = plan.until is not None and any(isinstance(part, Fair) for part in plan.until.parts())
-    if asked and not traits.certifiable:
+def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
+    """An InputError when the run is to become fair and never can be."""
+    traits, until = plan.estimator.traits, plan.until
+    fair = [part for part in until.parts() if isinstance(part, Fair)] if until is not None else []
+    if fair and not traits.certifiable:
         raise InputError(
             f"{plan.estimator} can never be certified as fair: {traits.not_certifiable_because}"
         )
+    for rule in fair:
+        if rule.bound != "normal" and is_sequential(until, plan.budget):
+            raise InputError(
+                f"a {rule.bound} bound holds for planned looks only: give a budget of evaluations "
+                "and no rule that looks at the estimates after every round, or use bound='normal'"
+            )
+        if rule.bound == "bernstein" and (facts.value_width is None or not traits.identical):
+            raise InputError(
+                "bound='bernstein' needs i.i.d. contributions of known range: give the game a "
+                "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
+            )
 
 
 def _check_engine(engine: Engine | None) -> Engine | None:

@@ -37,7 +37,7 @@ class Lognormal:
 
 GAMES = {
     "interactions": fs.games.SumOfUnanimity(13, seed=5),
-    "planted": fs.games.PlantedGame(13, seed=6),
+    "planted": fs.games.with_null_players(fs.games.PlantedGame(13, n_null=0, seed=6), 2),
     "airport": fs.games.Airport(np.linspace(1.0, 4.0, 13) ** 2),
     "heavy tails": Lognormal(13, 1.0),
 }
@@ -71,10 +71,12 @@ def check_fixed_budget(estimator, name, budget=1500):
     options = {"budget": budget, "xi": xi}
     pilot = [fs.estimate(game, estimator, seed=10_000 + k, **options) for k in range(40)]
     epsilon1 = tolerance_for(pilot, xi)
-    issued = failures = 0
+    issued = failures = missed = 0
     for seed in range(RUNS):
         run = fs.estimate(game, estimator, seed=seed, **options)
-        if run.certificate(epsilon1, DELTA).holds:
+        certificate = run.certificate(epsilon1, DELTA)
+        missed += not (np.abs(run.values - phi) <= certificate.half_widths).all()
+        if certificate.holds:
             issued += 1
             fair = within_tolerance(run.values, phi, epsilon1, xi).all()
             failures += not fair
@@ -83,6 +85,9 @@ def check_fixed_budget(estimator, name, budget=1500):
                 assert all(check.holds for check in checks)
     assert issued >= RUNS / 2
     assert few_enough(failures, issued), (failures, issued)
+    # The intervals themselves, whatever they certify. With some 100 skewed contributions (airport,
+    # heavy tails) normal intervals miss up to twice as often as stated, of which they warn.
+    assert few_enough(missed, 2 * RUNS), missed
 
 
 def check_stopped(estimator, name, budget=6000, runs=RUNS):

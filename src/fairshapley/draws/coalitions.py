@@ -116,9 +116,13 @@ class SingleMarginals:
 
 @dataclass(frozen=True)
 class AllCoalitions:
-    """Every coalition of a small game; row r is the bit mask r, player 0 the lowest bit."""
+    """Every coalition of a small game; row r is the bit mask r, player 0 the lowest bit.
+
+    Null players behind the others, if any, are in none of them.
+    """
 
     n_players: int
+    nulls: int = 0
 
     @property
     def marginals(self) -> None:
@@ -133,7 +137,8 @@ class AllCoalitions:
         numbers = np.arange(start, stop, dtype="<u8")
         octets = numbers.view(np.uint8).reshape(-1, 8)
         bits = np.unpackbits(octets, axis=1, bitorder="little", count=self.n_players)
-        return bits.view(np.bool_)
+        masks: BoolArray = bits.view(np.bool_)
+        return np.pad(masks, ((0, 0), (0, self.nulls))) if self.nulls else masks
 
 
 @dataclass(frozen=True, eq=False)

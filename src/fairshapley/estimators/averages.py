@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.estimators.moments import ROUNDING, Moments
+from fairshapley.estimators.moments import Moments, floor_variances
 
 
 class Average(Protocol):
@@ -65,16 +65,9 @@ def add_repeated(moments: Moments, players: IntArray, contributions: FloatArray)
 
 
 def with_floor(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
-    """The variance of one contribution, or τ²/(m + 1) where all m were equal.
-
-    The rule of `Moments.variances_with_floor`: by the rule of succession a kind of contribution
-    that was never seen still has a probability of about 1/(m + 1), and is given the mean square
-    τ² of all players' contributions. Without any scale (τ² = 0) the variance is not known (NaN).
-    """
-    if mean_square == 0:
-        return np.full_like(variances, np.nan)
-    vanishing = variances <= ROUNDING**2 * mean_square
-    return np.where(vanishing, mean_square / (counts + 1.0), variances)
+    """The variance of one contribution, with the floor of `floor_variances`: τ²/(m + 1)."""
+    safe = np.maximum(counts, 1)
+    return safe * floor_variances(variances / safe, counts, mean_square)
 
 
 class PlainMean:

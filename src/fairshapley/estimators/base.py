@@ -32,6 +32,8 @@ class Problem:
     full: float
     """v(N)"""
     xi: float
+    nulls: int = 0
+    """The last players, so many of them, are declared null"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,8 @@ class Estimate:
     exact: bool = False
     """Whether the values are proven, not estimated"""
     extremes: FloatArray | None = None
-    """The largest squared deviation of a contribution over their variance: heavy tails show here"""
+    """The largest squared deviation of a contribution over their variance: heavy tails show here,
+    and 0 says that all contributions were equal, so that the variance is a floor"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +71,8 @@ class Traits:
     """The reported standard errors are those that repeated runs show"""
     independent: bool
     """No sample serves two players, so that the φ̂_i are independent"""
+    identical: bool = True
+    """The contributions are identically distributed, as finite-sample bounds need"""
     certifiable: bool
     """The contributions are i.i.d. and did not choose where to sample"""
     not_certifiable_because: str = ""

@@ -11,17 +11,26 @@ from fairshapley.draws import AllCoalitions, Draw
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.games.base import MAX_TABLE_PLAYERS
-from fairshapley.semivalues import Semivalue
+from fairshapley.semivalues import Semivalue, log_binomial
 
 # Each further player doubles memory and time.
 MAX_EXACT_PLAYERS = MAX_TABLE_PLAYERS
 
 
-def exact_values(table: FloatArray, semivalue: Semivalue) -> FloatArray:
+def exact_values(table: FloatArray, semivalue: Semivalue, nulls: int = 0) -> FloatArray:
     """The values of the game with the 2**n utilities `table` (player 0 is the lowest bit).
 
     Marginal contributions are formed first and weighted after, so that a null player's value is
     exactly 0.
+
+    Parameters
+    ----------
+    table
+        All utilities, the index a bit mask.
+    semivalue
+        The semivalue.
+    nulls
+        Null players that the game has besides; their values are appended.
 
     Examples
     --------
@@ -30,16 +39,25 @@ def exact_values(table: FloatArray, semivalue: Semivalue) -> FloatArray:
     array([2., 3.])
     """
     n_players = table.size.bit_length() - 1
-    weights = np.exp(semivalue.log_coalition_weights(n_players))
+    weights = _weights(semivalue, n_players, nulls)
     # Sizes of the coalitions without one player; the same array serves every player.
     sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
     coalition_weights = weights[sizes]
-    values = np.empty(n_players)
+    values = np.zeros(n_players + nulls)
     for player in range(n_players):
         split = table.reshape(-1, 2, 1 << player)
         marginals = split[:, 1] - split[:, 0]
         values[player] = np.sum(coalition_weights * marginals.ravel())
     return values
+
+
+def _weights(semivalue: Semivalue, n_players: int, nulls: int) -> FloatArray:
+    """The weight of a coalition of j others: that of all it becomes with some null players."""
+    log_weights = semivalue.log_coalition_weights(n_players + nulls)
+    added = np.arange(nulls + 1, dtype=np.float64)
+    sizes = np.arange(n_players)[:, None] + np.arange(nulls + 1)
+    weights: FloatArray = np.exp(log_weights[sizes] + log_binomial(nulls, added)).sum(axis=1)
+    return weights
 
 
 def check_enumerable(n_players: int) -> None:
@@ -89,16 +107,19 @@ class Exact(Estimator[ExactState]):
 
     def start(self, problem: Problem) -> ExactState:
         """Nothing known, or an InputError when the game is too large."""
-        check_enumerable(problem.n_players)
+        check_enumerable(problem.n_players - problem.nulls)
         return ExactState(problem)
 
     def ask(self, state: ExactState, rng: np.random.Generator) -> Draw | None:
         """All coalitions at once, then nothing more."""
-        return None if state.values is not None else AllCoalitions(state.problem.n_players)
+        if state.values is not None:
+            return None
+        nulls = state.problem.nulls
+        return AllCoalitions(state.problem.n_players - nulls, nulls)
 
     def tell(self, state: ExactState, draw: Draw, values: FloatArray) -> None:
         """Compute the values."""
-        state.values = exact_values(values, state.problem.semivalue)
+        state.values = exact_values(values, state.problem.semivalue, state.problem.nulls)
 
     def estimate(self, state: ExactState) -> Estimate:
         """The exact values, or NaN before they are known."""

@@ -13,6 +13,7 @@ from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.active_state import (
     ActiveState,
+    attempts_and_due,
     estimate_of,
     told_invariability,
     weighted_marginals,
@@ -26,9 +27,10 @@ from fairshapley.estimators.proposal import (
     SizeStatistics,
     given_proposal,
     learned_proposal,
+    plain_probabilities,
     proposed_sizes,
 )
-from fairshapley.estimators.selection import pick, selection_heap, selection_key
+from fairshapley.estimators.selection import Heap, pick, selection_heap, selection_key
 
 # Single marginals of a round unless `batch` says otherwise: enough to spread the fixed cost of a
 # round, few enough that the scores are fresh and the end of a budget wastes little.
@@ -83,15 +85,18 @@ class GreedyActive(Estimator[ActiveState]):
     batch
         Selections per round, each raising the chosen player's f_i by f_i/m_i until the values are
         told. 1 is Algorithm 1 exactly; by default min(n, 64), and 1 with ``reuse="walk"``.
+        Selecting takes O(log n) per contribution with 1 only; a larger batch copies and rebuilds
+        the heap once a round, O(n/batch + log n) per contribution.
     keep_bootstrap
         Average the bootstrap's contributions too, as the paper does. Without them, values are those
-        of the bootstrap until everybody has two others.
+        of the bootstrap until everybody has two others; whoever has not is selected first.
     selection
         "greedy", or "uniform": players in turn, active sampling alone.
     epsilon1
-        When given, select by Remark 1: the largest decrease 1/(ε1²·r_i·m_i·(m_i + 1)) of the
-        player's failure probability 1/(ε1²·f_i), where r_i = f_i/m_i. It scales with ε1 for all
-        players alike.
+        When given, select by Remark 1: the player whose next contribution raises the bound
+        ∏(1 − 1/(ε1²·f_i)) for independent estimates by the largest factor
+        Δp = (ε1²·r_i − 1/(m_i + 1))/(ε1²·r_i − 1/m_i), where r_i = f_i/m_i. While some ε1²·f_i ≤ 1
+        the bound is empty, and the lowest f_i comes first.
     reuse
         "single" evaluates one marginal per permutation (up to two evaluations), "walk" all n of it
         (n − 1 evaluations), each with its own weight (see `PlacedWalks.weights`).
@@ -138,20 +143,17 @@ class GreedyActive(Estimator[ActiveState]):
                 raise InputError(f"{field.name} must be True or False, not {value!r}")
         if not isinstance(self.proposal, str):
             # Hashable, and the same whether it came as an array or out of a journal.
-            plain = tuple(
-                float(row) if np.ndim(row) == 0 else tuple(map(float, row))  # type: ignore[arg-type]
-                for row in self.proposal
-            )
-            object.__setattr__(self, "proposal", plain)
-        check_choice("proposal", self.proposal, ("pooled", "per-player"))
+            object.__setattr__(self, "proposal", plain_probabilities(self.proposal))
+        else:
+            check_choice("proposal", self.proposal, ("pooled", "per-player"))
         check_choice("selection", self.selection, ("greedy", "uniform"))
         check_choice("reuse", self.reuse, ("single", "walk"))
         check_number("alpha", self.alpha, least=0)
         check_number("bootstrap", self.bootstrap, least=2, whole=True)
-        check_number("batch", self.batch, least=1, whole=True)
-        check_number("xi", self.xi, least=0)
-        check_number("pseudo_count", self.pseudo_count, least=0, strict=True)
-        check_number("epsilon1", self.epsilon1, least=0, strict=True)
+        check_number("batch", self.batch, least=1, whole=True, optional=True)
+        check_number("xi", self.xi, least=0, optional=True)
+        check_number("pseudo_count", self.pseudo_count, least=0, strict=True, optional=True)
+        check_number("epsilon1", self.epsilon1, least=0, strict=True, optional=True)
         if self.honest and (self.selection, self.reuse, self.normalised) != (
             "greedy",
             "single",
@@ -205,6 +207,7 @@ class GreedyActive(Estimator[ActiveState]):
             bootstrap,
             bootstrap if self.keep_bootstrap else self._new_average(n_players),
             proposal,
+            np.zeros(n_players, dtype=np.int64),
         )
 
     def _new_average(self, n_players: int) -> Average:
@@ -239,7 +242,8 @@ class GreedyActive(Estimator[ActiveState]):
             return (state.sampled + np.arange(batch)) % n_players
         assert state.heap is not None  # noqa: S101 - made when the bootstrap ended
         assert state.invariabilities is not None  # noqa: S101
-        return pick(state.heap, state.invariabilities, batch, self.epsilon1)
+        due = None if batch == 1 else attempts_and_due(state)[1]
+        return pick(state.heap, state.invariabilities, batch, self.epsilon1, due)
 
     def tell(self, state: ActiveState, draw: Draw, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
@@ -259,6 +263,7 @@ class GreedyActive(Estimator[ActiveState]):
                 self._plan(state)
                 state.epochs.turn(told_invariability(state, slice(None)))
         elif self.selection == "greedy":
+            np.add.at(state.failed, players[np.isnan(marginals)], 1)
             self._rescore(state, players)
         # Whose turn it is counts selections: a walk is one.
         state.sampled += len(draw.players) if isinstance(draw, PlacedWalks) else len(players)
@@ -275,7 +280,7 @@ class GreedyActive(Estimator[ActiveState]):
             state.epochs.turn(told_invariability(state, slice(None)))
             return
         state.invariabilities = told_invariability(state, slice(None))
-        state.heap = selection_heap(state.invariabilities, state.average.counts, self.epsilon1)
+        state.heap = self._heap(state)
 
     def _plan(self, state: ActiveState) -> None:
         """Learn q' from what was told by size; a given one stays."""
@@ -286,8 +291,16 @@ class GreedyActive(Estimator[ActiveState]):
         moments = state.sizes.second_moments()
         state.proposal = learned_proposal(moments, state.base, self.alpha, pseudo_count)
 
+    def _heap(self, state: ActiveState) -> Heap:
+        assert state.invariabilities is not None  # noqa: S101 - told before
+        attempts, due = attempts_and_due(state)
+        return selection_heap(state.invariabilities, attempts, self.epsilon1, due)
+
     def _rescore(self, state: ActiveState, players: IntArray) -> None:
-        """New scores for the players that were told something: O(log n) for one of them."""
+        """New scores for the players that were told something.
+
+        O(log n) for one of them; for more the heap is made anew, in O(n).
+        """
         assert state.heap is not None  # noqa: S101 - made when the bootstrap ended
         assert state.invariabilities is not None  # noqa: S101
         # Without the bootstrap, its scores stand in until a player has two contributions.
@@ -295,13 +308,12 @@ class GreedyActive(Estimator[ActiveState]):
         if len(fresh):
             state.invariabilities[fresh] = told_invariability(state, fresh)
         if len(players) == 1:
-            player = int(players[0])
-            rate, count = state.invariabilities[player], state.average.counts[player]
-            key = selection_key(float(rate), int(count), self.epsilon1)
-            heapq.heapreplace(state.heap, (key, int(count), player))
+            player, rate = int(players[0]), float(state.invariabilities[players[0]])
+            attempts, due = (int(some[0]) for some in attempts_and_due(state, players))
+            key = selection_key(rate, attempts, self.epsilon1, due)
+            heapq.heapreplace(state.heap, (key, attempts, player))
         else:
-            counts = state.average.counts
-            state.heap = selection_heap(state.invariabilities, counts, self.epsilon1)
+            state.heap = self._heap(state)
 
     def estimate(self, state: ActiveState) -> Estimate:
         """The means; the bootstrap's as long as there is nothing else to average."""

@@ -10,13 +10,15 @@ from fairshapley._types import FloatArray
 from fairshapley.draws import Draw, ListedCoalitions, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.moments import ROUNDING, Moments
 
-# A round holds about as many coalitions as a walk, at least 16 (the fixed cost of a round is about
-# 100 µs), at most 256 (the random permutations behind them stay small at any n).
-ROUND_COALITIONS = (16, 256)
-# Nor does a round exceed a quarter of what was told before, so that small budgets are used up too.
-ROUND_SHARE = 4
+# Rounds grow to 256 coalitions, which spread the fixed cost of a round (about 200 µs with that of
+# the run); the random permutations behind them stay small at any n.
+ROUND_COALITIONS = 256
+# A round is a quarter of what was told before until it holds as many coalitions as a walk, or 16;
+# then a sixteenth, because what is left of a budget below one round is not spent.
+EARLY_COALITIONS = 16
+EARLY_SHARE, LATE_SHARE = 4, 16
 # Its matrix has n² entries and costs n² operations for each contribution.
 MAX_COVARIANCE_PLAYERS = 1000
 
@@ -87,8 +89,9 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
         Take each coalition with its complement. The pair's mean is one contribution: v(∅) and all
         interactions of two players cancel in it.
     covariance
-        Keep what `covariance_matrix` needs to give the covariance of the estimate. Up to 1000
-        players.
+        Keep what the covariance of the estimate needs, up to 1000 players. The notes of a result
+        then name the largest correlation; the matrix itself belongs to the state, which a run by
+        hand gives (second example).
 
     Examples
     --------
@@ -98,12 +101,33 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
     >>> result = fs.estimate(game, UnbiasedKernelSHAP(), budget=60, seed=0)
     >>> result.values.sum().round(6).item()
     21.0
+
+    The covariance matrix, by asking and telling:
+
+    >>> from fairshapley.estimators.base import Problem
+    >>> game = fs.games.SumOfUnanimity(3, coalitions=[[0], [1, 2]], weights=[1, 2])
+    >>> estimator = UnbiasedKernelSHAP(covariance=True)
+    >>> state = estimator.start(Problem(3, fs.Shapley(), empty=0.0, full=3.0, xi=1e-3))
+    >>> rng = np.random.default_rng(0)
+    >>> while state.told < 1000:
+    ...     draw = estimator.ask(state, rng)
+    ...     estimator.tell(state, draw, game(draw.masks(0, len(draw))))
+    >>> matrix = estimator.covariance_matrix(state)
+    >>> bool(np.allclose(np.diag(matrix), estimator.estimate(state).variances))
+    True
     """
 
     name = "kernel"
 
     paired: bool = True
     covariance: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("paired", "covariance"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(f"{name} must be True or False, not {value!r}")
+            object.__setattr__(self, name, bool(value))
 
     @property
     def traits(self) -> Traits:
@@ -144,10 +168,10 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
     def ask(self, state: KernelState, rng: np.random.Generator) -> Draw:
         """A few coalitions, each followed by its complement when paired."""
         n_players = state.problem.n_players
-        fewest, most = ROUND_COALITIONS
-        coalitions = min(max(n_players, fewest), most)
-        samples = coalitions // 2 if self.paired else coalitions
-        samples = max(1, min(state.told // ROUND_SHARE, samples))
+        per_sample = 2 if self.paired else 1
+        early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // per_sample)
+        most = ROUND_COALITIONS // per_sample
+        samples = max(1, min(max(early, state.told // LATE_SHARE), most))
         sizes = 1 + random_sizes(rng, samples, state.probabilities)
         masks = random_ranks(rng, samples, n_players) < sizes[:, None]
         if self.paired:
@@ -163,9 +187,9 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
             masks, gains = masks[::2], 0.5 * (values[::2] - values[1::2])
         else:
             gains = values - problem.empty
-        centred = masks - masks.mean(axis=1, keepdims=True)
-        share = (problem.full - problem.empty) / problem.n_players
-        contributions = share + state.scale * gains[:, None] * centred
+        contributions = masks - masks.mean(axis=1, keepdims=True)
+        contributions *= (state.scale * gains)[:, None]
+        contributions += (problem.full - problem.empty) / problem.n_players
         state.told += len(contributions)
         if state.products is not None:
             state.products += self._new_products(state, contributions)
@@ -187,6 +211,24 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
     def estimate(self, state: KernelState) -> Estimate:
         """The means of the contributions."""
         return state.moments.estimate()
+
+    def remarks(self, state: KernelState) -> tuple[str, ...]:
+        """The largest correlation between two players' estimates, with covariance=True."""
+        if state.products is None or state.problem.n_players < 2:
+            return ()
+        scales = np.sqrt(np.diag(state.products))
+        varied = np.flatnonzero(scales > ROUNDING * scales.max())
+        if int(state.moments.counts[0]) < 2 or len(varied) < 2:
+            return ()
+        products = state.products[np.ix_(varied, varied)]
+        correlations = products / np.outer(scales[varied], scales[varied])
+        np.fill_diagonal(correlations, 0.0)
+        place = int(np.abs(correlations).argmax())
+        first, second = (int(varied[axis]) for axis in divmod(place, len(varied)))
+        return (
+            f"the largest correlation between two players' estimates is "
+            f"{correlations.reshape(-1)[place]:.2f}, of players {first} and {second}",
+        )
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """Of (v(z) − v(∅))·(z_i − |z|/n)·2H, whose middle factor is at most 1 − 1/n."""

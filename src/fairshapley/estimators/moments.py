@@ -95,25 +95,15 @@ class Moments:
         degrees = np.where(enough, self.counts * (self.counts - 1.0), 1.0)
         return np.where(enough, self.squares / degrees, np.nan)
 
-    def variances_with_floor(self) -> FloatArray:
-        """The variance of each mean, with a floor where all contributions were equal.
-
-        m equal contributions do not prove that every other would be equal too: by the rule of
-        succession an unseen kind of contribution still has a probability of about 1/(m + 1). The
-        floor gives it the mean square τ² of all players' contributions: τ²/(m + 1) for one
-        contribution, τ²/(m(m + 1)) for the mean of m. While every contribution was 0 there is no
-        scale at all, and the variances are not known (NaN).
-        """
-        variances = self.variances_of_means
+    @property
+    def mean_square(self) -> float:
+        """τ², the mean square of all players' contributions; 0 without any."""
         total = int(self.counts.sum())
-        if total == 0:
-            return variances
-        mean_square = float((self.squares + self.counts * self.means**2).sum()) / total
-        if mean_square == 0:
-            return np.full_like(variances, np.nan)
-        counts = np.maximum(self.counts, 1)
-        vanishing = variances * counts <= ROUNDING**2 * mean_square
-        return np.where(vanishing, mean_square / (counts * (counts + 1.0)), variances)
+        return float((self.squares + self.counts * self.means**2).sum()) / max(total, 1)
+
+    def variances_with_floor(self) -> FloatArray:
+        """The variance of each mean, with a floor where all contributions were equal."""
+        return floor_variances(self.variances_of_means, self.counts, self.mean_square)
 
     def estimate(self) -> Estimate:
         """The means as an estimate."""
@@ -125,11 +115,43 @@ class Moments:
         """The largest squared deviation of a contribution, in units of their variance.
 
         About 2·log(m) for m normal contributions, more when tails are heavy; NaN below two
-        contributions, 0 where they are all equal.
+        contributions, 0 where they are all equal but for rounding.
         """
-        enough = (self.counts > 1) & (self.squares > 0)
+        vary = (self.counts > 1) & (self.squares > ROUNDING**2 * self.mean_square * self.counts)
         with np.errstate(invalid="ignore"):  # players without contributions have infinite extremes
             largest = np.maximum(self.highest - self.means, self.means - self.lowest)
         variances = self.squares / np.maximum(self.counts - 1, 1)
-        ratio = np.square(np.where(enough, largest, 0.0)) / np.where(enough, variances, 1.0)
+        ratio = np.square(np.where(vary, largest, 0.0)) / np.where(vary, variances, 1.0)
         return np.where(self.counts > 1, ratio, np.nan)
+
+
+def floor_variances(
+    variances: FloatArray, counts: IntArray, mean_square: float
+) -> FloatArray:
+    """Variances of means, with a floor where all contributions were equal.
+
+    m equal contributions do not prove that every other would be equal too: by the rule of
+    succession an unseen kind of contribution still has a probability of about 1/(m + 1). The
+    floor gives it the mean square τ² of all players' contributions: τ²/(m + 1) for one
+    contribution, τ²/(m(m + 1)) for the mean of m. While every contribution was 0 there is no
+    scale at all, and the variances are not known (NaN).
+
+    Parameters
+    ----------
+    variances
+        The estimated variance of each player's mean.
+    counts
+        m, the contributions behind each mean.
+    mean_square
+        τ², over all players.
+
+    Examples
+    --------
+    >>> floor_variances(np.array([0.0, 0.5]), np.array([4, 4]), 2.0)
+    array([0.1, 0.5])
+    """
+    if mean_square == 0:
+        return np.full_like(variances, np.nan)
+    safe = np.maximum(counts, 1)
+    vanishing = variances * safe <= ROUNDING**2 * mean_square
+    return np.where(vanishing, mean_square / (safe * (safe + 1.0)), variances)

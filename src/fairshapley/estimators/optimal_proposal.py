@@ -7,12 +7,23 @@ from numpy.typing import ArrayLike
 
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
+from fairshapley.estimators.parameters import check_number
 from fairshapley.estimators.proposal import row_normalised
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
 
-def optimal_proposal(table: ArrayLike, semivalue: str | Semivalue = "shapley") -> FloatArray:
+# The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second moment
+# of a contribution at most by 1/(1 − 1e−3), and bounds every weight by 1000.
+SUPPORT = 1e-3
+
+
+def optimal_proposal(
+    table: ArrayLike, semivalue: str | Semivalue = "shapley", *, support: float = SUPPORT
+) -> FloatArray:
     """The proposal with the least variance, from all utilities (`eq:optimal_q_card`).
+
+    With the default `support` every size has a positive probability, so that the result can be
+    given to ``GreedyActive(proposal=…)`` as it is.
 
     Parameters
     ----------
@@ -20,21 +31,31 @@ def optimal_proposal(table: ArrayLike, semivalue: str | Semivalue = "shapley") -
         All 2**n utilities, the index a bit mask with player 0 the lowest bit.
     semivalue
         The semivalue to estimate.
+    support
+        The share of α_c that is mixed in, below 1. 0 gives q'* exactly, which is 0 at sizes where
+        all of a player's marginals are 0: no loss for that player, but an estimator refuses a
+        proposal with zeros, because in general they mean bias.
 
     Returns
     -------
     FloatArray
-        (n, n): row i is q'*_i(c) ∝ α_c·√E[σ_i²], the expectation over the coalitions of c others.
-        It is 0 at sizes where every marginal is 0; a null player's row is α.
+        (n, n): row i is (1 − support)·q'*_i(c) + support·α_c, with q'*_i(c) ∝ α_c·√E[σ_i²], the
+        expectation over the coalitions of c others. A null player's row is α.
 
     Examples
     --------
-    >>> optimal_proposal([0.0, 3.0, 0.0, 1.0])
+    >>> optimal_proposal([0.0, 3.0, 0.0, 1.0], support=0)
     array([[0.75, 0.25],
            [0.  , 1.  ]])
+    >>> optimal_proposal([0.0, 3.0, 0.0, 1.0])
+    array([[7.4975e-01, 2.5025e-01],
+           [5.0000e-04, 9.9950e-01]])
     """
+    check_number("support", support, least=0)
+    if support >= 1:
+        raise InputError(f"support must be below 1, not {support!r}")
     second, _, base = _size_moments(table, semivalue)
-    return row_normalised(base * np.sqrt(second), base)
+    return (1.0 - support) * row_normalised(base * np.sqrt(second), base) + support * base
 
 
 def importance_variance(

@@ -46,11 +46,15 @@ class Orthogonal(GroupedWalks):
     vectors: int | None = None
 
     def __post_init__(self) -> None:
-        if self.vectors is not None and (not isinstance(self.vectors, int) or self.vectors < 1):
+        if self.vectors is None:
+            return
+        whole = isinstance(self.vectors, int | np.integer) and not isinstance(self.vectors, bool)
+        if not whole or self.vectors < 1:
             raise InputError(
                 f"vectors must be a positive integer, or None for the complete basis, "
                 f"it is {self.vectors!r}"
             )
+        object.__setattr__(self, "vectors", int(self.vectors))
 
     def _sizes(self, n_players: int) -> tuple[int, int]:
         complete = max(1, n_players - 1)

@@ -12,7 +12,8 @@ from fairshapley._types import FloatArray
 from fairshapley.draws import Draw, Neighbourhoods
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.moments import ROUNDING, Moments
+from fairshapley.estimators.moments import Moments, floor_variances
+from fairshapley.estimators.walks import group_means
 from fairshapley.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
 
 # A round is a single group, or on a small game so many that they hold this many coalitions: enough
@@ -122,11 +123,11 @@ class Owen(Estimator[OwenState]):
         return Neighbourhoods(centres.reshape(-1, n_players))
 
     def tell(self, state: OwenState, draw: Draw, values: FloatArray) -> None:
-        """Fold in the mean marginal contributions of each group."""
+        """Fold in the mean marginal contributions of each group, without those skipped."""
         assert isinstance(draw, Neighbourhoods)  # noqa: S101 - what `ask` gave
         marginals = draw.marginal_contributions(values)
-        groups = marginals.reshape(-1, self._group_size, state.problem.n_players)
-        state.moments.add(groups.mean(axis=1))
+        groups = group_means(marginals, self._group_size)
+        state.moments.add(groups)
         state.told += len(groups)
 
     def estimate(self, state: OwenState) -> Estimate:
@@ -142,19 +143,13 @@ class Owen(Estimator[OwenState]):
         return 2.0 * value_width
 
     def _variances(self, moments: Moments) -> FloatArray:
-        """The floor of `Moments.variances_with_floor`, with sets in the place of groups.
+        """The floor of `floor_variances`, with sets in the place of groups.
 
         m equal groups are m·Q sets that showed nothing else, not m: on a budget of few groups the
         floor would otherwise exceed the variances of players that do vary.
         """
-        variances, counts = moments.variances_of_means, moments.counts
-        squares = float((moments.squares + counts * moments.means**2).sum())
-        if squares == 0:
-            return np.full_like(variances, np.nan)
-        mean_square = squares / int(counts.sum())
-        sets = np.maximum(counts, 1) * self._group_size
-        vanishing = variances * counts <= ROUNDING**2 * mean_square
-        return np.where(vanishing, mean_square / (sets * (sets + 1.0)), variances)
+        sets = moments.counts * self._group_size
+        return floor_variances(moments.variances_of_means, sets, moments.mean_square)
 
     @property
     def _group_size(self) -> int:

@@ -10,17 +10,25 @@ from fairshapley.errors import InputError
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """An InputError when `value` is a word that is not one of `choices`."""
-    if isinstance(value, str) and value not in choices:
+    """An InputError unless `value` is one of the words `choices`."""
+    if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
 def check_number(
-    name: str, value: float | None, *, least: float, strict: bool = False, whole: bool = False
+    name: str,
+    value: float | None,
+    *,
+    least: float,
+    strict: bool = False,
+    whole: bool = False,
+    optional: bool = False,
 ) -> None:
-    """An InputError unless `value` is None or a finite number in range."""
+    """An InputError unless `value` is a finite number in range, or None where that is allowed."""
     if value is None:
-        return
+        if optional:
+            return
+        raise InputError(f"{name} must be a number, not None")
     number = isinstance(value, int | np.integer if whole else int | float | np.number)
     enough = number and (value > least if strict else value >= least) and value < math.inf
     if not enough or isinstance(value, bool):

@@ -134,6 +134,20 @@ def learned_proposal(
     return (1.0 - share) * row_normalised(base * np.sqrt(second_moments), base) + share * base
 
 
+def plain_probabilities(proposal: object) -> tuple[float | tuple[float, ...], ...]:
+    """Probabilities by size, or by player and size, as tuples; an InputError for anything else."""
+    try:
+        q = np.asarray(proposal, dtype=np.float64)
+    except (TypeError, ValueError):
+        q = np.empty(0)
+    if q.ndim not in (1, 2) or q.size == 0:
+        raise InputError(
+            "proposal must be 'pooled', 'per-player', or probabilities: one for each size, or one "
+            f"such row per player, all of the same length; not {proposal!r}"
+        )
+    return tuple(row if isinstance(row, float) else tuple(row) for row in q.tolist())
+
+
 def given_proposal(proposal: ArrayLike, n_players: int) -> FloatArray:
     """A user's proposal, checked: (n,) for all players or (n, n), one row for each."""
     q = np.asarray(proposal, dtype=np.float64)

@@ -19,6 +19,109 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """One estimate of every player's value, and how well its variance is known.
+
+    The variance is a sum of components c_j·s_j², each with ν_j degrees of freedom.
+    """
+
+    values: FloatArray
+    """NaN for a player without any"""
+    variances: FloatArray
+    """Σ c_j·s_j²; NaN where unknown"""
+    doubts: FloatArray
+    """Σ (c_j·s_j²)²/(ν_j + 2), without bias half the variance of the variance"""
+    degrees: FloatArray
+    """Σ ν_j"""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Sums over independent parts, each with a weight λ that no value had a say in.
+
+    A part without a variance serves only players that have no other: its variance would be
+    missing in the sum for good.
+    """
+
+    weights: FloatArray
+    """Σ λ"""
+    values: FloatArray
+    """Σ λ·value"""
+    variances: FloatArray
+    """Σ λ²·variance"""
+    doubts: FloatArray
+    """Σ λ⁴·doubt"""
+    degrees: FloatArray
+    """Σ ν"""
+    loose_weights: FloatArray
+    """Σ λ of the parts without a variance"""
+    loose_values: FloatArray
+    """Σ λ·value of those"""
+
+    @classmethod
+    def empty(cls, n_players: int) -> Pool:
+        """No part yet.
+
+        Examples
+        --------
+        >>> Pool.empty(1).mean()
+        (array([nan]), array([nan]), array([0]))
+        """
+        return cls(*np.zeros((7, n_players)))
+
+    def plus(self, weights: FloatArray | IntArray | float, part: Part) -> Pool:
+        """With one part more, for the players to which it gives a value."""
+        valued = ~np.isnan(part.values)
+        known = valued & ~np.isnan(part.variances) & (part.degrees > 0)
+        firm = np.where(known, weights, 0.0)
+        loose = np.where(valued & ~known, weights, 0.0)
+        values = np.where(valued, part.values, 0.0)
+        # Players without weight add nothing, whatever their entries are.
+        counted = firm > 0
+        variances, doubts, degrees = (
+            np.where(counted, entries, 0.0)
+            for entries in (part.variances, part.doubts, part.degrees)
+        )
+        return Pool(
+            self.weights + firm,
+            self.values + firm * values,
+            self.variances + firm**2 * variances,
+            self.doubts + firm**4 * doubts,
+            self.degrees + degrees,
+            self.loose_weights + loose,
+            self.loose_values + loose * values,
+        )
+
+    def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The weighted mean, its variance and the degrees of freedom of that.
+
+        Welch's formula (1947), V²/Σ[(c_j·s_j²)²/(ν_j + 2)] − 2 for V = Σ c_j·s_j²: 2·V²/Var(V)
+        with both estimated without bias, hence ν for a single component whatever it is. At least
+        1 and at most Σ ν_j, as the true number is; all of them where nothing varied.
+
+        Examples
+        --------
+        >>> variances, degrees = np.array([2.0]), np.array([3.0])
+        >>> part = Part(np.array([1.0]), variances, variances**2 / (degrees + 2), degrees)
+        >>> Pool.empty(1).plus(1.0, part).mean()
+        (array([1.]), array([2.]), array([3]))
+        >>> Pool.empty(1).plus(1.0, part).plus(1.0, part).mean()
+        (array([1.]), array([1.]), array([6]))
+        """
+        known, vague = self.weights > 0, self.loose_weights > 0
+        total = np.where(known, self.weights, 1.0)
+        loose = self.loose_values / np.where(vague, self.loose_weights, np.nan)
+        values = np.where(known, self.values / total, loose)
+        variances = np.where(known, self.variances / total**2, np.nan)
+        varied = self.doubts > 0
+        welch = np.square(self.variances) / np.where(varied, self.doubts, 1.0) - 2.0
+        degrees = np.minimum(np.maximum(welch, 1.0), self.degrees)
+        # Down to the whole number below, but for rounding.
+        whole = np.floor(np.where(varied, degrees, self.degrees) + 1e-9).astype(np.int64)
+        return values, variances, whole
+
+
+@dataclass(frozen=True, eq=False)
 class Strata:
     """The sizes 1 … n−2, grouped, and the weights of both exact ends.
 
@@ -85,10 +188,12 @@ class Strata:
         sizes = np.searchsorted(self.cumulative, levels, side="right")
         return np.clip(sizes, first, last)
 
-    def sums(self, cells: Moments) -> tuple[FloatArray, FloatArray]:
-        """Σ_k α_k·mean_ik of every player, and its variance Σ_k α_k²·s²_ik/m_ik.
+    def sums(self, cells: Moments) -> Part:
+        """Σ_k α_k·mean_ik of every player, with the variance Σ_k α_k²·s²_ik/m_ik.
 
-        Strata without a sample leave their weight to the others of the same player.
+        Strata without a sample leave their weight to the others of the same player, and those
+        with a single one take their variance from all players. A player that has two samples in
+        no stratum has no variance.
         """
         counts = cells.counts.reshape(-1, self.count)
         seen = counts > 0
@@ -97,7 +202,12 @@ class Strata:
         masses *= (self.total / np.where(mass > 0, mass, np.nan))[:, None]
         values = (masses * cells.means.reshape(-1, self.count)).sum(axis=1)
         spreads = np.square(masses) * self.variances(cells) / np.maximum(counts, 1)
-        return values, spreads.sum(axis=1)
+        degrees = np.maximum(counts - 1.0, 0.0)
+        own = degrees.sum(axis=1)
+        behind = np.where(degrees > 0, degrees, degrees.sum(axis=0))
+        doubts = (np.square(spreads) / (behind + 2.0)).sum(axis=1)
+        variances = np.where(own > 0, spreads.sum(axis=1), np.nan)
+        return Part(values, variances, doubts, own)
 
     def variances(self, cells: Moments, prior: float = 0.0) -> FloatArray:
         """s²_ik; from all players' samples of that stratum where it has less than two.
@@ -137,7 +247,7 @@ def add_to_cells(moments: Moments, cells: IntArray, values: FloatArray) -> None:
     moments.squares[found] += squares + np.square(deltas) * before * shares
 
 
-class Epochs:
+class NeymanEpochs:
     """Neyman allocation on a doubling schedule.
 
     Each epoch is as long as everything before it and is planned on that: two samples for every
@@ -151,10 +261,8 @@ class Epochs:
         self.strata = strata
         self.before = 0
         """Samples of all epochs before"""
-        self.totals: FloatArray = np.zeros(n_players)
-        """Σ length·estimate of the epochs before"""
-        self.spreads: FloatArray = np.zeros(n_players)
-        """Σ length²·variance of the epochs before"""
+        self.closed = Pool.empty(n_players)
+        """Those epochs, weighted by their lengths"""
         self.told = 0
         """Samples of the epoch in progress"""
         self.fresh = Moments(n_players * strata.count)
@@ -163,7 +271,7 @@ class Epochs:
         """Cumulative shares of the strata in the epoch in progress"""
 
     @classmethod
-    def after_pilot(cls, strata: Strata, pilot: Moments, asked: int) -> Epochs:
+    def after_pilot(cls, strata: Strata, pilot: Moments, asked: int) -> NeymanEpochs:
         """The pilot is the first epoch: all samples so far, equally many for every player."""
         epochs = cls(strata, len(pilot.counts) // strata.count)
         epochs.fresh, epochs.told = pilot, asked
@@ -172,20 +280,16 @@ class Epochs:
 
     def _begin(self, everything: Moments) -> None:
         """Close the epoch in progress and plan the next on everything so far."""
-        self.before, self.totals, self.spreads = self._with_fresh()
+        self.closed = self._with_fresh()
+        self.before += self.told
         self.fresh, self.told = Moments(len(everything.counts)), 0
         deviations = np.sqrt(self.strata.variances(everything, PRIOR_SAMPLES))
         plan = np.cumsum((self.strata.masses * deviations).reshape(-1))
         # Where nothing varied there is nothing to choose.
         self.plan = plan if plan[-1] > 0 else np.arange(1.0, len(plan) + 1.0)
 
-    def _with_fresh(self) -> tuple[int, FloatArray, FloatArray]:
-        values, variances = self.strata.sums(self.fresh)
-        return (
-            self.before + self.told,
-            self.totals + self.told * values,
-            self.spreads + self.told**2 * variances,
-        )
+    def _with_fresh(self) -> Pool:
+        return self.closed.plus(float(self.told), self.strata.sums(self.fresh))
 
     @property
     def _cover(self) -> int:
@@ -206,12 +310,10 @@ class Epochs:
         if self.told >= self.before:
             self._begin(everything)
 
-    def mean(self) -> tuple[FloatArray, FloatArray]:
-        """The mean of the epochs weighted by their lengths, and its variance.
+    def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The mean of the epochs weighted by their lengths, its variance and its degrees.
 
-        The epoch in progress counts once it has visited every stratum twice.
+        The epoch in progress counts once it has visited every stratum twice. An epoch in which
+        all samples of a player were skipped is left out for that player.
         """
-        samples, totals, spreads = self.before, self.totals, self.spreads
-        if self.told >= self._cover:
-            samples, totals, spreads = self._with_fresh()
-        return totals / samples, spreads / samples**2
+        return (self._with_fresh() if self.told >= self._cover else self.closed).mean()

@@ -12,9 +12,9 @@ from fairshapley._types import FloatArray, IntArray
 from fairshapley.draws import Draw, SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.moments import ROUNDING, Moments
-from fairshapley.estimators.strata import Epochs, Strata, add_to_cells
-from fairshapley.estimators.sweeps import Pool, Sweep
+from fairshapley.estimators.moments import Moments, floor_variances
+from fairshapley.estimators.strata import NeymanEpochs, Pool, Strata, add_to_cells
+from fairshapley.estimators.sweeps import Sweep
 
 # Up to twelve arrays of n² numbers: 400 MB at this many players.
 MAX_PLAYERS = 2000
@@ -48,7 +48,7 @@ class StratifiedState:
     asked: IntArray
     """(n, strata): marginal contributions asked for, skipped ones too"""
     turn: int = 0
-    epochs: Epochs | None = None
+    epochs: NeymanEpochs | None = None
     """The epochs of the Neyman allocation"""
 
 
@@ -70,6 +70,12 @@ class Stratified(Estimator[StratifiedState]):
     Neighbouring sizes that weigh together less than 1/(4n) (as most do for Banzhaf values at large
     n, none for Shapley values) are one stratum. Samples that were skipped are left out; a stratum
     without any leaves its weight to the player's others.
+
+    `counts` are not the marginal contributions behind a value: they are one more than the degrees
+    of freedom of its variance, so that Student's t with counts − 1 degrees has the right tails
+    (Welch 1947, see `strata.Pool.mean`). Pairs and strata each give the variance a degree less
+    than they have samples, and strata that vary more than others leave fewer still. A player
+    whose strata never varied has its marginal contributions as counts.
 
     Parameters
     ----------
@@ -201,33 +207,45 @@ class Stratified(Estimator[StratifiedState]):
         pairs = (scale * marginals).reshape(*blocks.shape, 2)
         sweep.add(draw.players[:: 2 * blocks.shape[1]], blocks, pairs)
         if sweep.finished:
-            state.pool = state.pool.with_sweep(sweep)
+            state.pool = state.pool.plus(*sweep.summary())
             state.sweep = _next_sweep(state.problem.n_players, strata.count, sweep)
             if state.sweep is None and self.allocation == "neyman":
-                state.epochs = Epochs.after_pilot(strata, state.cells, int(state.asked.sum()))
+                asked = int(state.asked.sum())
+                state.epochs = NeymanEpochs.after_pilot(strata, state.cells, asked)
 
     def estimate(self, state: StratifiedState) -> Estimate:
         """The pooled mean of the sweeps, or the sum over the strata once all were reached."""
         strata, n_players = state.strata, state.problem.n_players
         if strata.count == 0:
-            inner = variances = np.zeros(n_players)
+            inner = np.zeros(n_players)
+            # Nothing was estimated; but where an end was skipped nothing is known of its part.
+            variances = np.where(np.isnan(state.ends).any(axis=1), np.nan, 0.0)
+            degrees = np.zeros(n_players, dtype=np.int64)
         elif state.sweep is not None:
-            inner, variances = state.pool.with_sweep(state.sweep).mean()
+            inner, variances, degrees = state.pool.plus(*state.sweep.summary()).mean()
         elif state.epochs is not None:
-            inner, variances = state.epochs.mean()
+            inner, variances, degrees = state.epochs.mean()
         else:
-            inner, variances = strata.sums(state.cells)
+            single = Pool.empty(n_players).plus(1.0, strata.sums(state.cells))
+            inner, variances, degrees = single.mean()
         known = ~np.isnan(state.ends)
         ends = np.where(known, state.ends, 0.0) @ strata.ends
         mass = strata.total + known @ strata.ends
         mass = np.where(mass > 0, mass, np.nan)
-        counts = state.cells.counts.reshape(n_players, -1).sum(axis=1)
         if strata.count == 0:
             counts = known.sum(axis=1)
+            extremes = None
         else:
-            variances = self._with_floor(state, variances, counts)
+            marginals = state.cells.counts.reshape(n_players, -1).sum(axis=1)
+            floored = self._with_floor(state, variances, marginals)
+            equal = (floored != variances) & ~np.isnan(variances)
+            counts = np.where(np.isnan(inner), 0, np.where(equal, marginals, degrees + 1))
+            # Strata of different spread have no common scale; only equal contributions show.
+            extremes = np.where(equal, 0.0, np.nan)
+            variances = floored
         exact = strata.count == 0 and bool(known.all())
-        return Estimate((inner + ends) / mass, variances / mass**2, counts, exact)
+        values = (inner + ends) / mass
+        return Estimate(values, variances / mass**2, counts, exact, extremes)
 
     def error_bound(
         self,
@@ -241,7 +259,9 @@ class Stratified(Estimator[StratifiedState]):
 
         d·√(−ln(δ/2))/(n·√m)·(Σ_k (k+1)^(2/3))^(3/2), with d = 2(b − a), holds with probability
         (1 − δ)^n for each player by itself, from the first sample of every stratum on. Hoeffding's
-        inequality gives half of its square; the rest covers that samples are whole numbers.
+        inequality gives half of its square; the rest covers that samples are whole numbers. It is
+        a bound for Shapley values and for allocation="maleki" alone: an InputError for another
+        allocation, and no bound at all for another semivalue.
 
         Parameters
         ----------
@@ -262,8 +282,17 @@ class Stratified(Estimator[StratifiedState]):
         """
         if self.allocation != "maleki":
             raise InputError("the bound holds for Stratified(allocation='maleki') alone")
-        if not 0 < delta < 1 or marginals < 1:
-            raise InputError("delta must lie between 0 and 1, and marginals be at least 1")
+        for name, number in (("n_players", n_players), ("marginals", marginals)):
+            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+            if not whole or number < 1:
+                raise InputError(f"{name} must be a whole number of at least 1, not {number!r}")
+        if not _is_number(delta) or not 0 < delta < 1:
+            raise InputError(f"delta must lie between 0 and 1, it is {delta!r}")
+        ordered = len(per_head) == 2 and all(map(_is_number, per_head))
+        if not ordered or not -math.inf < per_head[0] <= per_head[1] < math.inf:
+            raise InputError(
+                f"per_head must be two finite numbers, the lowest first, it is {per_head!r}"
+            )
         span = 2.0 * (per_head[1] - per_head[0])
         shares = np.arange(1, n_players + 1) ** (2 / 3)
         spread = math.sqrt(-math.log(delta / 2)) / (n_players * math.sqrt(marginals))
@@ -276,16 +305,15 @@ class Stratified(Estimator[StratifiedState]):
 
     @staticmethod
     def _with_floor(state: StratifiedState, variances: FloatArray, counts: IntArray) -> FloatArray:
-        """The floor of `Moments.variances_with_floor`, for players whose strata never varied."""
+        """The floor of `floor_variances`, for players whose strata never varied."""
         cells = state.cells
         squares = float((cells.squares + cells.counts * cells.means**2).sum())
-        if squares == 0:
-            # Without a scale there is no floor, and nothing is known of the variances.
-            return np.full_like(variances, np.nan)
-        mean_square = state.strata.total**2 * squares / int(counts.sum())
-        safe = np.maximum(counts, 1)
-        vanishing = variances * safe <= ROUNDING**2 * mean_square
-        return np.where(vanishing, mean_square / (safe * (safe + 1.0)), variances)
+        mean_square = state.strata.total**2 * squares / max(int(counts.sum()), 1)
+        return floor_variances(variances, counts, mean_square)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None:

@@ -9,12 +9,11 @@ variance of two-stage sampling (Cochran 1977, eq. 10.15) is estimated without bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.strata import Part
 
 # A turn is two blocks: from one alone the variance between the blocks could not be told.
 BLOCKS_PER_TURN = 2
@@ -27,9 +26,9 @@ class Sweep:
     --------
     >>> sweep = Sweep(n_players=2, blocks=1)
     >>> sweep.add(np.array([0]), np.array([[0]]), np.array([[[1.0, 3.0]]]))
-    >>> usable, means, variances = sweep.summary()
-    >>> usable, means[0], variances[0]
-    (array([1, 0]), np.float64(2.0), np.float64(1.0))
+    >>> usable, part = sweep.summary()
+    >>> usable, part.values, part.variances
+    (array([1, 0]), array([ 2., nan]), array([ 1., nan]))
     """
 
     def __init__(self, n_players: int, blocks: int) -> None:
@@ -41,6 +40,8 @@ class Sweep:
         """The means of the pairs"""
         self.within: FloatArray = np.zeros(n_players)
         """The sum of the pairs' variances"""
+        self.within_squares: FloatArray = np.zeros(n_players)
+        """The sum of their squares"""
         self.pairs: IntArray = np.zeros(n_players, dtype=np.int64)
         """The pairs of which no evaluation was skipped"""
 
@@ -71,15 +72,17 @@ class Sweep:
         means = np.where(valid.any(axis=2), kept / np.maximum(valid.sum(axis=2), 1), np.nan)
         halves = np.where(both, 0.5 * np.square(pairs[:, :, 1] - pairs[:, :, 0]), 0.0)
         self.within[players] += halves.sum(axis=1)
+        self.within_squares[players] += np.square(halves).sum(axis=1)
         self.pairs[players] += both.sum(axis=1)
         for column in means.T:
             self.between.add_at(players, column)
 
-    def summary(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Blocks that count, the mean over them and its variance, of each player.
+    def summary(self) -> tuple[IntArray, Part]:
+        """Blocks that count, and the mean over them with its variance, of each player.
 
         With P of B blocks visited, variance s₁² of the pairs' means and mean variance s₂² within
-        the pairs: (1 − P/B)·s₁²/P + s₂²/(2B).
+        the pairs: (1 − P/B)·s₁²/P + s₂²/(2B). s₁² has P − 1 degrees of freedom and every pair 1
+        of its own, since blocks differ in how much they vary.
         """
         counts = self.between.counts
         whole = counts == self.blocks
@@ -87,36 +90,9 @@ class Sweep:
         cut_off = np.where(whole, 0.0, self.between.variances_of_means) * (
             1.0 - counts / self.blocks
         )
-        inside = np.where(self.pairs > 0, self.within, np.nan) / np.maximum(self.pairs, 1)
-        return usable, self.between.means, cut_off + inside / (2.0 * self.blocks)
-
-
-@dataclass(eq=False)
-class Pool:
-    """The sweeps so far, each weighted by the blocks visited, which no value had a say in."""
-
-    weights: FloatArray
-    totals: FloatArray
-    spreads: FloatArray
-
-    @classmethod
-    def empty(cls, n_players: int) -> Pool:
-        """No sweep yet.
-
-        Examples
-        --------
-        >>> Pool.empty(1).mean()
-        (array([nan]), array([nan]))
-        """
-        return cls(np.zeros(n_players), np.zeros(n_players), np.zeros(n_players))
-
-    def with_sweep(self, sweep: Sweep) -> Pool:
-        """The pool with one sweep more."""
-        usable, means, variances = sweep.summary()
-        spreads = np.where(usable > 0, np.square(usable) * variances, 0.0)
-        return Pool(self.weights + usable, self.totals + usable * means, self.spreads + spreads)
-
-    def mean(self) -> tuple[FloatArray, FloatArray]:
-        """The weighted mean of the sweeps and its variance; NaN without a sweep."""
-        weights = np.where(self.weights > 0, self.weights, np.nan)
-        return self.totals / weights, self.spreads / np.square(weights)
+        share = 1.0 / (2.0 * self.blocks * np.maximum(self.pairs, 1))
+        inside = np.where(self.pairs > 0, self.within, np.nan) * share
+        degrees = np.where(whole, 0.0, np.maximum(counts - 1.0, 0.0))
+        doubts = np.square(cut_off) / (degrees + 2.0) + self.within_squares * share**2 / 3.0
+        values = np.where(usable > 0, self.between.means, np.nan)
+        return usable, Part(values, cut_off + inside, doubts, degrees + self.pairs)

@@ -11,7 +11,7 @@ from fairshapley._types import FloatArray, IntArray
 from fairshapley.draws import Draw, Walks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.moments import ROUNDING, Moments
+from fairshapley.estimators.moments import ROUNDING, Moments, floor_variances
 
 # A group is at most this share of the walks before it: sixteen groups of each size give their
 # variance with 15 degrees of freedom. As the sizes before carry half the weight, a quarter, …, the
@@ -132,7 +132,7 @@ def combine(levels: dict[int, Moments], singles: Moments) -> Estimate:
 
 
 def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) -> FloatArray:
-    """The variances with the floor of `Moments.variances_with_floor` where they vanish.
+    """The variances with the floor of `floor_variances` where they vanish.
 
     A player whose single walks were all equal has that many equal contributions: the walks of a
     group are spread more evenly than independent ones, so that they prove no less. Where only the
@@ -141,22 +141,10 @@ def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) 
     pooled = Moments(len(variances))
     for level in levels:
         pooled.merge(level)
-    groups = np.maximum(pooled.counts, 1)
-    vanishing = variances * groups <= ROUNDING**2 * _mean_square(pooled)
-    equal = singles.squares <= ROUNDING**2 * _mean_square(singles) * singles.counts
-    walks = np.maximum(singles.counts, 1)
-    floors = np.where(
-        equal,
-        _mean_square(singles) / (walks * (walks + 1.0)),
-        _mean_square(pooled) / (groups * (groups + 1.0)),
-    )
-    return np.where(vanishing, floors, variances)
-
-
-def _mean_square(moments: Moments) -> float:
-    """Of all players' contributions together."""
-    squares = moments.squares + moments.counts * moments.means**2
-    return float(squares.sum()) / max(1, int(moments.counts.sum()))
+    equal = singles.squares <= ROUNDING**2 * singles.mean_square * singles.counts
+    by_groups = floor_variances(variances, pooled.counts, pooled.mean_square)
+    by_walks = floor_variances(np.where(equal, 0.0, variances), singles.counts, singles.mean_square)
+    return np.where(equal, by_walks, by_groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +175,7 @@ class GroupedWalks(Estimator[GroupedState]):
             semivalues=True,
             honest_errors=True,
             independent=False,
+            identical=False,
             certifiable=True,
         )
 
@@ -217,6 +206,11 @@ class GroupedWalks(Estimator[GroupedState]):
     def estimate(self, state: GroupedState) -> Estimate:
         """The mean over all walks."""
         return combine(state.levels, state.singles)
+
+    def contribution_width(self, problem: Problem, value_width: float) -> float:
+        """A group's mean lies, as each walk's marginal, within ± the width times n·α_k."""
+        weights = problem.semivalue.weights(problem.n_players) * problem.n_players
+        return float(2.0 * value_width * weights.max())
 
     def _next_size(self, state: GroupedState) -> int:
         return group_size(state.told, *self._sizes(state.problem.n_players))

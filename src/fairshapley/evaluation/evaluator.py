@@ -115,12 +115,12 @@ class Evaluator:
     @property
     def complete(self) -> bool:
         """Whether every coalition of the game is known."""
-        enumerable = self.n_players <= MAX_TABLE_PLAYERS
+        enumerable = self.n_active <= MAX_TABLE_PLAYERS
         return enumerable and self.cache.complete and not self.tally.skipped
 
     def table(self) -> FloatArray:
-        """All utilities of a complete game, indexed by bit mask."""
-        return np.tile(self.cache.table(), 1 << (self.n_players - self.n_active))
+        """All utilities of the active players of a complete game, indexed by bit mask."""
+        return self.cache.table()
 
     def _keys(self, masks: BoolArray) -> list[bytes]:
         return pack(masks if self.n_active == self.n_players else masks[:, : self.n_active])

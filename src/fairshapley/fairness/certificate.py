@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import lambertw
 from scipy.stats import t as student
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.fairness.levels import (
@@ -27,9 +27,11 @@ from fairshapley.fairness.levels import (
 BOUNDS = ("normal", "chebyshev", "bernstein")
 # Below this many contributions, skewed ones can make a normal bound too short.
 FEW_CONTRIBUTIONS = 100
-# The largest squared deviation of m normal contributions is about 2·log(m) variances; an
-# exponential tail reaches some 3 times that, a lognormal one more.
+# The largest squared deviation among m normal contributions of n players is about 2·log(mn)
+# variances. Tails are heavy when one contribution exceeds that 3 times and makes up a tenth of a
+# player's sum of squares: then the mean of so many is not normal yet.
 HEAVY_TAIL = 3.0
+HEAVY_SHARE = 0.1
 # A confidence sequence is valid at all times; it is shortest around this many contributions.
 SEQUENCE_TARGET = 1000
 
@@ -50,6 +52,19 @@ class Evidence:
     """The largest squared deviation of a contribution over their variance"""
     width: float | None = None
     """The width of the interval in which every contribution lies, where known"""
+    identical: bool = True
+    """Whether the contributions are identically distributed"""
+    nulls: int = 0
+    """So many players at the end are declared null: their error is known"""
+
+    @property
+    def equal(self) -> BoolArray:
+        """The players whose contributions were all equal, which tells nothing of their spread."""
+        unknown = np.zeros(self.n_players, dtype=bool)
+        if self.extremes is not None and not self.exact:
+            unknown = self.extremes == 0
+            unknown[self.n_players - self.nulls :] = False
+        return unknown
 
     @property
     def n_players(self) -> int:
@@ -83,12 +98,19 @@ class Certificate:
     @property
     def worst_players(self) -> IntArray:
         """The players whose intervals exceed what is allowed, the worst first."""
-        excess = self.half_widths / self.allowed
+        excess = excess_widths(self.half_widths, self.allowed)
         order = np.argsort(-excess, kind="stable")
         return order[excess[order] > 1].astype(np.int64)
 
     def __str__(self) -> str:
         return "\n".join([self.statement, *(f"Warning: {text}" for text in self.warnings)])
+
+
+def excess_widths(half_widths: FloatArray, allowed: FloatArray) -> FloatArray:
+    """H over what is allowed, 0 for 0/0 and for anything that is allowed without limit."""
+    free = (half_widths <= allowed) & ((allowed == 0) | np.isinf(allowed))
+    with np.errstate(divide="ignore"):
+        return np.where(free, 0.0, half_widths / np.where(free, 1.0, allowed))
 
 
 def allowed_half_width(
@@ -142,20 +164,35 @@ def half_widths(
     """
     if evidence.exact:
         return np.zeros(evidence.n_players)
-    check_variances(evidence.variances, evidence.counts.astype(np.float64))
+    check_variances(evidence.variances, evidence.counts)
     share = player_level(level, evidence.n_players, independent=evidence.independent)
+    widths = _widths(evidence, share, bound, sequential=sequential)
+    # Without variation there is no quantile to go by. An unseen kind of contribution of probability
+    # p stays unseen m times with probability (1 − p)^m, so p ≤ log(1/share)/m at this level, and
+    # it moves the value by at most p times the range.
+    reach = math.inf if evidence.width is None else evidence.width * math.log(1.0 / share)
+    widths = np.where(evidence.equal, reach / evidence.counts, widths)
+    if evidence.nulls:
+        widths[-evidence.nulls :] = np.abs(evidence.values[-evidence.nulls :])
+    return widths
+
+
+def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -> FloatArray:
+    """Half-widths at a level for each player, from the spread of its contributions."""
     errors = np.sqrt(evidence.variances)
     counts = evidence.counts.astype(np.float64)
     if bound == "normal" and sequential:
-        return errors * _sequence_factor(counts, share)
+        # With few contributions their own spread is too uncertain to be followed all the time.
+        factor = _sequence_factor(counts, share)
+        return np.where(counts >= FEW_CONTRIBUTIONS, errors * factor, np.inf)
     if bound == "normal":
         return errors * np.asarray(student.isf(share / 2, counts - 1), dtype=np.float64)
     if bound == "chebyshev":
         return errors / math.sqrt(share)
-    if evidence.width is None:
+    if evidence.width is None or not evidence.identical:
         raise InputError(
-            "a finite-sample bound needs the range of the contributions: give the game a "
-            "value_range, and use a method whose contributions have one, such as 'mc'"
+            "a finite-sample bound needs i.i.d. contributions of known range: give the game a "
+            "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
         )
     log = math.log(4.0 / share)
     return errors * math.sqrt(2.0 * log) + 7.0 * evidence.width * log / (3.0 * (counts - 1))
@@ -214,14 +251,10 @@ def certify(
     allowed = allowed_half_width(values, tolerance, epsilon2, shrunk=shrunk)
     reason = evidence.obstacle
     if not reason and not (widths <= allowed).all():
-        worst = int(np.argmax(widths / np.maximum(allowed, np.finfo(float).tiny)))
-        reason = (
-            f"the intervals of {int((widths > allowed).sum())} of {n_players} players are too "
-            f"wide; player {worst} is known to ± {widths[worst]:.3g}, needed is "
-            f"± {allowed[worst]:.3g}"
-        )
+        reason = _too_wide(evidence, widths, allowed)
     published = shrink(values, widths, tolerance) if shrunk and not evidence.obstacle else values
-    parts = _Wording(evidence, tolerance, epsilon2, failure, bound, sequential, shrunk)
+    looked = spent < failure
+    parts = _Wording(evidence, tolerance, epsilon2, failure, bound, sequential, looked, shrunk)
     return Certificate(
         holds=not reason,
         epsilon1=tolerance,
@@ -234,16 +267,43 @@ def certify(
         allowed=allowed,
         evaluations=evidence.evaluations,
         reason=reason,
-        warnings=() if evidence.obstacle else _warnings(evidence, bound),
+        warnings=() if evidence.obstacle else _warnings(evidence, bound, xi),
         statement=parts.statement(reason),
     )
 
 
-def _warnings(evidence: Evidence, bound: str) -> tuple[str, ...]:
-    """What makes the normal bound doubtful."""
-    if bound != "normal" or evidence.exact:
-        return ()
+def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> str:
+    """Why the intervals do not do."""
+    unknown = int((evidence.equal & np.isinf(widths)).sum())
+    if unknown:
+        return (
+            f"the contributions of {unknown} players were all equal, which tells nothing of those "
+            "not seen: give the game a value_range, which bounds them"
+        )
+    if np.isinf(widths).any():
+        return (
+            f"a run that may stop at any time is certified from {FEW_CONTRIBUTIONS} contributions "
+            f"on; the fewest of a player are {int(evidence.counts.min())}"
+        )
+    worst = int(np.argmax(excess_widths(widths, allowed)))
+    return (
+        f"the intervals of {int((widths > allowed).sum())} of {evidence.n_players} players are "
+        f"too wide; player {worst} is known to ± {widths[worst]:.3g}, needed is "
+        f"± {allowed[worst]:.3g}"
+    )
+
+
+def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
+    """What makes a certificate say little, or the normal bound doubtful."""
     found = []
+    mean = float(np.abs(evidence.values).mean())
+    if 0 < mean < xi:
+        found.append(
+            f"ξ is {xi / mean:.2g} times the mean |value|: with such a tolerance near zero the "
+            "statement is next to vacuous"
+        )
+    if bound != "normal" or evidence.exact:
+        return tuple(found)
     fewest = int(evidence.counts.min())
     if fewest < FEW_CONTRIBUTIONS:
         found.append(
@@ -251,7 +311,8 @@ def _warnings(evidence: Evidence, bound: str) -> tuple[str, ...]:
             f"trustworthy from about {FEW_CONTRIBUTIONS} on"
         )
     if evidence.extremes is not None:
-        limit = HEAVY_TAIL * 2.0 * np.log(np.maximum(evidence.counts, 2))
+        draws = np.maximum(evidence.counts, 2) * evidence.n_players
+        limit = np.maximum(HEAVY_TAIL * 2.0 * np.log(draws), HEAVY_SHARE * evidence.counts)
         heavy = int((evidence.extremes > limit).sum())
         if heavy:
             found.append(
@@ -272,6 +333,7 @@ class _Wording:
     delta: float
     bound: str
     sequential: bool
+    planned_looks: bool
     shrunk: bool
 
     def statement(self, reason: str) -> str:
@@ -289,14 +351,16 @@ class _Wording:
         published = " (as published, shrunk towards zero)" if self.shrunk else ""
         return (
             f"{everyone}{published} differs from the true value by at most {self.epsilon1:.6g} "
-            f"times its size plus {self.epsilon2:.6g}, all of them together {chance}; so null "
-            "players, identical players and dominated players are valued as A1–A3 ask. This rests "
-            f"on {evidence.evaluations:,} evaluations and {self._assumption()}. {_SCOPE}"
+            f"times the size of that plus {self.epsilon2:.6g}, all of them together {chance}; so "
+            "null players, identical players and dominated players are valued as A1–A3 ask. This "
+            f"rests on {evidence.evaluations:,} evaluations and {self._assumption()}. {_SCOPE}"
         )
 
     def _assumption(self) -> str:
         together = "independent" if self.evidence.independent else "possibly dependent"
         looks = ", at whatever time one looks" if self.sequential else ""
+        if self.planned_looks:
+            looks = ", with the level that planned looks before have left"
         kinds = {
             "normal": "the assumption that means of so many contributions are normally distributed",
             "chebyshev": "the assumption that the variances of the contributions are as estimated",
@@ -306,6 +370,6 @@ class _Wording:
 
 
 _SCOPE = (
-    "It bounds the error of estimation for this utility; it says nothing of whether the utility "
-    "or the test set behind it is a good one."
+    "It bounds the error of estimation for this utility, not the sampling of the test set behind "
+    "it, and says nothing of whether the utility is a good one."
 )

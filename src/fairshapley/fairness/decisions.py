@@ -72,7 +72,7 @@ class Decisions:
     def top(self, k: int) -> TopPlayers:
         """Who is among the k most valuable players."""
         n_players = len(self.lower)
-        if not 1 <= k <= n_players:
+        if not isinstance(k, int | np.integer) or not 1 <= k <= n_players:
             raise InputError(f"k must be between 1 and {n_players}, not {k}")
         # Ranks in sorted bounds count the players above in O(n log n).
         surely_above = n_players - np.searchsorted(np.sort(self.lower), self.upper, side="right")
@@ -88,17 +88,28 @@ class Decisions:
 
     def _check_players(self, *players: int) -> None:
         for player in players:
-            if not 0 <= player < len(self.lower):
+            known = isinstance(player, int | np.integer)
+            if not known or not 0 <= player < len(self.lower):
                 raise InputError(
                     f"there is no player {player}: players are numbered 0 to {len(self.lower) - 1}"
                 )
 
 
-def decide(evidence: Evidence, delta: float, bound: str = "normal") -> Decisions:
-    """Simultaneous intervals at level 1 − δ, or an InputError when nothing may be said."""
+def decide(
+    evidence: Evidence, delta: float, bound: str = "normal", *, level: float, sequential: bool
+) -> Decisions:
+    """Simultaneous intervals at level 1 − δ, or an InputError when nothing may be said.
+
+    Parameters
+    ----------
+    evidence, bound, level, sequential
+        As in `fairshapley.fairness.certificate.certify`.
+    delta
+        The tolerated probability that any statement is wrong.
+    """
     failure = check_delta(delta)
     check_bound(bound, BOUNDS)
     if evidence.obstacle:
         raise InputError(f"nothing can be said with confidence: {evidence.obstacle}")
-    widths = half_widths(evidence, failure, bound)
+    widths = half_widths(evidence, level, bound, sequential=sequential)
     return Decisions(evidence.values - widths, evidence.values + widths, failure)

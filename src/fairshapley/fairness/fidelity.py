@@ -17,7 +17,7 @@ def check_xi(xi: float) -> float:
         number = float(xi)
     except (TypeError, ValueError):
         number = math.nan
-    if not 0 <= number < math.inf:
+    if not 0 <= number < 1e100:
         raise InputError(
             f"xi is the tolerance near zero, in the unit of the utility: it must be a finite "
             f"number of at least 0, not {xi!r}"

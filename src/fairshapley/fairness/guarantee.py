@@ -98,6 +98,8 @@ def guarantee(
     tolerance, xi = check_epsilon1(epsilon1), check_xi(xi)
     check_bound(bound, BOUNDS)
     scores = np.atleast_1d(np.asarray(fidelity, dtype=np.float64))
+    if scores.ndim != 1 or scores.size == 0:
+        raise InputError(f"give one fidelity score per player, not shape {scores.shape}")
     check_variances(scores)
     if (scores < 0).any():
         raise InputError("a fidelity score is negative: give (|φ| + ξ)² / variance")
@@ -186,6 +188,11 @@ def predict(fidelity: FloatArray, counts: IntArray, evaluations: int, target: fl
         raise InputError(f"the target fidelity must be positive and finite, not {target!r}")
     finite = np.isfinite(fidelity)
     scores, numbers = fidelity[finite], counts[finite]
+    if (scores == 0).any():
+        raise InputError(
+            f"player {int(np.flatnonzero(fidelity == 0)[0])} has a fidelity of 0, as its value and "
+            "ξ are 0: no number of evaluations will do; choose a positive ξ"
+        )
     needed = int(np.ceil(target * numbers / scores).sum())
     lowest = float(scores.min()) if scores.size else math.inf
     return Prediction(target, needed, math.ceil(evaluations * max(1.0, target / lowest)))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
-
-Bound = Literal["normal", "chebyshev", "bernstein"]
 
 
 def check_epsilon1(epsilon1: float) -> float:
     """ε1 as a positive finite float, or an InputError."""
-    if not (_is_number(epsilon1) and 0 < epsilon1 < math.inf):
+    # Beyond these, squares overflow; nobody means such a tolerance.
+    if not (_is_number(epsilon1) and 1e-100 < epsilon1 < 1e100):
         raise InputError(
             f"epsilon1 is the tolerated share of a value: give a positive number such as 0.5, "
             f"not {epsilon1!r}"
@@ -25,7 +23,7 @@ def check_epsilon1(epsilon1: float) -> float:
 
 def check_delta(delta: float) -> float:
     """δ as a float strictly between 0 and 1, or an InputError."""
-    if not (_is_number(delta) and 0 < delta < 1):
+    if not (_is_number(delta) and 1e-100 < delta < 1):
         raise InputError(
             f"delta is the probability of failure that is tolerated: give a number between 0 and "
             f"1 such as 0.1, not {delta!r}"
@@ -40,14 +38,17 @@ def check_bound(bound: str, allowed: tuple[str, ...]) -> str:
     return bound
 
 
-def check_variances(variances: FloatArray, counts: FloatArray | None = None) -> None:
+def check_variances(variances: FloatArray, counts: IntArray | None = None) -> None:
     """An InputError when a player's variance is not known."""
     unknown = np.flatnonzero(np.isnan(variances))
     if unknown.size:
-        few = "" if counts is None else " (fewer than 2 contributions)"
+        why = ""
+        if counts is not None:
+            few = counts[unknown[0]] < 2
+            why = " (fewer than 2 contributions)" if few else " (every contribution seen was 0)"
         raise InputError(
             f"the variance of {unknown.size} players, the first of them player {unknown[0]}, is "
-            f"not known{few}: run longer, e.g. with a larger budget"
+            f"not known{why}: run longer, e.g. with a larger budget"
         )
 
 

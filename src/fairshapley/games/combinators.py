@@ -42,6 +42,9 @@ class Relabelled:
         self.value_range = _value_range(game)
         names = check_names(getattr(game, "player_names", None), self.n_players)
         self.player_names = None if names is None else tuple(names[k] for k in self.order)
+        places = {player: place for place, player in enumerate(self.order)}
+        pairs = getattr(game, "identical_players", ())
+        self.identical_players = tuple((places[i], places[j]) for i, j in pairs)
 
     @property
     def shapley_values(self) -> FloatArray:
@@ -80,6 +83,7 @@ class Affine:
         ends = None if inner is None else sorted(self.scale * end + self.offset for end in inner)
         self.value_range = None if ends is None else (ends[0], ends[1])
         self.player_names = check_names(getattr(game, "player_names", None), self.n_players)
+        self.identical_players = tuple(getattr(game, "identical_players", ()))
 
     @property
     def shapley_values(self) -> FloatArray:
@@ -178,6 +182,7 @@ class WithNullPlayers:
         if names is None:
             names = tuple(str(player) for player in range(self.n_active))
         self.player_names = (*names, *(f"null {number + 1}" for number in range(int(k))))
+        self.identical_players = tuple(getattr(game, "identical_players", ()))
 
     @property
     def null_players(self) -> tuple[int, ...]:

@@ -86,8 +86,12 @@ class Snapshot:
     evidence: Evidence
     xi: float
     budget: Budget | None = None
-    previous: int = 0
-    """Evaluations before the last round"""
+    last_look: int = 0
+    """Evaluations at the last planned look of a rule of fairness"""
+    sequential: bool = False
+    """Whether the run may stop at any round because of what it has estimated"""
+    coalitions: float = math.inf
+    """How many there are: after so many evaluations the values are exact"""
 
     @property
     def min_fidelity(self) -> float:
@@ -110,6 +114,14 @@ class Rule(ABC):
     def parts(self) -> tuple[Rule, ...]:
         """The rules that this one is made of."""
         return (self,)
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """Whether the rule may stop a run at any round because of what was estimated.
+
+        Then only a confidence sequence holds; a rule that does not look at the estimates, or only
+        at planned times, says False.
+        """
+        return True
 
     def __or__(self, other: Rule) -> Rule:
         return AnyOf((self, other)) if isinstance(other, Rule) else NotImplemented

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley.fairness.certificate import BOUNDS, FEW_CONTRIBUTIONS, Certificate, certify
+from fairshapley.fairness.certificate import (
+    BOUNDS,
+    FEW_CONTRIBUTIONS,
+    Certificate,
+    certify,
+    excess_widths,
+)
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.fairness.levels import check_bound, check_delta, check_epsilon1
 from fairshapley.stopping.base import Budget, Rule, Snapshot
-from fairshapley.stopping.thresholds import Fidelity
 
 # A run that is to become fair is looked at when it has spent this share of its budget, this share
 # squared, and so on; each look spends the level of what was spent since the last one. Looking more
@@ -68,12 +73,11 @@ class Fair(Rule):
 
     def met(self, snapshot: Snapshot) -> str | None:
         """Look when it is time to; a sentence when the run is fair, or never will be."""
-        share = level_share(snapshot)
         if snapshot.evidence.obstacle:
             return f"the run can no longer be certified: {snapshot.evidence.obstacle}"
-        if share == 0 or not self._ready(snapshot):
+        if not self.ready(snapshot):
             return None
-        certificate = self.certificate(snapshot, share)
+        certificate = self.certificate(snapshot, level_share(snapshot))
         target = f"({self.epsilon1:g}, {certificate.epsilon2:g}, {self.delta:g})-Shapley fair"
         if certificate.holds:
             return f"certified as {target}"
@@ -82,19 +86,28 @@ class Fair(Rule):
         if not (judged and needed > OUT_OF_REACH * limit):
             return None
         return (
-            f"the target is out of reach: to be {target} would take about {needed:,.0f} "
-            f"evaluations, the budget is {limit:,}"
+            f"the target is out of reach: to be {target} would take {_cost(needed, snapshot)}, "
+            f"the budget is {limit:,}"
         )
 
     def conclude(self, snapshot: Snapshot) -> str:
         """The answer when the budget is spent: the last look, with all the level that is left."""
         if snapshot.evidence.obstacle:
             return f"not certified: {snapshot.evidence.obstacle}"
+        if np.isnan(snapshot.evidence.variances).any():
+            return "not certified: the variance of some players is not known yet"
         certificate = self.certificate(snapshot, unspent_share(self, snapshot))
         if certificate.holds:
             return "certified at the last look"
-        needed = self.predicted(snapshot)
-        return f"not certified: {certificate.reason}; about {needed:,.0f} evaluations would do"
+        needed = _cost(self.predicted(snapshot), snapshot)
+        return f"not certified: {certificate.reason}; it would take {needed}"
+
+    def ready(self, snapshot: Snapshot) -> bool:
+        """Whether it is time to look, and there are enough contributions to look at."""
+        if level_share(snapshot) == 0 or np.isnan(snapshot.evidence.variances).any():
+            return False
+        fewest = int(snapshot.evidence.counts.min())
+        return fewest >= (FEW_CONTRIBUTIONS if self.bound == "normal" else 2)
 
     def certificate(self, snapshot: Snapshot, share: float) -> Certificate:
         """The certificate at this look, with a share of δ as its level."""
@@ -105,18 +118,26 @@ class Fair(Rule):
             xi=snapshot.xi if self.xi is None else self.xi,
             bound=self.bound,
             level=share * self.delta,
-            sequential=is_sequential(self, snapshot.budget),
+            sequential=snapshot.sequential,
         )
 
     def predicted(self, snapshot: Snapshot) -> float:
-        """The evaluations that the target will have taken, as far as can be told now."""
+        """The evaluations that the target will have taken, as far as can be told now.
+
+        No more than there are coalitions: then the values are exact.
+        """
         if np.isnan(snapshot.evidence.variances).any():
-            return math.inf
-        final = 1.0 if is_sequential(self, snapshot.budget) else 1.0 - LOOK_SHARE
+            return snapshot.coalitions
+        final = 1.0 if snapshot.sequential else 1.0 - LOOK_SHARE
         certificate = self.certificate(snapshot, final)
-        tiny = np.finfo(float).tiny
-        excess = float((certificate.half_widths / np.maximum(certificate.allowed, tiny)).max())
-        return snapshot.evaluations * excess**2
+        excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
+        # A ratio above 1e9 is as good as infinite, and its square does not overflow.
+        needed = snapshot.evaluations * min(excess, 1e9) * min(excess, 1e9)
+        return min(needed, snapshot.coalitions) if excess < 1e9 else snapshot.coalitions
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """At planned times only, where a budget of evaluations allows to plan them."""
+        return evaluation_limit(budget) == math.inf
 
     def configuration(self) -> dict[str, Any]:
         """The tolerances."""
@@ -128,10 +149,14 @@ class Fair(Rule):
             "bound": self.bound,
         }
 
-    def _ready(self, snapshot: Snapshot) -> bool:
-        """Whether the bound can be trusted with so few contributions."""
-        fewest = int(snapshot.evidence.counts.min())
-        return fewest >= (FEW_CONTRIBUTIONS if self.bound == "normal" else 2)
+
+def _cost(needed: float, snapshot: Snapshot) -> str:
+    """A predicted number of evaluations in words."""
+    if needed >= snapshot.coalitions:
+        if snapshot.coalitions == math.inf:
+            return "more evaluations than can be told"
+        return f"all {snapshot.coalitions:,.0f} coalitions"
+    return f"about {needed:,.0f} evaluations"
 
 
 def evaluation_limit(budget: Budget | None) -> float:
@@ -142,10 +167,13 @@ def evaluation_limit(budget: Budget | None) -> float:
 
 def is_sequential(rule: Rule | None, budget: Budget | None) -> bool:
     """Whether a run may stop at any round because of what was estimated."""
-    if rule is None:
-        return False
-    kinds = {type(part) for part in rule.parts()}
-    return Fidelity in kinds or (Fair in kinds and evaluation_limit(budget) == math.inf)
+    return rule is not None and any(part.looks_freely(budget) for part in rule.parts())
+
+
+def looks_now(rule: Rule, snapshot: Snapshot) -> bool:
+    """Whether a rule of fairness looks at this round, which spends its level."""
+    fair = [part for part in rule.parts() if isinstance(part, Fair)]
+    return any(part.ready(snapshot) for part in fair)
 
 
 def spent_share(evaluations: int, budget: Budget | None) -> float:
@@ -162,15 +190,14 @@ def spent_share(evaluations: int, budget: Budget | None) -> float:
 def unspent_share(rule: Rule, snapshot: Snapshot) -> float:
     """The share of δ that is left when the run has stopped without a look."""
     looks = any(isinstance(part, Fair) for part in rule.parts())
-    if not looks or evaluation_limit(snapshot.budget) == math.inf:
+    if not looks or snapshot.sequential:
         return 1.0
-    return 1.0 - spent_share(snapshot.evaluations, snapshot.budget)
+    return 1.0 - spent_share(snapshot.last_look, snapshot.budget)
 
 
 def level_share(snapshot: Snapshot) -> float:
-    """The share of δ that a look now may spend; 0 when no look is planned in this round."""
-    if evaluation_limit(snapshot.budget) == math.inf:
+    """The share of δ that a look now may spend; 0 when none is planned since the last one."""
+    if snapshot.sequential:
         return 1.0
-    return spent_share(snapshot.evaluations, snapshot.budget) - spent_share(
-        snapshot.previous, snapshot.budget
-    )
+    now = spent_share(snapshot.evaluations, snapshot.budget)
+    return now - spent_share(snapshot.last_look, snapshot.budget)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley.errors import InputError
-from fairshapley.stopping.base import Rule, Snapshot
+from fairshapley.stopping.base import Budget, Rule, Snapshot
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class _Threshold(Rule):
 
     def configuration(self) -> dict[str, Any]:
         return {"rule": type(self).__name__, "at_least": self.at_least}
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """Only at what was spent."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,10 @@ class Fidelity(_Threshold):
     >>> result.min_fidelity >= 5
     True
     """
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """At the estimates, after every round."""
+        return True
 
     def met(self, snapshot: Snapshot) -> str | None:
         """Compare the minimum fidelity; NaN is not enough."""
