@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import fairshapley as fs
 from fairshapley.draws import SingleMarginals, Walks
+from fairshapley.estimators.active_state import told_invariability
 from fairshapley.estimators.averages import PlainMean, SelfNormalised
 from fairshapley.estimators.base import Problem
 from fairshapley.estimators.epochs import Epochs
@@ -110,8 +111,12 @@ def test_a_batch_is_one_pick_after_the_other(rates, picks, epsilon1):
     batch = pick(heap, rates, picks, epsilon1)
     assert heap == selection_heap(rates, counts, epsilon1)
     for player in batch:
-        key = rates * counts * ((counts + 1) if epsilon1 else 1)
-        assert key[player] <= key.min() * (1 + 1e-12)
+        level = rates * counts * (epsilon1**2 if epsilon1 else 1)
+        if epsilon1 is None or level.min() <= 1:
+            assert level[player] <= level.min() * (1 + 1e-12)
+        else:
+            gained = (1 - 1 / (level * (counts + 1) / counts)) / (1 - 1 / level)
+            assert gained[player] >= gained.max() * (1 - 1e-12)
         counts[player] += 1
     if epsilon1 is None:
         level = rates * counts
@@ -170,7 +175,7 @@ def test_a_size_that_a_player_never_saw_takes_the_pooled_value():
 def test_the_learned_proposals_approach_the_optimal_ones():
     game = fs.games.TableGame(np.random.default_rng(3).random(64) * np.arange(64))
     table = game(np.arange(64)[:, None] >> np.arange(6) & 1 == 1)
-    best = importance_variance(table, optimal_proposal(table))
+    best = importance_variance(table, optimal_proposal(table, support=0))
     uniform = importance_variance(table, np.full(6, 1 / 6))
     state, _ = rounds(GreedyActive(alpha=0.0, bootstrap=400, proposal="per-player"), game, 400)
     learned = importance_variance(table, state.proposal)
@@ -339,6 +344,19 @@ def test_a_proposal_that_cannot_be_used(q, message):
         {"proposal": "best"},
         {"selection": "random"},
         {"reuse": "all"},
+        {"selection": None},
+        {"reuse": 1},
+        {"proposal": None},
+        {"proposal": 5},
+        {"proposal": ()},
+        {"proposal": ("a", "b")},
+        {"proposal": ((0.5, 0.5), (1.0,))},
+        {"proposal": (0.5, (0.5, 0.5))},
+        {"proposal": [[[1.0]]]},
+        {"proposal": {"a": 1.0}},
+        {"alpha": None},
+        {"bootstrap": None},
+        {"epsilon1": "0.1"},
         {"honest": 1},
         {"honest": True, "reuse": "walk"},
         {"honest": True, "selection": "uniform"},
@@ -346,7 +364,8 @@ def test_a_proposal_that_cannot_be_used(q, message):
     ],
 )
 def test_parameters_that_cannot_be_used(parameters):
-    with pytest.raises(fs.InputError):
+    name = next(reversed(parameters))
+    with pytest.raises(fs.InputError, match=name):
         GreedyActive(**parameters)
 
 
@@ -422,6 +441,80 @@ def test_without_the_bootstrap_its_contributions_are_not_averaged():
     expected = (fresh / (6 * state.proposal[sizes])).mean(axis=0)
     np.testing.assert_allclose(method.estimate(state).values, expected, rtol=1e-9)
     np.testing.assert_array_equal(method.estimate(state).counts, np.full(6, 2))
+
+
+class Mix:
+    """Player 0 has a large r, the last ten a small one."""
+
+    n_players = 12
+
+    def __call__(self, c):
+        return 5.0 * c[:, 0] + 1e-3 * (c[:, 0] & c[:, 1]) + (c[:, 2:].sum(axis=1) % 2) * 1.0
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize("epsilon1", [None, 0.5])
+def test_without_the_bootstrap_everybody_gets_two_contributions_first(batch, epsilon1):
+    """Or the bootstrap's three would be all that is reported, however large the budget."""
+    method = GreedyActive(bootstrap=3, keep_bootstrap=False, batch=batch, epsilon1=epsilon1)
+    state, log = rounds(method, Mix(), 103)
+    now = method.estimate(state)
+    fresh = np.concatenate([draw.players for draw, _ in log[3:]])
+    np.testing.assert_array_equal(np.sort(fresh[:24]), np.repeat(np.arange(12), 2))
+    np.testing.assert_array_equal(now.counts, np.bincount(fresh, minlength=12))
+    run = fs.estimate(Mix(), method, budget=3000, seed=0)
+    assert (run.counts >= 2).all()
+    assert run.counts.sum() > 1000
+
+
+class FailsFor:
+    """The utility of `game`, NaN for coalitions with the player while `on`."""
+
+    def __init__(self, game, player):
+        self.game, self.player, self.n_players, self.on = game, player, game.n_players, False
+
+    def __call__(self, c):
+        values = self.game(c)
+        return np.where(c[:, self.player] & self.on, np.nan, values)
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize("keep_bootstrap", [True, False])
+@pytest.mark.parametrize("from_the_start", [True, False])
+def test_a_player_whose_evaluations_fail_leaves_the_others_their_turn(
+    batch, keep_bootstrap, from_the_start
+):
+    """Of one player every selection fails, of the others, all alike, those behind it do."""
+    game = FailsFor(fs.games.FunctionGame(lambda s: len(s) ** 0.5, 6), 0)
+    method = GreedyActive(bootstrap=8, batch=batch, keep_bootstrap=keep_bootstrap)
+    state, rng = method.start(problem(game)), np.random.default_rng(0)
+    chosen = np.zeros(6, dtype=np.int64)
+    while chosen.sum() < 300:
+        game.on = from_the_start or state.bootstrapped == 48
+        draw = method.ask(state, rng)
+        method.tell(state, draw, game(draw.masks(0, len(draw))))
+        if state.bootstrapped == 48 and isinstance(draw, SingleMarginals):
+            chosen += np.bincount(draw.players, minlength=6)
+    # The share is by its score, which cannot rise with contributions; all 300 if failures did not
+    # count.
+    assert chosen[0] <= 250
+    assert (chosen[1:] > 0).all()
+    np.testing.assert_array_equal(
+        (state.average.counts + state.failed)[0],
+        chosen[0] + (state.bootstrap.counts[0] if keep_bootstrap else 0),
+    )
+
+
+def test_an_unknown_score_is_the_median_of_the_others():
+    """Player 1 was told once; a score of 0 would be the lowest for as long as it fails."""
+    method = GreedyActive(bootstrap=2)
+    state = method.start(problem(fs.games.Additive(np.ones(4))))
+    players, told = np.array([0, 0, 1, 2, 2, 3, 3]), np.array([1.0, 2.0, 5.0, 1.0, 3.0, 1.0, 9.0])
+    state.bootstrap.add(players, told, np.ones(7))
+    scores = [(mean + XI) ** 2 / s2 for mean, s2 in ((1.5, 0.5), (2.0, 2.0), (5.0, 32.0))]
+    expected = [scores[0], np.median(scores), *scores[1:]]
+    np.testing.assert_allclose(told_invariability(state, slice(None)), expected)
+    np.testing.assert_allclose(told_invariability(state, np.array([1])), expected[1:2])
 
 
 def test_a_run_that_ends_in_the_bootstrap_has_monte_carlo_values():

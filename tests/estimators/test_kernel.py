@@ -165,3 +165,54 @@ def test_what_does_not_work_is_said():
         estimator.covariance_matrix(estimator.start(Problem(3, Shapley(), 0.0, 1.0, 1e-3)))
     with pytest.raises(fs.InputError, match="budget of evaluations"):
         fs.estimate(game, estimator, budget=fs.Budget(marginals=100))
+
+
+@pytest.mark.parametrize("name", ["paired", "covariance"])
+def test_switches_are_true_or_false(name):
+    for value in ("no", "x", 1, None):
+        with pytest.raises(fs.InputError, match=f"{name} must be True or False"):
+            UnbiasedKernelSHAP(**{name: value})
+    plain = UnbiasedKernelSHAP(**{name: np.bool_(False)})
+    assert type(getattr(plain, name)) is bool
+    assert plain == UnbiasedKernelSHAP(**{name: False})
+
+
+def test_the_notes_name_the_largest_correlation():
+    """Players 0 and 1 are worth ±5 by themselves, the others next to nothing."""
+    game = fs.games.Additive([5.0, -5.0, 0.1, 0.1, 0.1, 0.1, 0.1])
+    kept, plain = (
+        fs.estimate(game, UnbiasedKernelSHAP(covariance=flag), budget=100, seed=0)
+        for flag in (True, False)
+    )
+    (note,) = set(kept.notes) - set(plain.notes)
+    np.testing.assert_array_equal(kept.values, plain.values)
+
+    estimator = UnbiasedKernelSHAP(covariance=True)
+    state = estimator.start(Problem(7, Shapley(), 0.0, 0.5, 1e-3))
+    assert estimator.remarks(state) == ()
+    rng = np.random.default_rng(0)
+    while state.told < 300:
+        draw = estimator.ask(state, rng)
+        estimator.tell(state, draw, game(draw.masks(0, len(draw))))
+    matrix = estimator.covariance_matrix(state)
+    scales = np.sqrt(np.diag(matrix))
+    correlations = matrix / np.outer(scales, scales) - np.eye(7)
+    first, second = np.unravel_index(np.abs(correlations).argmax(), (7, 7))
+    (sentence,) = estimator.remarks(state)
+    assert sentence.endswith(f"{correlations[first, second]:.2f}, of players {first} and {second}")
+    assert sentence[:40] == note[:40]
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_rounds_grow_with_what_was_told(paired):
+    """To 256 coalitions; later rounds are a sixteenth, so that little of a budget is left over."""
+    estimator, rng = UnbiasedKernelSHAP(paired=paired), np.random.default_rng(0)
+    state = estimator.start(Problem(20, Shapley(), 0.0, 1.0, 1e-3))
+    done, sizes = 0, []
+    while done < 8000:
+        draw = estimator.ask(state, rng)
+        assert len(draw) <= max(2, done / 4 if done < 320 else max(20, done / 16))
+        estimator.tell(state, draw, np.ones(len(draw)))
+        done += len(draw)
+        sizes.append(len(draw))
+    assert max(sizes) == sizes[-1] == 256

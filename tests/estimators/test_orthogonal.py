@@ -61,8 +61,13 @@ def test_one_vector_is_the_antithetic_pair():
 
 
 def test_the_vectors_are_checked():
-    for vectors in (0, -1, 2.5):
+    for vectors in (0, -1, 2.5, True, np.int64(0)):
         with pytest.raises(fs.InputError, match="positive integer"):
             Orthogonal(vectors=vectors)
     with pytest.raises(fs.BudgetError, match="larger budget"):
         fs.estimate(fs.games.Additive(np.ones(20)), Orthogonal(), budget=30)
+
+
+def test_numpy_vectors_become_plain_ones():
+    assert type(Orthogonal(vectors=np.int64(3)).vectors) is int
+    assert Orthogonal(vectors=np.int64(3)) == Orthogonal(vectors=3)

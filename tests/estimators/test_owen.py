@@ -150,6 +150,32 @@ def test_groups_with_a_skipped_set_are_left_out():
     assert np.isnan(estimate.variances[0])
 
 
+def test_one_skipped_set_does_not_cost_the_group():
+    """v(S) = |S|², one of the four sets fails for player 0: its mean is that of the other three."""
+    game = fs.games.FunctionGame(lambda s: float(len(s) ** 2), n_players=5)
+    estimator = Owen(levels="grid")
+    states = [estimator.start(Problem(5, Shapley(), 0.0, 25.0, 1e-3)) for _ in range(2)]
+    draw = estimator.ask(states[0], round_generator(0, 0))
+    values = game(draw.masks(0, len(draw)))
+    marginals = draw.marginal_contributions(values)
+    assert marginals.shape == (4, 5)
+    skipped = values.copy()
+    skipped[6 + 1] = np.nan
+    for state, told in zip(states, (values, skipped), strict=True):
+        estimator.tell(state, draw, told)
+    whole, partial = (estimator.estimate(state) for state in states)
+    np.testing.assert_array_equal(partial.counts, 1)
+    np.testing.assert_allclose(partial.values[0], marginals[[0, 2, 3], 0].mean())
+    np.testing.assert_allclose(partial.values[1:], whole.values[1:])
+
+
+def test_numpy_parameters_become_plain_ones():
+    estimator = Owen(levels="grid", grid=np.int64(4), antithetic=np.bool_(True))
+    assert type(estimator.grid) is int
+    assert type(estimator.antithetic) is bool
+    assert estimator == Owen(levels="grid", antithetic=True)
+
+
 def test_equal_groups_are_not_certainty():
     """τ²/(M(M + 1)) with M the sets: the additive game never varies."""
     game = fs.games.Additive([1.0, 2.0, 3.0])
@@ -174,6 +200,7 @@ class Custom(Semivalue):
         (lambda: Owen(levels="fixed"), "'random' or 'grid'"),
         (lambda: Owen(grid=1), "at least 2 levels"),
         (lambda: Owen(grid=2.5), "whole number"),
+        (lambda: Owen(grid=True), "whole number"),
         (lambda: Owen(antithetic="yes"), "True or False"),
         (lambda: Owen(levels="grid", grid=3, antithetic=True), "even"),
         (

@@ -15,6 +15,7 @@ from fairshapley.estimators.greedy_active import GreedyActive
 from fairshapley.estimators.optimal_proposal import importance_variance, optimal_proposal
 from fairshapley.estimators.selection import greedy_allocation
 from fairshapley.fairness.pigou_dalton import pdp_prefers
+from fairshapley.semivalues import parse_semivalue
 
 XI = 0.1
 tables = st.integers(2, 5).flatmap(
@@ -47,14 +48,39 @@ def test_greedy_selection_maximises_the_minimum_fidelity(problem):
 
 @settings(max_examples=60, deadline=None)
 @given(selection_problems())
-def test_the_selection_of_remark_1_minimises_the_sum_of_failure_probabilities(problem):
+def test_the_selection_of_remark_1_maximises_the_product_of_its_bounds(problem):
+    """One more contribution, and, since log(1 − 1/(ε1²rm)) is concave in m, any number of them."""
     rates, first, budget = problem
     held, epsilon1 = 1 + np.floor(first), 0.5
-    greedy = held + greedy_allocation(rates, held, budget, epsilon1=epsilon1)
-    others = held + allocations(len(rates), budget)
-    bounds = (1 / (epsilon1**2 * others * rates)).sum(axis=1)
-    chosen = (1 / (epsilon1**2 * greedy * rates)).sum()
-    assert chosen == pytest.approx(bounds.min(), rel=1e-9)
+    # The least numbers that make every factor positive.
+    held = np.maximum(held, np.floor(1 / (epsilon1**2 * rates)) + 1)
+    for contributions in (1, budget):
+        greedy = held + greedy_allocation(rates, held, contributions, epsilon1=epsilon1)
+        others = held + allocations(len(rates), contributions)
+        products = (1 - 1 / (epsilon1**2 * others * rates)).prod(axis=1)
+        chosen = (1 - 1 / (epsilon1**2 * greedy * rates)).prod()
+        assert chosen == pytest.approx(products.max(), rel=1e-9)
+
+
+def test_remark_1_depends_on_epsilon_1():
+    """Δp of r = (0.3, 0.9), m = (4, 2): 2 and 1.42 at ε1 = 1, where fidelity agrees."""
+    rates, held = np.array([0.3, 0.9]), np.array([4, 2])
+
+    def chosen(epsilon1):
+        return int(greedy_allocation(rates, held, 1, epsilon1=epsilon1).argmax())
+
+    for epsilon1, player in ((1.0, 0), (1.2, 0), (2.0, 1), (5.0, 1)):
+        gained = (epsilon1**2 * rates - 1 / (held + 1)) / (epsilon1**2 * rates - 1 / held)
+        assert gained.argmax() == player
+        assert chosen(epsilon1) == player
+
+
+def test_remark_1_goes_to_the_lowest_fidelity_while_the_bound_is_empty():
+    """f = (2, 0.9, 0.8), ε1 = 1: players 2 and 1 first, though Δp of player 0 alone is above 1."""
+    rates, held = np.array([0.2, 0.9, 0.08]), np.array([10, 1, 10])
+    for budget, expected in ((1, [0, 0, 1]), (2, [0, 0, 2]), (3, [0, 1, 2]), (4, [0, 1, 3])):
+        given_out = greedy_allocation(rates, held, budget, epsilon1=1.0)
+        np.testing.assert_array_equal(given_out, expected)
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,11 +144,47 @@ def test_the_variance_by_size_is_the_sum_over_all_permutations(table, seed):
 @given(tables, st.integers(0, 2**32 - 1), st.sampled_from(["shapley", "banzhaf", "beta(2,1)"]))
 def test_no_proposal_has_less_variance_than_the_optimal_one(table, seed, semivalue):
     n_players = int(np.log2(len(table)))
-    best = importance_variance(table, optimal_proposal(table, semivalue), semivalue)
+    best = importance_variance(table, optimal_proposal(table, semivalue, support=0), semivalue)
     others = np.random.default_rng(seed).dirichlet(np.ones(n_players), size=20)
     for q in (*others, fs.Shapley().weights(n_players)):
         other = importance_variance(table, q, semivalue)
         assert (best <= other * (1 + 1e-9) + 1e-9).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables, st.sampled_from(["shapley", "banzhaf", "beta(2,1)"]))
+def test_support_costs_no_more_than_its_share(table, semivalue):
+    """Every size is possible, and the second moment V + φ² is at most 1/(1 − support) times."""
+    phi = exact_values(table, parse_semivalue(semivalue))
+    exact = importance_variance(table, optimal_proposal(table, semivalue, support=0), semivalue)
+    for support in (1e-3, 0.2):
+        q = optimal_proposal(table, semivalue, support=support)
+        assert (q > 0).all()
+        np.testing.assert_allclose(q.sum(axis=1), 1.0)
+        seconds = importance_variance(table, q, semivalue) + phi**2
+        assert (seconds <= (exact + phi**2) / (1 - support) + 1e-9).all()
+    np.testing.assert_array_equal(
+        optimal_proposal(table, semivalue), optimal_proposal(table, semivalue, support=1e-3)
+    )
+
+
+@pytest.mark.parametrize("support", [-0.1, 1, None, np.nan])
+def test_support_is_a_share(support):
+    with pytest.raises(fs.InputError, match="support"):
+        optimal_proposal([0.0, 1.0], support=support)
+
+
+def test_the_oracle_can_be_used_as_it_is():
+    """q* of a unanimity game is 0 at all sizes but one; the estimate is exact but for `support`."""
+    table = table_of(lambda s: float(s.all()))
+    exact = optimal_proposal(table, support=0)
+    assert (exact == 0).any()
+    with pytest.raises(fs.InputError, match="positive"):
+        fs.estimate(fs.games.TableGame(table), GreedyActive(proposal=exact), budget=100)
+    oracle = GreedyActive(proposal=optimal_proposal(table), selection="uniform", bootstrap=5)
+    run = fs.estimate(fs.games.TableGame(table), oracle, budget=100, seed=0)
+    # 0.25·1/(0.999 + 0.001/4) unless a size other than 3 came up, with probability 1e−3 each.
+    np.testing.assert_allclose(run.values, 0.25, rtol=1e-3)
 
 
 def test_a_size_that_is_never_drawn_has_infinite_variance():
@@ -131,7 +193,7 @@ def test_a_size_that_is_never_drawn_has_infinite_variance():
 
 def invariabilities(table, *, optimal):
     n_players = int(np.log2(len(table)))
-    q = optimal_proposal(table) if optimal else np.full(n_players, 1 / n_players)
+    q = optimal_proposal(table, support=0) if optimal else np.full(n_players, 1 / n_players)
     phi = exact_values(table, fs.Shapley())
     # The floor keeps r_i finite where importance sampling takes all variance away.
     return (np.abs(phi) + XI) ** 2 / np.maximum(importance_variance(table, q), 1e-6)
@@ -170,7 +232,7 @@ def test_equality_a_active_sampling_gains_nothing_when_sizes_are_alike():
     """σ_i² = w_i² at every size (a parity game): q* is uniform and f_GAE = f_greedy."""
     weights = np.array([1.0, 2.0, 3.0, 5.0])
     table = table_of(lambda s: np.sum(weights[s]) % 2)
-    np.testing.assert_allclose(optimal_proposal(table)[[0, 2, 3]], 0.25)
+    np.testing.assert_allclose(optimal_proposal(table, support=0)[[0, 2, 3]], 0.25)
     gae, greedy, mc = minimum_fidelities(table)
     assert gae == pytest.approx(greedy)
     assert greedy > 1.1 * mc

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as student
 
 import fairshapley as fs
 from fairshapley.estimators.base import Problem
 from fairshapley.estimators.moments import Moments
-from fairshapley.estimators.strata import Strata, add_to_cells
+from fairshapley.estimators.strata import Part, Pool, Strata, add_to_cells
 from fairshapley.estimators.stratified import Stratified, StratumMarginals
 from fairshapley.estimators.sweeps import Sweep
 from fairshapley.randomness import round_generator
@@ -73,6 +74,90 @@ def test_unbiased_with_honest_errors_at_every_stop(allocation, semivalue):
     assert (np.abs(values.mean(axis=0) - truth) <= 4.5 * spread + 1e-12).all()
     ratios = np.sqrt(variances.mean(axis=(0, 2)) / values.var(axis=0, ddof=1).mean(axis=1))
     assert (np.abs(ratios - 1) < 0.15).all(), ratios
+
+
+def test_students_t_at_the_counts_has_the_right_tails():
+    """Utilities are normal noise: misses at level 0.01 within 4.5 σ of a binomial, at each look.
+
+    3000 intervals of independent players at each of 3 looks. With the marginal contributions as
+    counts, the misses are 2 to 3 times too many.
+    """
+    n, looks, share = 10, [6, 10, 14], 0.01
+    misses, wrong, intervals = np.zeros(3), np.zeros(3), 0
+    for table in range(5):
+        values = np.random.default_rng(table).standard_normal(1 << n)
+        game = fs.games.FunctionGame(
+            lambda s, values=values: float(values[sum(1 << i for i in s)]), n_players=n
+        )
+        # `run` would fill its table anew for every seed.
+        quick = fs.games.TabularGame(table_of(game)) if hasattr(fs.games, "TabularGame") else game
+        truth = fs.exact(quick).values
+        for seed in range(60):
+            _, estimates = run(Stratified(), quick, [n * (2 + look) for look in looks], seed=seed)
+            intervals += n
+            for at, (look, estimate) in enumerate(zip(looks, estimates, strict=True)):
+                assert ((estimate.counts >= 2) & (estimate.counts <= look)).all()
+                errors = np.abs(estimate.values - truth) / np.sqrt(estimate.variances)
+                misses[at] += (errors > student.isf(share / 2, estimate.counts - 1)).sum()
+                wrong[at] += (errors > student.isf(share / 2, look - 1)).sum()
+    assert intervals == 3000
+    limit = share * intervals + 4.5 * np.sqrt(intervals * share * (1 - share))
+    assert (misses <= limit).all(), misses
+    assert wrong[0] > limit
+
+
+def test_counts_of_a_few_parts_by_hand():
+    """Parts with 1 degree: V = 1 + 9 = 10 and D = (1 + 81)/3; then 100/D − 2 = 1.66, rounded down.
+
+    Equal parts have all degrees; a part without a variance counts only where there is no other.
+    """
+    one, nine, nan = np.array([1.0]), np.array([9.0]), np.array([np.nan])
+    small, large = Part(one, one, one / 3, one), Part(2 * one, nine, nine**2 / 3, one)
+    values, variances, degrees = Pool.empty(1).plus(1.0, small).plus(1.0, large).mean()
+    assert (values, variances, degrees) == (1.5, 2.5, 1)
+    assert Pool.empty(1).plus(1.0, small).plus(1.0, small).mean()[2] == 2
+    loose = Part(nine, nan, nan, 0 * one)
+    values, variances, degrees = Pool.empty(1).plus(1.0, loose).mean()
+    assert (values, degrees) == (9.0, 0)
+    assert np.isnan(variances)
+    assert Pool.empty(1).plus(1.0, loose).plus(1.0, small).mean() == (1.0, 1.0, 1)
+    absent = Part(nan, nan, nan, 0 * one)
+    assert Pool.empty(1).plus(1.0, small).plus(3.0, absent).mean() == (1.0, 1.0, 1)
+
+
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_variance_from_two_counts_on_whatever_is_skipped(allocation, n):
+    """Half of the coalitions fail: a value has a count, and a variance two, at every stop."""
+    game = fs.games.SumOfUnanimity(n, n_terms=8, sizes=(1, n), seed=2)
+    seen = set()
+    for seed in range(30):
+        failing = np.random.default_rng(seed).random(1 << n) < 0.5
+
+        def spoil(masks, failing=failing):
+            return failing[masks @ (1 << np.arange(n))]
+
+        looks = [n * look for look in (3, 4, 5, 7, 10, 20, 60)]
+        _, estimates = run(Stratified(allocation=allocation), game, looks, seed=seed, spoil=spoil)
+        for estimate in estimates:
+            counts, known = estimate.counts, ~np.isnan(estimate.variances)
+            np.testing.assert_array_equal(counts > 0, ~np.isnan(estimate.values))
+            if (np.nan_to_num(estimate.values) != 0).any():  # else there is no scale for a floor
+                np.testing.assert_array_equal(counts > 1, known)
+            seen |= set(counts.tolist())
+    assert {0, 1, 2} <= seen
+
+
+def test_neyman_epochs_without_a_sample_of_a_player_are_left_out():
+    """n = 3 and v({0, 1}) fails: half of the inner samples of players 0 and 1 are skipped."""
+    game = fs.games.FunctionGame(
+        lambda s: float("nan") if set(s) == {0, 1} else float(len(s) ** 2), n_players=3
+    )
+    for seed in range(20):
+        result = fs.estimate(
+            game, Stratified(allocation="neyman"), budget=90, seed=seed, on_error="skip"
+        )
+        assert np.isfinite(result.values).all()
 
 
 def test_neyman_is_more_accurate_than_equal_shares_where_strata_differ():
@@ -200,7 +285,8 @@ def test_a_sweep_cut_off_has_an_unbiased_mean_and_variance():
     assert (blocks[:, 0] != blocks[:, 1]).all()
     noise = rng.standard_normal((20_000, 2, 2))
     sweep.add(players, blocks, means[blocks][..., None] + deviations[blocks][..., None] * noise)
-    _, values, variances = sweep.summary()
+    _, part = sweep.summary()
+    values, variances = part.values, part.variances
     spread = values.std() / np.sqrt(20_000)
     assert abs(values.mean() - 4.0) < 4.5 * spread
     # The variance of a variance: 2σ⁴/N at least; the mixture is no heavier than that by 4.
@@ -292,7 +378,8 @@ def test_memory_does_not_grow_with_the_budget():
     game = fs.games.SumOfUnanimity(6, seed=1)
 
     def numbers(state):
-        parts = [state, state.cells, state.pool, state.epochs, state.epochs.fresh]
+        epochs = state.epochs
+        parts = [state, state.cells, state.pool, epochs, epochs.fresh, epochs.closed]
         return sum(a.size for part in parts for a in vars(part).values() if hasattr(a, "size"))
 
     sizes = [numbers(run(Stratified(allocation="neyman"), game, [look])[0]) for look in (200, 5000)]
@@ -337,6 +424,15 @@ def test_malekis_bound_is_the_papers_formula():
             "maleki",
         ),
         (lambda: Stratified().error_bound(3, 9, delta=0.0, per_head=(0, 1)), "delta"),
+        (lambda: Stratified().error_bound(3, 9, delta=None, per_head=(0, 1)), "delta"),
+        (lambda: Stratified().error_bound(3, 9, delta=np.nan, per_head=(0, 1)), "delta"),
+        (lambda: Stratified().error_bound(0, 9, delta=0.1, per_head=(0, 1)), "n_players"),
+        (lambda: Stratified().error_bound(2.5, 9, delta=0.1, per_head=(0, 1)), "n_players"),
+        (lambda: Stratified().error_bound(3, 0, delta=0.1, per_head=(0, 1)), "marginals"),
+        (lambda: Stratified().error_bound(3, True, delta=0.1, per_head=(0, 1)), "marginals"),
+        (lambda: Stratified().error_bound(3, 9, delta=0.1, per_head=(1, 0)), "lowest first"),
+        (lambda: Stratified().error_bound(3, 9, delta=0.1, per_head=(0, np.inf)), "finite"),
+        (lambda: Stratified().error_bound(3, 9, delta=0.1, per_head=(0,)), "two"),
     ],
 )
 def test_errors_name_the_remedy(make, message):

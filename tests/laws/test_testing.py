@@ -46,6 +46,8 @@ class BadSeed(fs.MonteCarlo):
         ("efficiency", "bias"),
         ("affine_scaling", "bias"),
         ("standard_errors", "errors"),
+        ("later_stages", "errors"),
+        ("later_stages", "bias"),
         ("relabelling", "labels"),
         ("linearity", "square"),
         ("same_seed", "memory"),

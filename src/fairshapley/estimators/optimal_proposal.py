@@ -11,9 +11,8 @@ from fairshapley.estimators.parameters import check_number
 from fairshapley.estimators.proposal import row_normalised
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
-
-# The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second moment
-# of a contribution at most by 1/(1 − 1e−3), and bounds every weight by 1000.
+# The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second
+# moment of a contribution at most by 1/(1 − 1e−3), and bounds every weight by 1000.
 SUPPORT = 1e-3
 
 
