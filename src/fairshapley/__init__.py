@@ -15,7 +15,7 @@ Examples
 array([4., 4., 4., 4.])
 """
 
-from fairshapley import fairness, games, metrics
+from fairshapley import estimators, fairness, games, metrics
 from fairshapley.auditing import Comparison, audit, compare
 from fairshapley.errors import (
     BudgetError,
@@ -92,6 +92,7 @@ __all__ = [
     "audit",
     "compare",
     "estimate",
+    "estimators",
     "exact",
     "fairness",
     "fidelity",

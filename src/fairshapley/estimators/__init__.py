@@ -12,8 +12,10 @@ from fairshapley.estimators.exact import Exact
 from fairshapley.estimators.greedy_active import GreedyActive
 from fairshapley.estimators.kernel import UnbiasedKernelSHAP
 from fairshapley.estimators.monte_carlo import MonteCarlo
+from fairshapley.estimators.optimal_proposal import importance_variance, optimal_proposal
 from fairshapley.estimators.orthogonal import Orthogonal
 from fairshapley.estimators.owen import Owen
+from fairshapley.estimators.proposal import size_explained_variance
 from fairshapley.estimators.sobol import Sobol
 from fairshapley.estimators.stratified import Stratified
 
@@ -31,6 +33,9 @@ __all__ = [
     "Stratified",
     "Traits",
     "UnbiasedKernelSHAP",
+    "importance_variance",
+    "optimal_proposal",
+    "size_explained_variance",
 ]
 
 METHODS: dict[str, type[Estimator[Any]]] = {

@@ -125,9 +125,7 @@ class Moments:
         return np.where(self.counts > 1, ratio, np.nan)
 
 
-def floor_variances(
-    variances: FloatArray, counts: IntArray, mean_square: float
-) -> FloatArray:
+def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
     """Variances of means, with a floor where all contributions were equal.
 
     m equal contributions do not prove that every other would be equal too: by the rule of

@@ -1,4 +1,7 @@
-"""Fairness of an estimate: fidelity scores and axioms. It reads values, never a game."""
+"""Fairness of an estimate: fidelity, guarantee, certificate, decisions, axioms, audit.
+
+It reads values, never a game.
+"""
 
 from fairshapley.fairness.audit import Audit
 from fairshapley.fairness.axioms import (
@@ -14,6 +17,7 @@ from fairshapley.fairness.certificate import Certificate, Evidence, certify
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.fidelity import fidelity
 from fairshapley.fairness.guarantee import Guarantee, Prediction, guarantee, required_fidelity
+from fairshapley.fairness.pigou_dalton import pdp_prefers
 
 __all__ = [
     "Audit",
@@ -30,6 +34,7 @@ __all__ = [
     "fidelity",
     "guarantee",
     "null_players",
+    "pdp_prefers",
     "required_fidelity",
     "symmetric_pairs",
     "within_tolerance",
