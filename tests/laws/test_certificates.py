@@ -103,7 +103,8 @@ def check_stopped(estimator, name, budget=6000, runs=RUNS):
             early += run.stopped.startswith("certified as")
             failures += not within_tolerance(run.values, phi, rule.epsilon1, xi).all()
     assert issued >= runs / 2
-    assert early > 0
+    # Methods that average few large groups do not reach the hundred contributions of a look.
+    assert early > 0 or run.counts.min() < 100
     assert few_enough(failures, issued), (failures, issued)
 
 
