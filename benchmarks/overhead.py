@@ -46,7 +46,7 @@ def rows() -> Iterator[Row]:
         journal = Path(folder) / "run.db"
         cost = microseconds(lambda: estimate(fs.MonteCarlo(), journal), EVALUATIONS)
         size = journal.stat().st_size / EVALUATIONS
-        yield Row("the same with the journal", f"{cost:.2f} µs per evaluation", "limit 15 µs")
+        yield Row("MonteCarlo() with the journal", f"{cost:.2f} µs per evaluation", "limit 15 µs")
         yield Row("size of the journal", f"{size:.0f} bytes per evaluation", "13 are the bits")
         again = microseconds(
             lambda: fs.estimate(
