@@ -74,7 +74,7 @@ class Traits:
     identical: bool = True
     """The contributions are identically distributed, as finite-sample bounds need"""
     certifiable: bool
-    """The contributions are i.i.d. and did not choose where to sample"""
+    """What is averaged did not choose where to sample, so that its errors can be believed"""
     not_certifiable_because: str = ""
     """The reason, for people, where `certifiable` is False"""
 
