@@ -15,7 +15,7 @@ Examples
 array([4., 4., 4., 4.])
 """
 
-from fairshapley import estimators, fairness, games, metrics
+from fairshapley import datasets, estimators, fairness, games, metrics
 from fairshapley.auditing import Comparison, audit, compare
 from fairshapley.errors import (
     BudgetError,
@@ -91,6 +91,7 @@ __all__ = [
     "UnbiasedKernelSHAP",
     "audit",
     "compare",
+    "datasets",
     "estimate",
     "estimators",
     "exact",
