@@ -39,6 +39,7 @@ from fairshapley.estimators import (
     UnbiasedKernelSHAP,
 )
 from fairshapley.evaluation import Journal, SerialEngine
+from fairshapley.explanation import Attributions, explain, shap_explanation
 from fairshapley.fairness import (
     Audit,
     Certificate,
@@ -55,6 +56,7 @@ from fairshapley.valuation import estimate, exact, resume
 __version__ = "0.1.0"
 
 __all__ = [
+    "Attributions",
     "Audit",
     "Banzhaf",
     "BetaShapley",
@@ -95,10 +97,12 @@ __all__ = [
     "estimate",
     "estimators",
     "exact",
+    "explain",
     "fairness",
     "fidelity",
     "games",
     "metrics",
     "required_fidelity",
     "resume",
+    "shap_explanation",
 ]

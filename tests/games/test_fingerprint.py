@@ -30,9 +30,11 @@ import scipy.sparse
 import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -731,3 +733,14 @@ def test_fingerprints_do_not_depend_on_the_process(tmp_path):
         found.add(run.stdout)
     assert len(found) == 1
     assert len(set(found.pop().split())) == 6
+
+
+def test_a_fitted_model_of_neighbours_keeps_its_fingerprint_when_it_predicts():
+    x, y = load_iris(return_X_y=True)
+    for algorithm in ("kd_tree", "ball_tree"):
+        model = KNeighborsClassifier(3, algorithm=algorithm).fit(x, y)
+        before = fingerprint(FunctionGame(lambda s, model=model: float(len(s)), 3))
+        model.predict(x)
+        assert fingerprint(FunctionGame(lambda s, model=model: float(len(s)), 3)) == before
+        other = KNeighborsClassifier(3, algorithm=algorithm).fit(x + (x == x[0]), y)
+        assert fingerprint(FunctionGame(lambda s, model=other: float(len(s)), 3)) != before

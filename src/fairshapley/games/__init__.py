@@ -9,6 +9,7 @@ from fairshapley.games.combinators import (
     with_null_players,
 )
 from fairshapley.games.duplicates import identical_rows
+from fairshapley.games.features import FeatureGame
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.games.synthetic import (
     Additive,
@@ -22,6 +23,7 @@ __all__ = [
     "Additive",
     "Affine",
     "Airport",
+    "FeatureGame",
     "FunctionGame",
     "Game",
     "LinearCombination",

@@ -260,6 +260,13 @@ def _frame(obj: Any, path: str) -> Parts:
         yield from _labelled(obj.iloc[:, position], path)
 
 
+def _neighbour_tree(obj: Any, path: str) -> Parts:
+    # scikit-learn's KDTree and BallTree count their own calls, in entries 7 to 10 of their state.
+    state = obj.__getstate__()
+    yield type(obj).__qualname__.encode()
+    yield path, (state[:7], state[11:])
+
+
 def _labelled(obj: Any, path: str) -> Parts:
     yield str(obj.dtype).encode()
     yield path, list(getattr(obj, "names", [obj.name]))
@@ -388,5 +395,6 @@ _DUCKS: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
     (("iloc", "dtype"), _labelled),  # pandas.Series
     (("get_indexer", "dtype"), _labelled),  # pandas.Index
     (("detach", "cpu", "numpy"), _converted("tensor", lambda obj: obj.detach().cpu().numpy())),
+    (("get_tree_stats", "reset_n_calls"), _neighbour_tree),
     (("inspect_llvm", "nopython_signatures"), _state_of("py_func", "targetoptions")),  # numba
 ]

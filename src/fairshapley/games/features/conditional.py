@@ -1,0 +1,213 @@
+"""The conditional expectation by neighbourhoods, as in the paper's feature attribution (P4).
+
+v(S) = mean over the explained rows x of the mean prediction among the background rows that lie
+near x in every feature of S. Which rows are near is one bit each, for every player, explained row
+and background row; a coalition is the AND of its players' bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._types import BoolArray, ByteArray, FloatArray
+from fairshapley.errors import InputError
+from fairshapley.games.features.players import Players
+from fairshapley.games.features.tables import Table
+
+RelativeTo: TypeAlias = Literal["value", "range", "std"]
+
+# 1.1 is within ±10 % of 1.0, although 1.1 − 1.0 > 0.1 in floating point: the edge belongs to the
+# neighbourhood, up to the rounding of numbers of nine digits.
+_EDGE = 1 + 1e-9
+# Bytes of neighbour bits handled at a time; the partial sums they select are 8 times as large.
+_BYTES = 1 << 19
+# Neighbour bits kept between calls; beyond, they are computed in every call.
+_KEPT = 2**30
+# Rows and background rows compared at a time: 2**22 differences are 32 MiB.
+_COMPARED = 1 << 22
+
+
+class ConditionalExpectation:
+    """Utilities of all outputs for some explained rows.
+
+    The predictions are all that is needed of the model. A row without a neighbour has itself as
+    the only one: this happens only where the row is not in the background.
+
+    Parameters
+    ----------
+    explained, background
+        The rows to explain, and those among which neighbours are found.
+    explained_predictions, background_predictions
+        Their predictions, (rows, outputs).
+    players
+        Who owns which columns.
+    tolerance, relative_to
+        How far a neighbour may be: see `FeatureGame`.
+    """
+
+    def __init__(
+        self,
+        explained: Table,
+        background: Table,
+        explained_predictions: FloatArray,
+        background_predictions: FloatArray,
+        players: Players,
+        tolerance: float,
+        relative_to: RelativeTo,
+    ) -> None:
+        self.explained_predictions = explained_predictions
+        self.background_predictions = background_predictions
+        self.n_explained = len(explained)
+        self.players = players
+        self._columns = _columns(explained, background, tolerance, relative_to)
+        # The bits of all background rows, without those that fill up the last word.
+        everyone = np.ones((1, len(background)), dtype=bool)
+        self._everyone = _pack(everyone).ravel()
+        self._kept: NDArray[np.uint64] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what can be computed again."""
+        return vars(self) | {"_kept": None}
+
+    def __fingerprint_state__(self) -> dict[str, Any]:
+        """The same for fingerprints."""
+        return self.__getstate__()
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs of a prediction."""
+        return int(self.background_predictions.shape[1])
+
+    def values(self, coalitions: BoolArray) -> FloatArray:
+        """The utilities, (coalitions, outputs)."""
+        n_words = len(self._everyone)
+        values = np.empty((len(coalitions), self.n_outputs))
+        per_row = 8 * n_words
+        rows_at_once = max(1, min(self.n_explained, _BYTES // per_row))
+        at_once = max(1, _BYTES // (rows_at_once * per_row))
+        sums = _byte_sums(self.background_predictions, n_words)
+        # Means are kept for all explained rows of some coalitions: 2**20 doubles at most.
+        step = max(1, (1 << 20) // (self.n_explained * self.n_outputs))
+        for first in range(0, len(coalitions), step):
+            chunk = coalitions[first : first + step]
+            means = np.empty((self.n_outputs, len(chunk), self.n_explained))
+            for start in range(0, self.n_explained, rows_at_once):
+                rows = slice(start, min(self.n_explained, start + rows_at_once))
+                near = self._near(rows)
+                for at in range(0, len(chunk), at_once):
+                    some = slice(at, at + at_once)
+                    means[:, some, rows] = self._means(chunk[some], near, rows, sums)
+            values[first : first + step] = means.mean(axis=-1).T
+        return values
+
+    def _means(
+        self,
+        coalitions: BoolArray,
+        near: NDArray[np.uint64],
+        rows: slice,
+        sums: FloatArray,
+    ) -> FloatArray:
+        """The mean prediction of the neighbours, (outputs, coalitions, rows)."""
+        shape = (len(coalitions), *near.shape[1:])
+        common = np.broadcast_to(self._everyone, shape).copy()
+        for player, bits in enumerate(near):
+            common[coalitions[:, player]] &= bits
+        counts = np.bitwise_count(common).sum(axis=-1, dtype=np.int64)
+        words: ByteArray = common.view(np.uint8)
+        index = words + 256 * np.arange(words.shape[-1])
+        totals = np.stack([table.take(index).sum(axis=-1) for table in sums])
+        own = self.explained_predictions[rows].T[:, None, :]
+        means: FloatArray = np.where(counts > 0, totals / np.maximum(counts, 1), own)
+        return means
+
+    def _near(self, rows: slice) -> NDArray[np.uint64]:
+        """Each player's neighbour bits for some explained rows, (players, rows, words)."""
+        bits = len(self._everyone) * 64 * self.n_explained * len(self.players.columns)
+        if bits > 8 * _KEPT:
+            return self._bits(rows)
+        if self._kept is None:
+            self._kept = self._bits(slice(0, self.n_explained))
+        return self._kept[:, rows]
+
+    def _bits(self, rows: slice) -> NDArray[np.uint64]:
+        step = max(1, _COMPARED // len(self.background_predictions))
+        blocks = []
+        for start in range(rows.start, rows.stop, step):
+            block = slice(start, min(rows.stop, start + step))
+            blocks.append(
+                [
+                    np.bitwise_and.reduce([_pack(self._columns[at].near(block)) for at in columns])
+                    for columns in self.players.columns
+                ]
+            )
+        return np.concatenate(blocks, axis=1)
+
+
+class _Column:
+    """One feature of the explained and the background rows, and how far near reaches."""
+
+    def __init__(self, mine: FloatArray, theirs: FloatArray, width: FloatArray) -> None:
+        self.mine = mine
+        self.theirs = theirs
+        self.width = width
+
+    def near(self, rows: slice) -> BoolArray:
+        """Which background rows are near each of some explained rows; missing is near missing."""
+        mine = self.mine[rows, None]
+        near: BoolArray = np.abs(self.theirs - mine) <= self.width[rows, None]
+        missing = np.isnan(mine)
+        if missing.any():
+            near |= missing & np.isnan(self.theirs)
+        return near
+
+
+def _columns(
+    explained: Table, background: Table, tolerance: float, relative_to: RelativeTo
+) -> list[_Column]:
+    pool = explained.followed_by(background)
+    columns = []
+    for at, label in enumerate(pool.labels):
+        coordinates, is_number = pool.coordinates(at)
+        if np.isinf(coordinates).any():
+            raise InputError(
+                f"column {label!r} is infinite somewhere: neighbourhoods need finite numbers; "
+                "NaN is accepted and is near NaN alone"
+            )
+        mine, theirs = coordinates[: len(explained)], coordinates[len(explained) :]
+        width = _width(mine, theirs, relative_to) * tolerance * _EDGE
+        columns.append(_Column(mine, theirs, width if is_number else np.zeros_like(width)))
+    return columns
+
+
+def _width(mine: FloatArray, theirs: FloatArray, relative_to: RelativeTo) -> FloatArray:
+    """What a tolerance of 1 allows, for each explained row."""
+    if relative_to == "value":
+        return np.abs(mine)
+    known = theirs[~np.isnan(theirs)]
+    if not len(known):
+        return np.zeros(len(mine))
+    return np.full(len(mine), np.ptp(known) if relative_to == "range" else np.std(known))
+
+
+def _pack(near: BoolArray) -> NDArray[np.uint64]:
+    """The bits of each row as 64-bit words, filled up with zeros."""
+    packed = np.packbits(near, axis=1)
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8)), dtype=np.uint64)
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    return words
+
+
+def _byte_sums(predictions: FloatArray, n_words: int) -> FloatArray:
+    """For each output, place of a byte and content of it, the sum of what the bits select.
+
+    With them the sum over the neighbours takes one look-up for eight rows.
+    """
+    padded = np.zeros((predictions.shape[1], 64 * n_words))
+    padded[:, : len(predictions)] = predictions.T
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(bool)
+    eights = padded.reshape(predictions.shape[1], 8 * n_words, 1, 8)
+    sums: FloatArray = np.where(bits, eights, 0.0).sum(axis=-1)
+    return sums.reshape(predictions.shape[1], -1)

@@ -1,0 +1,146 @@
+"""Columns as players: each on its own, or a group of them (one-hots) as one."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._types import BoolArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.features.tables import Table, as_numbers
+
+Column: TypeAlias = Hashable
+Groups: TypeAlias = Mapping[str, Iterable[Column]] | Sequence[Iterable[Column]]
+
+
+@dataclass(frozen=True, eq=False)
+class Players:
+    """Who owns which columns."""
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+    """The positions of the columns of each player"""
+
+    def __fingerprint_state__(self) -> tuple[tuple[int, ...], ...]:
+        """The columns alone: names change no utility."""
+        return self.columns
+
+    @property
+    def owners(self) -> IntArray:
+        """The player of each column."""
+        owners = np.empty(sum(map(len, self.columns)), dtype=np.int64)
+        for player, columns in enumerate(self.columns):
+            owners[list(columns)] = player
+        return owners
+
+    def column_masks(self, coalitions: BoolArray) -> BoolArray:
+        """Which columns the members of each coalition own."""
+        return coalitions[:, self.owners]
+
+    def data(self, table: Table) -> NDArray[Any]:
+        """What each player shows in each row, for plots: (rows, players).
+
+        A column shows its content. A group shows the name of its column that is 1 where the
+        others are 0, as in a one-hot, and all its contents otherwise.
+        """
+        shown: list[NDArray[Any]] = []
+        for columns in self.columns:
+            contents = [table.column(at) for at in columns]
+            if len(columns) == 1:
+                plain = as_numbers(contents[0])
+                shown.append(contents[0].astype(object) if plain is None else plain)
+            else:
+                names = [str(table.labels[at]) for at in columns]
+                rows = zip(*(content.tolist() for content in contents), strict=True)
+                shown.append(np.array([_group_text(names, row) for row in rows], dtype=object))
+        return np.stack(shown, axis=1)
+
+
+def _group_text(names: Sequence[str], row: Sequence[Any]) -> str:
+    real = [isinstance(item, numbers.Real) for item in row]
+    hot = [
+        name for name, item, is_real in zip(names, row, real, strict=True) if is_real and item == 1
+    ]
+    if len(hot) == 1 and all(real) and sum(item == 0 for item in row) == len(row) - 1:
+        return hot[0]
+    return ", ".join(f"{item:.4g}" if isinstance(item, float) else str(item) for item in row)
+
+
+def make_players(labels: Sequence[Hashable], groups: Groups | None) -> Players:
+    """The players in the order of their first columns; columns in no group are on their own.
+
+    Examples
+    --------
+    >>> players = make_players(["size", "red", "blue"], {"colour": ["red", "blue"]})
+    >>> players.names, players.columns
+    (('size', 'colour'), ((0,), (1, 2)))
+    """
+    named = _named_groups(groups, labels)
+    taken: dict[int, str] = {}
+    for name, columns in named:
+        for at in columns:
+            if at in taken:
+                raise InputError(
+                    f"column {labels[at]!r} is in the groups {taken[at]!r} and {name!r}: "
+                    "a column has one player"
+                )
+            taken[at] = name
+    alone = [(_name(label), (at,)) for at, label in enumerate(labels) if at not in taken]
+    players = sorted(alone + named, key=lambda player: player[1][0])
+    names = tuple(name for name, _ in players)
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"two players have the name {name!r}: rename the group or the column")
+    return Players(names, tuple(columns for _, columns in players))
+
+
+def _named_groups(
+    groups: Groups | None, labels: Sequence[Hashable]
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Each group with its name and the positions of its columns in increasing order."""
+    if groups is None:
+        return []
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise InputError(
+            "groups must be a dictionary of names and lists of columns, or a list of lists of "
+            f"columns, not {groups!r}"
+        )
+    mapping = isinstance(groups, Mapping)
+    places = {label: at for at, label in enumerate(labels)}
+    named = []
+    for key, wanted in groups.items() if isinstance(groups, Mapping) else enumerate(groups):
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+            raise InputError(f"group {key!r} must be a list of columns, not {wanted!r}")
+        columns = tuple(sorted({_position(label, places) for label in wanted}))
+        if not columns:
+            raise InputError(f"group {key!r} has no columns: leave it out, or name its columns")
+        joined = " + ".join(_name(labels[at]) for at in columns)
+        named.append((str(key) if mapping else joined, columns))
+    return named
+
+
+def _position(label: Any, places: Mapping[Hashable, int]) -> int:
+    """The position of a column that is given by its name or by its number."""
+    if isinstance(label, Hashable) and label in places and not isinstance(label, bool):
+        return places[label]
+    try:
+        at = operator.index(label)
+    except TypeError:
+        at = len(places)
+    if isinstance(label, bool) or not -len(places) <= at < len(places):
+        known = ", ".join(map(repr, islice(places, 8))) + (", …" if len(places) > 8 else "")
+        raise InputError(f"groups name the column {label!r}, which X has not; it has {known}")
+    return at % len(places)
+
+
+def _name(label: Hashable) -> str:
+    """The name of a player; a column of an array is known by its number."""
+    return f"x{label}" if type(label) is int else str(label)

@@ -1,0 +1,193 @@
+"""Any prediction function as one that answers (rows, outputs) in finite calls, checked."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from fairshapley._types import FloatArray
+from fairshapley.errors import FingerprintError, GameError, InputError
+from fairshapley.games.features.tables import Table, as_numbers
+from fairshapley.games.fingerprint import fingerprint
+
+# What a fitted model is asked, the first that it has.
+_METHODS = ("predict_proba", "decision_function", "predict")
+# Entries of a mixture of rows or of its predictions: 2**22 doubles are 32 MiB.
+_ENTRIES = 1 << 22
+# More rows in a call do not make them cheaper, but delay Ctrl-C.
+_MOST_ROWS = 1 << 16
+# Rows predicted twice when a game is made.
+_PROBE = 8
+# Single precision has 1.2e-7; a sum of many terms in another order may be off by some tens of it.
+_SAME = 1e-5
+
+
+class ModelPredict:
+    """One method of a fitted model, as a function."""
+
+    def __init__(self, model: Any, method: str) -> None:
+        self.model = model
+        self.method = method
+
+    def __call__(self, rows: Any) -> Any:
+        """What the model says of some rows."""
+        return getattr(self.model, self.method)(rows)
+
+
+class ModulePredict:
+    """A torch module, fed with tensors of its own dtype and device."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def __call__(self, rows: Any) -> Any:
+        """What the module says of some rows."""
+        import torch
+
+        weight = next(self.module.parameters(), torch.empty(0))
+        with torch.no_grad():
+            return self.module(torch.as_tensor(rows, dtype=weight.dtype, device=weight.device))
+
+
+def as_function(predict: Any) -> Callable[[Any], Any]:
+    """What to call for a prediction: a function as it is, a model by its best method."""
+    torch = sys.modules.get("torch")  # a module cannot come from a torch that is not loaded
+    if torch is not None and isinstance(predict, torch.nn.Module):
+        return ModulePredict(predict)
+    if callable(predict) and not isinstance(predict, type):
+        function: Callable[[Any], Any] = predict
+        return function
+    for method in _METHODS:
+        if not isinstance(predict, type) and hasattr(predict, method):
+            return ModelPredict(predict, method)
+    raise InputError(
+        f"predict must be a function of rows or a fitted model, not {predict!r:.60}: "
+        "give e.g. model.predict_proba"
+    )
+
+
+def is_probability(function: Callable[[Any], Any]) -> bool:
+    """Whether the predictions are probabilities by scikit-learn's conventions."""
+    name = getattr(function, "method", getattr(function, "__name__", ""))
+    return bool(name == "predict_proba")
+
+
+def known_outputs(function: Callable[[Any], Any], n_outputs: int) -> tuple[str, ...]:
+    """The names of the classes, where the model behind the function knows them."""
+    model = getattr(function, "model", getattr(function, "__self__", None))
+    classes = getattr(model, "classes_", ())
+    # A list of arrays belongs to a model of several targets.
+    known = isinstance(classes, np.ndarray) and classes.shape == (n_outputs,)
+    return tuple(str(name) for name in (classes if known else range(n_outputs)))
+
+
+class Predictor:
+    """A prediction function with what was learnt when it was first called.
+
+    Parameters
+    ----------
+    function
+        Takes an array or a data frame, gives one number or a vector of them for each row.
+    table
+        Some rows to try it on.
+    max_rows
+        The most rows to hand it at a time; None for as many as 32 MiB hold.
+    """
+
+    def __init__(
+        self, function: Callable[[Any], Any], table: Table, max_rows: int | None = None
+    ) -> None:
+        self.function = function
+        self.handed = table.kind
+        self.n_outputs = int(self._probe(table).shape[1])
+        widest = max(self.n_outputs, len(table.labels))
+        self.max_rows = max_rows or max(1, min(_MOST_ROWS, _ENTRIES // widest))
+        self._fingerprint: str | None = None
+
+    def __fingerprint_state__(self) -> str:
+        """The function alone: how many rows it is handed at a time is no part of a game."""
+        return self._fingerprint or fingerprint(self.function)
+
+    def hashed(self) -> Predictor:
+        """The same, with its fingerprint taken now: a large model is not hashed for every row."""
+        other = copy.copy(self)
+        with suppress(FingerprintError):  # reported where a fingerprint is needed
+            other._fingerprint = fingerprint(self.function)
+        return other
+
+    def _probe(self, table: Table) -> FloatArray:
+        """Predictions of a few rows, or an InputError when they are of no use.
+
+        They are asked for twice, the second time without the first row: randomness, and answers
+        that depend on the rows beside, show as a difference.
+        """
+        rows = np.arange(max(2, min(_PROBE, len(table)))) % len(table)
+        try:
+            first = self._call(table.handed(rows), len(rows))
+            again = self._call(table.handed(rows[1:]), len(rows) - 1)
+        except GameError as error:
+            raise InputError(str(error)) from None
+        except Exception as error:
+            raise InputError(
+                f"predict raised {type(error).__name__}: {error}. It was called with "
+                f"{self.handed}, {len(rows)} rows of {len(table.labels)} columns"
+            ) from error
+        if not np.isfinite(first).all():
+            raise InputError(
+                "predict returned NaN or an infinite number: it must be finite for every row"
+            )
+        off = np.abs(first[1:] - again).max(initial=0.0)
+        if not off <= _SAME * np.abs(first).max():
+            raise InputError(
+                f"predict answered the same rows differently when called again with fewer rows (by "
+                f"{off:.3g}): switch its randomness off (module.eval(), a fixed random_state), and "
+                "let no row depend on the rows beside it"
+            )
+        return first
+
+    def __call__(self, rows: Any) -> FloatArray:
+        """The predictions for some rows as a float array (rows, outputs)."""
+        answer = self._call(rows, len(rows))
+        if answer.shape[1] != self.n_outputs:
+            raise GameError(
+                f"predict returned {answer.shape[1]} outputs where it had returned "
+                f"{self.n_outputs}: return as many for every row"
+            )
+        return answer
+
+    def of_table(self, table: Table) -> FloatArray:
+        """The predictions for all rows of a table, in calls of at most `max_rows`."""
+        everything = np.arange(len(table))
+        starts = range(0, len(table), self.max_rows)
+        parts = [self(table.handed(everything[at : at + self.max_rows])) for at in starts]
+        return np.concatenate(parts)
+
+    def _call(self, rows: Any, count: int) -> FloatArray:
+        answer = self.function(rows)
+        if hasattr(answer, "detach"):
+            answer = answer.detach().cpu().numpy()
+        try:
+            array = np.asarray(answer)
+            plain = array.dtype.kind in "fiub"
+            # Labels such as "1" are no numbers, although they can be read as such.
+            if not plain and as_numbers(array.ravel()) is None:
+                raise TypeError
+            values = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise GameError(
+                "predict returned what is not real numbers (labels, perhaps): give predict_proba "
+                "or decision_function, or a function that returns floats"
+            ) from None
+        if values.ndim == 1:
+            values = values[:, None]
+        if values.ndim != 2 or len(values) != count or not values.shape[1]:
+            raise GameError(
+                f"predict returned an array of shape {array.shape} for {count} rows: return one "
+                f"number for each row, shape ({count},), or one for each output, ({count}, outputs)"
+            )
+        return values
