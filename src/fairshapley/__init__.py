@@ -48,6 +48,8 @@ from fairshapley.fairness import (
     fidelity,
     required_fidelity,
 )
+from fairshapley.knn_shapley import knn_shapley
+from fairshapley.leave_one_out import leave_one_out
 from fairshapley.result import Result
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
@@ -101,6 +103,8 @@ __all__ = [
     "fairness",
     "fidelity",
     "games",
+    "knn_shapley",
+    "leave_one_out",
     "metrics",
     "required_fidelity",
     "resume",

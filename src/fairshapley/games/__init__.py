@@ -8,9 +8,12 @@ from fairshapley.games.combinators import (
     WithNullPlayers,
     with_null_players,
 )
+from fairshapley.games.data import DataGame, split_base
 from fairshapley.games.duplicates import identical_rows
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.fingerprint import fingerprint
+from fairshapley.games.information import InformationGame
+from fairshapley.games.knn_utility import KNNUtilityGame
 from fairshapley.games.synthetic import (
     Additive,
     Airport,
@@ -18,22 +21,28 @@ from fairshapley.games.synthetic import (
     SumOfUnanimity,
     WeightedVoting,
 )
+from fairshapley.games.volume import VolumeGame
 
 __all__ = [
     "Additive",
     "Affine",
     "Airport",
+    "DataGame",
     "FeatureGame",
     "FunctionGame",
     "Game",
+    "InformationGame",
+    "KNNUtilityGame",
     "LinearCombination",
     "PlantedGame",
     "Relabelled",
     "SumOfUnanimity",
     "TableGame",
+    "VolumeGame",
     "WeightedVoting",
     "WithNullPlayers",
     "fingerprint",
     "identical_rows",
+    "split_base",
     "with_null_players",
 ]

@@ -1,0 +1,198 @@
+"""scikit-learn's models, fitted to one set of rows at a time and scored on the test rows."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.utils.metaestimators import available_if
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.games.data.rows import Rows
+from fairshapley.games.data.scoring import Metric, Scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warnings of a fit or a prediction.
+
+    A utility is the score of what `fit` gives, converged or not; among thousands of small sets of
+    rows some are always ill-conditioned. What will change in a library is still said.
+    """
+    with warnings.catch_warnings():
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("ignore", category)
+        yield
+
+
+class Fitter:
+    """The utility of sets of training rows, by `fit` and a metric or a scorer.
+
+    Parameters
+    ----------
+    models
+        Copies of the model that differ in their seeds; the utility is the mean over them.
+    rows, test
+        All training rows and the test rows.
+    classes
+        The sorted classes of the training rows; None for what is no classifier.
+    score
+        A metric, or a scorer ``scorer(model, X, y)``.
+    constant
+        Whether a set of rows that the model refuses counts as a constant prediction.
+    """
+
+    def __init__(
+        self,
+        models: tuple[Any, ...],
+        rows: Rows,
+        test: Rows,
+        classes: NDArray[Any] | None,
+        score: Metric | Scorer,
+        *,
+        constant: bool,
+    ) -> None:
+        self.models = models
+        self.rows = rows
+        self.test = test
+        self.classes = classes
+        self.score = score
+        self.constant = constant
+        self.neighbours = _neighbours(models[0])
+
+    def utility(self, rows: IntArray) -> float:
+        """The mean score over the seeds; the rows hold at least two classes."""
+        chosen = self.rows.take(rows)
+        with quiet():
+            return float(np.mean([self._one(model, chosen) for model in self.models]))
+
+    def _one(self, model: Any, chosen: Rows) -> float:
+        try:
+            fitted = self.fit(model, chosen)
+        except ValueError:
+            # An error that all rows bring as well is not one of too few.
+            if self.constant and self._fits_all:
+                return self._constant_of(chosen)
+            raise
+        if not isinstance(self.score, Metric):
+            return _number(self.score(self._knowing_all(fitted), self.test.X, self.test.y))
+        return float(self.score.score(self._predict(fitted, self.score))[0])
+
+    def fit(self, model: Any, chosen: Rows) -> Any:
+        """A copy of the model fitted to some rows; k nearest are at most all of them."""
+        model = clone(model)
+        few = {name: len(chosen) for name, k in self.neighbours.items() if k > len(chosen)}
+        return model.set_params(**few).fit(chosen.X, chosen.y)
+
+    @functools.cached_property
+    def _fits_all(self) -> bool:
+        try:
+            self.fit(self.models[0], self.rows)
+        except ValueError:
+            return False
+        return True
+
+    def _predict(self, fitted: Any, metric: Metric) -> NDArray[Any]:
+        """What the metric needs, as a vectorised learner would give it for one model."""
+        features = self.test.X
+        if metric.kind == "value":
+            return np.asarray(fitted.predict(features), dtype=np.float64).reshape(1, -1)
+        if metric.kind == "decision":
+            return np.asarray(fitted.decision_function(features)).reshape(1, -1)
+        if metric.kind == "probability":
+            return np.asarray(self._knowing_all(fitted).predict_proba(features))[None]
+        return _indices(fitted.predict(features), self.classes)[None]
+
+    def _knowing_all(self, fitted: Any) -> Any:
+        """The model, with a probability of 0 for classes that it has not seen."""
+        known = getattr(fitted, "classes_", None)
+        if self.classes is None or (known is not None and len(known) == len(self.classes)):
+            return fitted
+        return AllClasses(fitted, self.classes)
+
+    def constant_score(self, frequencies: FloatArray) -> float:
+        """The score of predicting the classes with these frequencies for every test row."""
+        if isinstance(self.score, Metric):
+            return self.score.constant(frequencies)
+        with quiet():
+            same = np.zeros((len(frequencies), 1))
+            model = DummyClassifier().fit(same, self.classes, sample_weight=frequencies)
+            return _number(self.score(model, self.test.X, self.test.y))
+
+    def _constant_of(self, chosen: Rows) -> float:
+        if self.classes is not None:
+            counts = np.bincount(
+                np.searchsorted(self.classes, chosen.y), minlength=len(self.classes)
+            )
+            return self.constant_score(counts / len(chosen))
+        mean = float(np.mean(chosen.y))
+        if isinstance(self.score, Metric):
+            return self.score.constant(mean=mean)
+        model = DummyRegressor().fit(chosen.X, chosen.y)
+        return _number(self.score(model, self.test.X, self.test.y))
+
+
+class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted classifier that also knows the classes that it has not seen.
+
+    Scorers ask for a column of probabilities for each class of the test rows.
+    """
+
+    def __init__(self, model: Any, classes: NDArray[Any]) -> None:
+        self.model = model
+        self.classes_ = classes
+
+    def predict(self, features: Any) -> NDArray[Any]:
+        """The predicted classes."""
+        predicted: NDArray[Any] = self.model.predict(features)
+        return predicted
+
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, features: Any) -> FloatArray:
+        """A column for each class, of zeros for those not seen."""
+        known = self.model.predict_proba(features)
+        probabilities = np.zeros((len(known), len(self.classes_)))
+        probabilities[:, np.searchsorted(self.classes_, self.model.classes_)] = known
+        return probabilities
+
+    def __getattr__(self, name: str) -> Any:
+        # Decisions have no column for a class that was not seen.
+        if name.startswith("__") or name in ("model", "decision_function"):
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+
+def _indices(labels: Any, classes: Any) -> IntArray:
+    """The place of each label among the sorted classes, −1 for what is none of them."""
+    predicted = np.asarray(labels).reshape(-1)
+    places = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
+    indices: IntArray = np.where(classes[places] == predicted, places, -1)
+    return indices
+
+
+def _neighbours(model: Any) -> dict[str, int]:
+    """The parameters that hold the k of nearest neighbours, at every depth."""
+    found = {}
+    for name, part in {"": model, **model.get_params(deep=True)}.items():
+        nearest = isinstance(part, KNeighborsClassifier | KNeighborsRegressor)
+        if nearest and isinstance(part.n_neighbors, int | np.integer):
+            found[f"{name}__n_neighbors".removeprefix("__")] = int(part.n_neighbors)
+    return found
+
+
+def _number(score: object) -> float:
+    """What a scorer returned, as a float."""
+    array = np.asarray(score)
+    if array.ndim or array.dtype.kind not in "fiub":
+        raise TypeError(f"the scorer returned {score!r:.60}, which is not a number")
+    return float(array)

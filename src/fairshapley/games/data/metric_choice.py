@@ -1,0 +1,175 @@
+"""Which metric a user means, and what follows from it: the value of no rows, the range."""
+
+from __future__ import annotations
+
+import math
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.data.models import Task
+from fairshapley.games.data.scoring import METRICS, Metric, Scorer
+from fairshapley.games.learners.base import Kind
+
+
+def read_score(
+    metric: str | Scorer,
+    model: Any,
+    task: Task,
+    targets: IntArray | FloatArray,
+    classes: NDArray[Any] | None,
+) -> Metric | Scorer:
+    """A metric of this package, or a scorer, from what the user calls it.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> read_score("r2", Ridge(), "regressor", np.array([1.0, 2.0]), None).kind
+    'value'
+    """
+    if isinstance(metric, str):
+        name = metric_name(metric)
+        if name is None:
+            if metric in get_scorer_names():
+                scorer: Scorer = get_scorer(metric)
+                return scorer
+            raise InputError(
+                f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, a scorer of "
+                "sklearn.metrics.get_scorer_names(), or a function scorer(model, X, y)"
+            )
+        if task == "other":
+            raise InputError(
+                f"{type(model).__name__} says neither that it is a classifier nor that it is a "
+                "regressor: derive it from ClassifierMixin or RegressorMixin, or give a function "
+                "scorer(model, X, y) as metric"
+            )
+        return make_metric(name, model, targets, 0 if classes is None else len(classes))
+    if isinstance(metric, type) or not callable(metric):
+        raise InputError(f"metric must be a name or a function scorer(model, X, y), not {metric!r}")
+    if isinstance(metric, FunctionType) and metric.__module__.startswith("sklearn.metrics."):
+        raise InputError(
+            f"{metric.__name__} is not a scorer(model, X, y): give "
+            f"sklearn.metrics.make_scorer({metric.__name__})"
+        )
+    return metric
+
+
+_ALIASES = {"roc_auc": "auc", "neg_mean_squared_error": "neg_mse"}
+_REGRESSION = ("neg_mse", "r2")
+
+
+def metric_name(name: str) -> str | None:
+    """The metric of this module under a name of its own or of scikit-learn; None for no metric.
+
+    Examples
+    --------
+    >>> metric_name("neg_mean_squared_error"), metric_name("recall")
+    ('neg_mse', None)
+    """
+    known = _ALIASES.get(name, name)
+    return known if known in METRICS else None
+
+
+def check_task(name: str, model: object, *, classifier: bool) -> None:
+    """An InputError when a metric of this module does not fit what the model predicts."""
+    what = type(model).__name__
+    if classifier and name in _REGRESSION:
+        fitting = ", ".join(repr(one) for one in METRICS if one not in _REGRESSION)
+        raise InputError(f"{name} is for numbers, and {what} predicts classes: use {fitting}")
+    if not classifier and name not in _REGRESSION:
+        raise InputError(f"{name} is for classes, and {what} predicts numbers: use 'r2', 'neg_mse'")
+
+
+def make_metric(name: str, model: object, targets: IntArray | FloatArray, n_classes: int) -> Metric:
+    """The metric of a name for a model and the targets of the test rows.
+
+    Parameters
+    ----------
+    name
+        One of `METRICS`.
+    model
+        The scikit-learn model; it need not be fitted.
+    targets, n_classes
+        As in `Metric`.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> make_metric("auc", GaussianNB(), np.array([0, 1]), 2).kind
+    'probability'
+    """
+    check_task(name, model, classifier=n_classes > 0)
+    unseen = targets[targets >= n_classes] if n_classes else ()
+    if len(unseen) and name in ("auc", "log_likelihood"):
+        raise InputError(
+            f"{len(unseen)} test rows have classes that no training row has, which have no "
+            f"probability: leave them out for {name}, or use 'accuracy' or 'f1', where they always "
+            "count as wrong"
+        )
+    if name == "auc" and len(np.unique(targets)) < 2:
+        raise InputError("all test rows have one class, so that there is no AUC: use 'accuracy'")
+    if name == "r2" and np.ptp(targets) == 0:
+        raise InputError("all test targets are equal, so that there is no r2: use 'neg_mse'")
+    kind = _kind(name, model, n_classes)
+    if kind == "probability" and not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{name} needs probabilities, and {type(model).__name__} has no predict_proba: use "
+            "another metric, or wrap it in CalibratedClassifierCV"
+        )
+    return METRICS[name](targets, n_classes, kind)
+
+
+def _kind(name: str, model: object, n_classes: int) -> Kind:
+    """What a metric is computed from."""
+    if name in _REGRESSION:
+        return "value"
+    if name in ("accuracy", "f1"):
+        return "label"
+    # As scikit-learn's scorer: probabilities saturate, where decisions still tell rows apart.
+    decides = name == "auc" and n_classes == 2 and hasattr(model, "decision_function")
+    return "decision" if decides else "probability"
+
+
+def value_of_no_rows(given: float | None, score: Metric | Scorer, *, has_base: bool) -> float:
+    """The utility of no rows; NaN where some are always there."""
+    if has_base:
+        if given is not None:
+            raise InputError("the rows of base are always there: leave empty_value out")
+        return math.nan
+    if given is None:
+        if not isinstance(score, Metric):
+            raise InputError(
+                "a scorer cannot tell what no training rows are worth: give empty_value, for "
+                "example that of guessing, or rows that are always there with base="
+            )
+        return score.no_information()
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"empty_value must be a finite number, not {given!r}")
+    return value
+
+
+def range_of_values(
+    given: tuple[float, float] | None, score: Metric | Scorer, empty: float
+) -> tuple[float, float] | None:
+    """The lowest and the highest utility, where they are known."""
+    if given is not None:
+        try:
+            lowest, highest = (float(end) for end in given)
+        except (TypeError, ValueError):
+            lowest, highest = math.nan, math.nan
+        if not lowest <= highest or math.isinf(highest - lowest):
+            raise InputError(f"value_range must be (lowest, highest), both finite, not {given!r}")
+        return lowest, highest
+    known = score.value_range if isinstance(score, Metric) else None
+    if known is None or math.isnan(empty):
+        return known
+    return min(known[0], empty), max(known[1], empty)

@@ -1,0 +1,226 @@
+"""Who owns which training rows, and what is true of them: players, groups, targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.data.row_content import representatives
+from fairshapley.games.data.rows import (
+    Rows,
+    as_labels,
+    check_alike,
+    is_frame,
+    missing_objects,
+    read_rows,
+    stack,
+)
+from fairshapley.games.duplicates import identical_rows
+
+# All pairs of many equal rows are too many to list; neighbours among them then say the same.
+MAX_PAIRS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class PlayerRows:
+    """All training rows: those of the players, then those that are always there."""
+
+    rows: Rows
+    owner: IntArray
+    """The player of each row that has one"""
+    n_players: int
+
+    @property
+    def n_base(self) -> int:
+        """The number of rows that are always there."""
+        return len(self.rows) - len(self.owner)
+
+    def with_real_targets(self) -> PlayerRows:
+        """The same with targets as floats, for regression."""
+        return replace(self, rows=real_targets(self.rows, "train"))
+
+    def masks(self, coalitions: BoolArray) -> BoolArray:
+        """The rows of each coalition, shape (m, rows)."""
+        always = np.ones((len(coalitions), self.n_base), dtype=bool)
+        return np.concatenate([coalitions[:, self.owner], always], axis=1)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The rows in an order in which equal ones are neighbours.
+
+        A coalition has the same training data, to the order, whichever of two equal rows it holds:
+        models that look at the order cannot tell identical players apart.
+        """
+        order: IntArray = np.argsort(self._first, kind="stable")
+        return order
+
+    @cached_property
+    def _first(self) -> IntArray:
+        return representatives(self.rows)
+
+    def identical(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of players with the same rows."""
+        content: list[list[int]] = [[] for _ in range(self.n_players)]
+        for player, first in zip(self.owner.tolist(), self._first.tolist(), strict=False):
+            content[player].append(first)
+        numbers: dict[tuple[int, ...], list[int]] = {}
+        for player, firsts in enumerate(content):
+            numbers.setdefault(tuple(sorted(firsts)), []).append(player)
+        alike = list(numbers.values())
+        if sum(len(same) * (len(same) - 1) // 2 for same in alike) > MAX_PAIRS:
+            return tuple(pair for same in alike for pair in pairwise(same))
+        number = np.empty(self.n_players, dtype=np.int64)
+        for index, same in enumerate(alike):
+            number[same] = index
+        return identical_rows(number)
+
+
+def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[str, ...] | None]:
+    """The players of a data game, rows, groups of rows or whole data sets, and their names.
+
+    Examples
+    --------
+    >>> read_players(([[1.0], [2.0], [3.0]], [0, 1, 0]), ["b", "a", "b"], None)[1]
+    ('a', 'b')
+    """
+    names: tuple[str, ...] | None
+    if isinstance(train, Mapping):
+        if groups is not None:
+            raise InputError("train has the data sets by name already: leave groups out")
+        rows, owner, names = _data_sets(train)
+    else:
+        rows = read_rows(train, "train")
+        owner, names = _points(rows) if groups is None else _groups(groups, len(rows))
+    n_players = int(owner.max()) + 1
+    if base is not None:
+        always = read_rows(base, "base")
+        check_alike(rows, always, ("train", "base"))
+        rows = stack([rows, always])
+    return PlayerRows(rows, owner, n_players), names
+
+
+def _points(rows: Rows) -> tuple[IntArray, tuple[str, ...] | None]:
+    """One player for each row, with the names of a data frame's index where they are unique."""
+    names = None
+    if is_frame(rows.X) and rows.X.index.is_unique:
+        names = tuple(str(label) for label in rows.X.index)
+    return np.arange(len(rows)), names
+
+
+def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
+    """One player for each label."""
+    categories = getattr(getattr(groups, "dtype", None), "categories", None)
+    labels = as_labels(groups, "groups")
+    if labels.shape != (n_rows,):
+        raise InputError(
+            f"groups must be one label for each of the {n_rows} training rows, not an array of "
+            f"shape {labels.shape}"
+        )
+    missing = missing_objects(labels.astype(object))
+    if missing.any():
+        raise InputError(f"row {int(np.flatnonzero(missing)[0])} has no group: give it a label")
+    try:
+        names, owner = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError("groups must be texts alone, or numbers alone") from None
+    if categories is not None and len(categories) > len(names):
+        empty = next(label for label in categories if label not in names.tolist())
+        raise InputError(f"group {empty!r} is empty: give it rows, or remove the category")
+    return owner.astype(np.int64), tuple(str(name) for name in names.tolist())
+
+
+def _data_sets(parts: Mapping[Any, Any]) -> tuple[Rows, IntArray, tuple[str, ...]]:
+    """One player for each data set, in the order given."""
+    if not parts:
+        raise InputError("train has no data sets: give at least one, {name: (X, y), …}")
+    names = [str(name) for name in parts]
+    read = [read_rows(pair, f"train[{name!r}]") for name, pair in parts.items()]
+    for name, part in zip(names[1:], read[1:], strict=True):
+        check_alike(read[0], part, (f"train[{names[0]!r}]", f"train[{name!r}]"))
+    owner = np.repeat(np.arange(len(read)), [len(part) for part in read])
+    return stack(read), owner, tuple(names)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of the training rows."""
+
+    labels: NDArray[Any]
+    """Sorted"""
+    counts: FloatArray
+    """How many rows of each class each player has, shape (players, classes)"""
+    base: FloatArray
+    """How many of each are always there"""
+
+    def of(self, coalitions: BoolArray) -> FloatArray:
+        """How many rows of each class the coalitions have; whole numbers, so that it is exact."""
+        counts: FloatArray = coalitions @ self.counts + self.base
+        return counts
+
+
+def read_classes(players: PlayerRows, test: Rows) -> tuple[Classes, IntArray]:
+    """The classes of the training rows, and for each test row the index of its class.
+
+    Classes that only test rows have get the numbers behind.
+
+    Examples
+    --------
+    >>> players, _ = read_players(([[1.0], [2.0]], ["no", "yes"]), None, None)
+    >>> read_classes(players, read_rows(([[1.0]], ["yes"]), "test"))[1]
+    array([1])
+    """
+    for y, what in ((players.rows.y, "train"), (test.y, "test")):
+        if y.dtype.kind == "f" and (y != np.round(y)).any():
+            raise InputError(
+                f"y of {what} holds numbers such as {y[y != np.round(y)][0]}, and the model "
+                "predicts classes: give classes, or use a regressor"
+            )
+    labels, codes = np.unique(players.rows.y, return_inverse=True)
+    if len(labels) < 2:
+        raise InputError(
+            f"all training rows have the class {labels.tolist()[0]!r}, so that there is nothing to "
+            "learn: give rows of two classes at least"
+        )
+    known = np.isin(test.y, labels)
+    if not known.any():
+        raise InputError(
+            f"no test row has a class of the training rows ({_few(labels)}); theirs are "
+            f"{_few(np.unique(test.y))}: encode both in the same way"
+        )
+    unseen = np.unique(test.y[~known], return_inverse=True)[1]
+    test_codes = np.searchsorted(labels, test.y)
+    test_codes[~known] = len(labels) + unseen
+    counts = np.zeros((players.n_players, len(labels)))
+    owned = len(players.owner)
+    np.add.at(counts, (players.owner, codes[:owned]), 1.0)
+    base = np.bincount(codes[owned:], minlength=len(labels)).astype(np.float64)
+    return Classes(labels, counts, base), test_codes.astype(np.int64)
+
+
+def _few(labels: NDArray[Any]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:5].tolist())
+    return f"{shown}, …" if len(labels) > 5 else shown
+
+
+def real_targets(rows: Rows, what: str) -> Rows:
+    """Rows with targets as floats, or an InputError when they are texts.
+
+    Examples
+    --------
+    >>> real_targets(read_rows(([[1.0]], [2]), "train"), "train").y
+    array([2.])
+    """
+    if rows.y.dtype.kind == "U":
+        raise InputError(
+            f"y of {what} holds texts such as {rows.y[0]!r}, and the model predicts numbers: give "
+            "numbers, or use a classifier"
+        )
+    return Rows(rows.X, rows.y.astype(np.float64))

@@ -1,0 +1,89 @@
+"""The content of rows: what is missing in them, and which of them are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairshapley._types import IntArray
+from fairshapley.games.data.rows import Rows, is_frame, is_sparse, missing_objects
+
+
+def first_missing(features: Any) -> tuple[int, object] | None:
+    """The row and the column of the first value that is missing or infinite.
+
+    Examples
+    --------
+    >>> first_missing(np.array([[1.0, 2.0], [np.nan, 0.0]]))
+    (1, 0)
+    """
+    if is_sparse(features):
+        entries = features.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        return (int(entries.row[bad[0]]), int(entries.col[bad[0]])) if len(bad) else None
+    if is_frame(features):
+        for position, name in enumerate(features.columns):
+            column = features.iloc[:, position]
+            missing = np.asarray(column.isna())
+            if getattr(column.dtype, "kind", "") == "f":
+                missing = missing | np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan))
+            if missing.any():
+                return int(np.flatnonzero(missing)[0]), name
+        return None
+    if features.dtype.kind not in "fO":
+        return None
+    missing = missing_objects(features) if features.dtype.kind == "O" else ~np.isfinite(features)
+    places = np.argwhere(missing)
+    return (
+        (int(places[0][0]), int(places[0][-1]) if features.ndim > 1 else 0) if len(places) else None
+    )
+
+
+def representatives(rows: Rows) -> IntArray:
+    """For each row the first one with the same content.
+
+    Examples
+    --------
+    >>> from fairshapley.games.data.rows import read_rows
+    >>> representatives(read_rows(([[1.0], [2.0], [1.0]], [0, 0, 0]), "train"))
+    array([0, 1, 0])
+    """
+    of_targets = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
+    content = np.stack([_content(rows.X), of_targets], axis=1)
+    _, first, inverse = np.unique(content, axis=0, return_index=True, return_inverse=True)
+    found: IntArray = first[inverse.reshape(-1)].astype(np.int64)
+    return found
+
+
+def _content(features: Any) -> IntArray:
+    """A number for each row, equal where the features are."""
+    if is_frame(features):
+        codes = [features.iloc[:, position].factorize()[0] for position in range(features.shape[1])]
+        features = np.stack(codes, axis=1)
+    if is_sparse(features):
+        features = features.copy()
+        features.eliminate_zeros()
+        features.sort_indices()
+        bounds = zip(features.indptr[:-1].tolist(), features.indptr[1:].tolist(), strict=True)
+        keys = [
+            (features.indices[a:b].tobytes(), (features.data[a:b] + 0).tobytes()) for a, b in bounds
+        ]
+        return _numbered(keys)
+    if features.dtype.kind in "OUT":
+        return _numbered([tuple(row) if features.ndim > 1 else row for row in features.tolist()])
+    flat = np.ascontiguousarray(features.reshape(len(features), -1))
+    if flat.dtype.kind == "f":
+        flat = np.where(np.isnan(flat), np.nan, flat) + 0.0  # one NaN, and no −0.0
+    whole_rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
+    inverse: IntArray = np.unique(whole_rows, return_inverse=True)[1].reshape(-1)
+    return inverse
+
+
+def _numbered(keys: Sequence[Any]) -> IntArray:
+    numbers: dict[Any, int] = {}
+    try:
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    except TypeError:  # Something in it cannot be hashed: no row is known to equal another.
+        return np.arange(len(keys))

@@ -1,0 +1,276 @@
+"""Rows of data: features and targets as users have them, read once and checked.
+
+Features may be arrays, data frames, sparse matrices or a list of texts; they are copied, so that a
+game does not change with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fairshapley._types import BoolArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.randomness import root_seed, side_generator
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features and targets, one row each."""
+
+    X: Any
+    """An array, a data frame or a sparse matrix in CSR form; an array of texts has one axis"""
+    y: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: IntArray) -> Rows:
+        """Some of the rows, in the order given."""
+        features = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
+        return Rows(features, self.y[rows])
+
+
+def is_frame(features: object) -> bool:
+    """Whether features are a pandas data frame."""
+    return hasattr(features, "iloc") and hasattr(features, "columns")
+
+
+def is_sparse(features: object) -> bool:
+    """Whether features are a sparse matrix or array of scipy."""
+    return bool(sparse.issparse(features))
+
+
+def read_rows(pair: Any, what: str) -> Rows:
+    """A pair (X, y) with at least one row, or an InputError that says what is wrong with `what`.
+
+    Examples
+    --------
+    >>> len(read_rows(([[1.0], [2.0]], ["a", "b"]), "train"))
+    2
+    """
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(f"{what} must be a pair (X, y), not {_describe(pair)}")
+    rows = Rows(_read_features(pair[0], what), _read_targets(pair[1], what))
+    n_features = rows.X.shape[0]
+    if n_features != len(rows.y):
+        raise InputError(f"{what} has {n_features} rows of X and {len(rows.y)} of y: give one each")
+    if not n_features:
+        raise InputError(f"{what} is empty: give at least one row")
+    if rows.X.ndim > 1 and 0 in rows.X.shape:
+        raise InputError(f"X of {what} has no columns: give at least one feature")
+    return rows
+
+
+def _read_features(features: Any, what: str) -> Any:
+    if is_sparse(features):
+        if features.ndim != 2:
+            raise InputError(
+                f"X of {what} must have two axes, rows and columns, not {features.ndim}"
+            )
+        matrix = features.tocsr(copy=True)
+        matrix.sum_duplicates()
+        return matrix
+    if is_frame(features):
+        return features.copy()
+    array = _as_array(features, f"X of {what}")
+    if array.dtype.kind == "U" and array.ndim > 1 and not hasattr(features, "dtype"):
+        array = np.array(features, dtype=object)  # numpy makes texts of the numbers among them
+    texts = array.dtype.kind in "UT" or (array.dtype.kind == "O" and _all_texts(array))
+    if array.ndim < 2 and not (array.ndim == 1 and texts):
+        raise InputError(
+            f"X of {what} must have two axes, rows and columns, not the shape {array.shape}: for "
+            "one feature use X.reshape(-1, 1), or `frame[['name']]`"
+        )
+    if array.dtype.kind not in "fiubOUT":
+        raise InputError(f"X of {what} must hold numbers, not {array.dtype}: convert it first")
+    if array.dtype.kind == "O" and not texts:
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            return array  # Numbers and texts, for a pipeline that encodes them.
+    return array
+
+
+def _read_targets(y: Any, what: str) -> NDArray[Any]:
+    array = as_labels(y, f"y of {what}")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"y of {what} must be one target for each row, not {_describe(y)}")
+    if array.dtype.kind in "OT":
+        missing = missing_objects(array)
+        if missing.any():
+            _refuse_target(missing, what)
+        kinds = {type(value) for value in array.tolist()}
+        numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+        if not numbers and any(not issubclass(kind, str) for kind in kinds):
+            raise InputError(
+                f"y of {what} mixes {', '.join(sorted(kind.__name__ for kind in kinds))}: give "
+                "texts alone, or numbers alone"
+            )
+        array = np.array(array.tolist())
+    if array.dtype.kind not in "fiubU":
+        raise InputError(f"y of {what} must hold numbers or texts, not {array.dtype}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        _refuse_target(~np.isfinite(array), what)
+    return array
+
+
+def _refuse_target(missing: BoolArray, what: str) -> None:
+    row = int(np.flatnonzero(missing)[0])
+    raise InputError(
+        f"row {row} of {what} has no target (missing, NaN or infinite), as do {missing.sum()} rows "
+        "in all: leave them out"
+    )
+
+
+def as_labels(values: Any, what: str) -> NDArray[Any]:
+    """A copy as an array; a list stays one of objects, lest numpy make texts of its numbers.
+
+    Examples
+    --------
+    >>> as_labels(["a", 1], "y")
+    array(['a', 1], dtype=object)
+    """
+    if isinstance(values, list | tuple):
+        try:
+            return np.array(values, dtype=object)
+        except ValueError:
+            raise InputError(f"{what} must be one label for each row") from None
+    return _as_array(values, what)
+
+
+def _as_array(values: Any, what: str) -> NDArray[Any]:
+    """A copy as an array; entries under a mask are NaN."""
+    try:
+        if isinstance(values, np.ma.MaskedArray):
+            return np.ma.filled(values.astype(np.float64), np.nan)
+        return np.array(values)
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(f"{what} cannot be read as an array: its rows must be alike") from None
+
+
+def _all_texts(array: NDArray[Any]) -> bool:
+    return all(isinstance(value, str) for value in array.ravel().tolist())
+
+
+def missing_objects(array: NDArray[Any]) -> BoolArray:
+    """Where an array of objects holds None, NaN or pandas' NA, which is equal to nothing."""
+    missing = [value is None or not bool(_equals(value)) for value in array.ravel().tolist()]
+    return np.array(missing, dtype=bool).reshape(array.shape)
+
+
+def _equals(value: object) -> bool:
+    """Whether a value is equal to itself."""
+    try:
+        return bool(value == value)
+    except TypeError:  # pandas' NA
+        return False
+
+
+def _describe(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__} of shape {shape}" if shape is not None else repr(value)[:60]
+
+
+def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
+    """An InputError unless two sets of rows have the same columns and targets of one kind."""
+    a, b = first.X, other.X
+    if is_frame(a) != is_frame(b):
+        raise InputError(
+            f"X of {names[is_frame(b)]} is a data frame, X of {names[is_frame(a)]} is not: give "
+            "both as frames or both as arrays"
+        )
+    if a.shape[1:] != b.shape[1:]:
+        widths = [str(part.shape[1:]).strip("(,)") or "no" for part in (a, b)]
+        raise InputError(
+            f"X of {names[0]} has {widths[0]} columns, X of {names[1]} has {widths[1]}: give the "
+            "same features"
+        )
+    if is_frame(a) and list(a.columns) != list(b.columns):
+        pairs = zip(a.columns, b.columns, strict=True)
+        at = next(place for place, (one, two) in enumerate(pairs) if one != two)
+        raise InputError(
+            f"column {at} is {a.columns[at]!r} in {names[0]} and {b.columns[at]!r} in {names[1]}: "
+            "give the same columns in the same order"
+        )
+    if (first.y.dtype.kind == "U") != (other.y.dtype.kind == "U"):
+        raise InputError(
+            f"y of {names[0]} holds {first.y.dtype}, y of {names[1]} {other.y.dtype}: give texts "
+            "in both, or numbers in both"
+        )
+
+
+def stack(parts: Sequence[Rows]) -> Rows:
+    """Several sets of rows as one; they are alike.
+
+    Examples
+    --------
+    >>> part = read_rows(([[1.0]], [0]), "train")
+    >>> stack([part, part]).X
+    array([[1.],
+           [1.]])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    y = np.concatenate([part.y for part in parts])
+    features = [part.X for part in parts]
+    if is_frame(features[0]):
+        import pandas as pd  # there is a frame, so there is pandas
+
+        return Rows(pd.concat(features, ignore_index=True), y)
+    if any(map(is_sparse, features)):
+        return Rows(sparse.vstack([sparse.csr_array(part) for part in features], format="csr"), y)
+    return Rows(np.concatenate(features), y)
+
+
+def split_base(
+    X: Any,  # noqa: N803
+    y: Any,
+    *,
+    regression: bool = False,
+    seed: int | None = 0,
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Take the rows that are always there out of the data, as the paper does.
+
+    One random row of each class, or one row for regression, so that a model can be fitted to every
+    coalition, also to none of the players.
+
+    Parameters
+    ----------
+    X, y
+        Features and targets: arrays, data frames, sparse matrices.
+    regression
+        Whether the targets are numbers to be predicted, not classes.
+    seed
+        Fixes the draw; None for a fresh one.
+
+    Returns
+    -------
+    base, train
+        Two pairs (X, y): the rows taken out, for ``base=``, and the rest in its order.
+
+    Examples
+    --------
+    >>> base, train = split_base([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "b"], seed=1)
+    >>> base[1], len(train[1])
+    (array(['a', 'b'], dtype='<U1'), 2)
+    """
+    rows = read_rows((X, y), "the data")
+    rng = side_generator(root_seed(seed), "split_base")
+    labels = np.zeros(len(rows), dtype=np.int64) if regression else rows.y
+    chosen = [rng.choice(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+    if len(chosen) == len(rows):
+        raise InputError(
+            f"one row for each of {len(chosen)} classes leaves none of the {len(rows)} rows: give "
+            "more rows, or regression=True when the targets are numbers"
+        )
+    base = np.array(chosen, dtype=np.int64)
+    taken, rest = rows.take(base), rows.take(np.setdiff1d(np.arange(len(rows)), base))
+    return (taken.X, taken.y), (rest.X, rest.y)

@@ -1,0 +1,92 @@
+"""Leave-one-out values: what the whole group loses when a player leaves."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.evaluation.engines import Engine
+from fairshapley.evaluation.evaluator import Evaluator, JournalSlot
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.games.base import Game
+from fairshapley.valuation import JournalOption, _check_engine, _facts, _opened
+
+
+def leave_one_out(
+    game: Game,
+    *,
+    engine: Engine | None = None,
+    journal: JournalOption = None,
+) -> FloatArray:
+    """v(N) − v(N∖{i}) of each player, from n + 1 evaluations.
+
+    The baseline that data valuation is compared with. It looks at one coalition where the Shapley
+    value looks at all: of two players that can stand in for each other, such as duplicated rows,
+    both get nothing, and the values do not sum to v(N) − v(∅).
+
+    Parameters
+    ----------
+    game
+        A callable with `n_players` that maps a boolean array (m, n) to m utilities.
+    engine
+        Who computes the utilities; by default this process.
+    journal
+        A file that keeps every utility, shared with `estimate`: what it holds is not computed
+        again.
+
+    Returns
+    -------
+    FloatArray
+        One value for each player.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> leave_one_out(fs.games.Airport([1.0, 2.0, 4.0]))
+    array([0., 0., 2.])
+    """
+    facts = _facts(game, needed=journal is not None)
+    n_players, n_active, names = facts.n_players, facts.n_active, facts.player_names
+    with ExitStack() as stack:
+        guard = stack.enter_context(InterruptGuard())
+        slot = None
+        if journal is not None and facts.fingerprint is not None:
+            opened = stack.enter_context(_opened(journal))
+            names = None if names is None else names[:n_active]
+            slot = JournalSlot(opened, opened.open_game(facts.fingerprint, n_active, names))
+        evaluator = Evaluator(
+            game,
+            n_players,
+            engine=_check_engine(engine),
+            slot=slot,
+            guard=guard,
+            n_active=n_active,
+        )
+        draw = _WithoutEach(n_players)
+        evaluator.begin_round(draw)
+        values = evaluator.evaluate(draw)
+    losses: FloatArray = values[0] - values[1:]
+    return losses
+
+
+@dataclass(frozen=True)
+class _WithoutEach:
+    """All players, then all but one, for each of them."""
+
+    n_players: int
+
+    @property
+    def marginals(self) -> int:
+        return self.n_players
+
+    def __len__(self) -> int:
+        return self.n_players + 1
+
+    def masks(self, start: int, stop: int) -> BoolArray:
+        # Player −1 is nobody.
+        leaving = np.arange(start, stop)[:, None] - 1
+        masks: BoolArray = leaving != np.arange(self.n_players)
+        return masks

@@ -1,0 +1,339 @@
+"""Information gain: values by hand, log determinants, submodularity, learning, and bad input."""
+
+import math
+import os
+import pickle
+from contextlib import ExitStack
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_diabetes
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from threadpoolctl import ThreadpoolController
+
+import fairshapley as fs
+from fairshapley.games.blas_threads import one_thread_if_small
+from fairshapley.games.information import InformationGame
+from fairshapley.games.information.block_factor import BlockFactor
+from fairshapley.testing import check_game
+
+KERNEL = {"length_scale": 2.0, "scale": 1.5, "noise": 0.1}
+
+
+def agents(n, rows, features=4):
+    """Standardised rows of the diabetes data and their targets, dealt to n agents."""
+    data = load_diabetes()
+    table = data.data[:, :features] / data.data[:, :features].std(axis=0)
+    order = np.random.default_rng(0).permutation(len(table))[: n * rows].reshape(n, rows)
+    return [table[part] for part in order], [data.target[part] for part in order]
+
+
+def all_coalitions(n):
+    return np.array(list(product([False, True], repeat=n)))
+
+
+def gain(datasets, mask, length_scale=2.0, scale=1.5, noise=0.1):
+    """The definition, with a determinant of its own for every coalition."""
+    if not mask.any():
+        return 0.0
+    rows = np.concatenate([part for part, inside in zip(datasets, mask, strict=True) if inside])
+    kernel = scale * np.exp(-(cdist(rows / length_scale, rows / length_scale) ** 2) / 2)
+    return np.linalg.slogdet(np.eye(len(rows)) + kernel / noise)[1] / 2
+
+
+def test_gains_by_hand():
+    """One row: ½·log(1 + r), r = scale/noise. The same row twice: ½·log(1 + 2r), halved."""
+    game = InformationGame([[[0.0]], [[0.0]], [[1e6]]], length_scale=1.0, scale=3.0, noise=0.5)
+    values = game(np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [0, 0, 0]], dtype=bool))
+    one, two = math.log(7) / 2, math.log(13) / 2
+    np.testing.assert_allclose(values, [one, two, 2 * one, 0.0], rtol=1e-14)
+    np.testing.assert_allclose(fs.exact(game).values, [two / 2, two / 2, one], rtol=1e-13)
+    assert game.identical_players == ((0, 1),)
+
+
+def test_two_rows_at_a_distance_by_hand():
+    """det [[1+r, rc], [rc, 1+r]] with c = exp(−d²/(2l²)) = exp(−2)."""
+    game = InformationGame([[[0.0, 0.0]], [[0.0, 4.0]]], length_scale=2.0, scale=1.0, noise=0.25)
+    determinant = 5.0**2 - (4 * math.exp(-2)) ** 2
+    assert game(np.ones((1, 2), bool))[0] == pytest.approx(math.log(determinant) / 2, rel=1e-14)
+    stretched = InformationGame(
+        [[[0.0, 0.0]], [[0.0, 4.0]]], length_scale=[99.0, 2.0], scale=1.0, noise=0.25
+    )
+    np.testing.assert_array_equal(stretched(all_coalitions(2)), game(all_coalitions(2)))
+
+
+def test_every_coalition_has_the_gain_of_its_own_determinant():
+    datasets, _ = agents(9, 12)
+    masks = all_coalitions(9)
+    expected = [gain(datasets, mask) for mask in masks]
+    game = InformationGame(datasets, **KERNEL)
+    np.testing.assert_allclose(game(masks), expected, rtol=1e-12, atol=1e-12)
+    assert fs.exact(game).values.sum() == pytest.approx(expected[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("tail", "most", "panel"), [(1, 99, 1), (3, 99, 30), (12, 2, 1), (12, 2, 40), (12, 2, 10_000)]
+)
+def test_heads_tails_and_panels_give_the_same_determinants(tail, most, panel, monkeypatch):
+    """Agents of different sizes; every way of sharing, and the same bits in every batch."""
+    datasets = [part[: 3 + 2 * i] for i, part in enumerate(agents(8, 20)[0])]
+    masks = all_coalitions(8)
+    expected = InformationGame(datasets, **KERNEL)(masks)
+    module = "fairshapley.games.information.block_factor"
+    monkeypatch.setattr(f"{module}._TAIL_PLAYERS", tail)
+    monkeypatch.setattr(f"{module}._MOST_PLAYERS_WITH_TAIL", most)
+    monkeypatch.setattr(f"{module}._PANEL_ROWS", panel)
+    game = InformationGame(datasets, **KERNEL)
+    values = game(masks)
+    assert game._factor.head == (8 if most < 8 else 8 - tail)
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-12)
+    shuffled = np.random.default_rng(0).permutation(len(masks))
+    np.testing.assert_array_equal(game(masks[shuffled]), values[shuffled])
+    pieces = [game(masks[i : i + 5]) for i in range(0, len(masks), 5)]
+    np.testing.assert_array_equal(np.concatenate(pieces), values)
+
+
+def test_the_memory_of_a_tail_is_bounded(monkeypatch):
+    """Complements of 10, 20, 30, … rows: 100 + 400 + 900 entries fit, 1600 more do not."""
+    monkeypatch.setattr("fairshapley.games.information.block_factor._TAIL_ENTRIES", 1500)
+    datasets, _ = agents(6, 10)
+    game = InformationGame(datasets, **KERNEL)
+    assert game._factor.head == 3
+    masks = all_coalitions(6)
+    np.testing.assert_allclose(game(masks), [gain(datasets, mask) for mask in masks], rtol=1e-12)
+
+
+@pytest.mark.parametrize("most", [16, 2])
+def test_a_matrix_that_is_not_kept_gives_the_same_bits(most, monkeypatch):
+    """With a tail, and with none."""
+    monkeypatch.setattr("fairshapley.games.information.block_factor._MOST_PLAYERS_WITH_TAIL", most)
+    monkeypatch.setattr("fairshapley.games.information.block_factor._PANEL_ROWS", 20)
+    datasets, _ = agents(6, 10)
+    masks = all_coalitions(6)
+    expected = InformationGame(datasets, **KERNEL)(masks)
+    monkeypatch.setattr("fairshapley.games.information._KEPT_ENTRIES", 0)
+    game = InformationGame(datasets, **KERNEL)
+    np.testing.assert_array_equal(game(masks), expected)
+    assert game._kept[1] is None
+
+
+def test_small_factors_use_one_thread_and_give_the_others_back():
+    """Two threads inside at once, the first leaves first; above the limit nothing changes."""
+    controller = ThreadpoolController().select(user_api="blas")
+    before = [library["num_threads"] for library in controller.info()]
+    with ExitStack() as outer:
+        inner = ExitStack()
+        inner.enter_context(one_thread_if_small(10))
+        outer.enter_context(one_thread_if_small(10))
+        inner.close()
+        assert {library["num_threads"] for library in controller.info()} == {1}
+    assert [library["num_threads"] for library in controller.info()] == before
+    with one_thread_if_small(1_000_000):
+        assert [library["num_threads"] for library in controller.info()] == before
+
+
+def test_many_agents_share_panels():
+    """60 agents have no tail; random coalitions, one at a time or together."""
+    datasets = np.array_split(load_diabetes().data[:300, :4] * 20, 60)
+    masks = np.random.default_rng(0).random((40, 60)) < np.linspace(0, 1, 40)[:, None]
+    game = InformationGame(datasets, **KERNEL)
+    values = game(masks)
+    np.testing.assert_allclose(values, [gain(datasets, mask) for mask in masks], rtol=1e-11)
+    alone = np.concatenate([game(mask[None]) for mask in masks])
+    np.testing.assert_array_equal(values, alone)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.floats(-2, 2), st.floats(-3, 2))
+def test_gains_are_monotone_and_submodular(seed, log_length, log_noise):
+    """v(S∪i) ≥ v(S), and what i adds to S it adds no more to S∪j."""
+    rng = np.random.default_rng(seed)
+    datasets = [rng.normal(size=(rng.integers(1, 4), 2)) for _ in range(4)]
+    game = InformationGame(
+        datasets, length_scale=10.0**log_length, scale=1.0, noise=10.0**log_noise
+    )
+    table = game(all_coalitions(4)[:, ::-1])  # the index is a bit mask
+    slack = 1e-9 * (1 + table[-1])
+    for mask in range(16):
+        for i in range(4):
+            assert table[mask | 1 << i] >= table[mask] - slack
+            for j in range(4):
+                with_j = mask | 1 << j
+                added = table[mask | 1 << i] - table[mask]
+                assert table[with_j | 1 << i] - table[with_j] <= added + slack or mask >> i & 1
+    assert table.max() <= game.value_range[1]
+
+
+def test_a_copied_agent_shares_its_value():
+    datasets, _ = agents(3, 15)
+    game = InformationGame([*datasets, datasets[1][::-1]], **KERNEL)
+    assert game.identical_players == ((1, 3),)
+    values = fs.exact(game).values
+    assert values[1] == pytest.approx(values[3], rel=1e-12)
+    alone = fs.exact(InformationGame(datasets, **KERNEL)).values
+    assert values[1] < alone[1]
+
+
+def test_learnt_parameters_maximise_the_marginal_likelihood():
+    """As scikit-learn's own process on standardised targets, and a maximum in each direction."""
+    datasets, targets = agents(5, 30)
+    game = InformationGame(datasets, targets)
+    rows, y = np.concatenate(datasets), np.concatenate(targets)
+    kernel = ConstantKernel(game.scale) * RBF(game.length_scale[0]) + WhiteKernel(game.noise)
+    process = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(rows, y - y.mean())
+    theta = process.kernel_.theta
+    best = process.log_marginal_likelihood(theta)
+    for index, step in product(range(3), (-0.3, 0.3)):
+        moved = theta.copy()
+        moved[index] += step
+        assert process.log_marginal_likelihood(moved) < best
+    again = InformationGame(datasets, targets)
+    assert fs.games.fingerprint(again) == fs.games.fingerprint(game)
+    np.testing.assert_array_equal(again(all_coalitions(5)), game(all_coalitions(5)))
+
+
+def test_the_unit_of_the_targets_does_not_matter():
+    datasets, targets = agents(4, 25)
+    game = InformationGame(datasets, targets)
+    other = InformationGame(datasets, [1000 * y - 7 for y in targets])
+    np.testing.assert_allclose(other(all_coalitions(4)), game(all_coalitions(4)), rtol=1e-3)
+    assert other.noise == pytest.approx(1e6 * game.noise, rel=1e-2)
+
+
+def test_what_is_given_is_not_learnt():
+    datasets, targets = agents(4, 25)
+    game = InformationGame(datasets, targets, noise=1234.0)
+    assert game.noise == 1234.0
+    fixed = InformationGame(datasets, targets, noise=1234.0, length_scale=game.length_scale)
+    assert fixed.scale == pytest.approx(game.scale, rel=1e-2)
+    each = InformationGame(datasets, targets, length_scale=np.full(4, 3.0))
+    assert each.length_scale.tolist() == [3.0] * 4
+    assert InformationGame(datasets, **KERNEL).scale == 1.5
+
+
+def test_learning_from_some_rows_is_fixed_by_the_seed():
+    datasets, targets = agents(4, 50)
+    noises = [
+        InformationGame(datasets, targets, fit_rows=60, seed=seed).noise for seed in (1, 1, 2)
+    ]
+    assert noises[0] == noises[1] != noises[2]
+    everything = InformationGame(datasets, targets, fit_rows=10_000)
+    assert everything.noise == InformationGame(datasets, targets).noise
+    restarted = InformationGame(datasets, targets, restarts=2)
+    assert restarted.noise == pytest.approx(everything.noise, rel=1e-2)
+
+
+def test_a_parameter_that_the_bounds_chose_is_reported():
+    """Targets without noise ask for none."""
+    x = np.linspace(0, 6, 40)[:, None]
+    with pytest.warns(UserWarning, match="as small a noise"):
+        InformationGame([x[::2], x[1::2]], [np.sin(x[::2, 0]), np.sin(x[1::2, 0])])
+
+
+def test_the_game_keeps_the_contract():
+    datasets, _ = agents(8, 10)
+    game = InformationGame(datasets, **KERNEL)
+    check_game(game)
+    masks = all_coalitions(8)
+    values = game(masks)
+    assert values[0] == 0.0
+    copy = pickle.loads(pickle.dumps(game))  # noqa: S301 - made here
+    assert "_kept" not in vars(copy)
+    np.testing.assert_array_equal(copy(masks), values)
+    assert copy.value_range == game.value_range
+    other = InformationGame(datasets, **KERNEL | {"noise": 0.2})
+    named = InformationGame(dict(zip("abcdefgh", datasets, strict=True)), **KERNEL)
+    assert named.player_names == tuple("abcdefgh")
+    prints = [fs.games.fingerprint(each) for each in (game, copy, named, other)]
+    assert prints[0] == prints[1] == prints[2] != prints[3]
+
+
+def test_constant_columns_change_nothing():
+    datasets, _ = agents(3, 10)
+    wider = [np.column_stack([rows, np.full(10, 5.0)]) for rows in datasets]
+    masks = all_coalitions(3)
+    np.testing.assert_array_equal(
+        InformationGame(wider, **KERNEL)(masks), InformationGame(datasets, **KERNEL)(masks)
+    )
+
+
+def test_a_matrix_without_a_factor_names_the_coalition():
+    matrix = np.array([[1.0, 2.0], [2.0, 1.0]])
+    factor = BlockFactor([1, 1], lambda rows, columns: matrix[rows, columns])
+    game = InformationGame([[[0.0]], [[1.0]]], **KERNEL)
+    vars(game)["_factor"] = factor
+    with pytest.raises(fs.GameError, match=r"coalition \(0, 1\) has no factor") as caught:
+        game(all_coalitions(2))
+    assert caught.value.coalition == (0, 1)
+
+
+LINE = [[[0.0], [1.0]], [[2.0], [3.0]]]
+HEIGHTS = [[0.0, 1.0], [0.5, 0.2]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "length_scale, scale, noise must be given, or learnt from targets"),
+        ({"length_scale": 1.0, "scale": 1.0}, "noise must be given, or learnt"),
+        (KERNEL | {"noise": 0.0}, "noise must be above 0"),
+        (KERNEL | {"noise": -1.0}, "noise must be above 0"),
+        (KERNEL | {"noise": math.nan}, "noise must be a finite number"),
+        (KERNEL | {"noise": 1e-20}, "noise = 1e-20 is too small .* give a noise of at least"),
+        (KERNEL | {"scale": 0.0}, "scale must be above 0"),
+        (KERNEL | {"scale": 1e-320, "noise": 1e300}, None),
+        (KERNEL | {"length_scale": 0.0}, "length_scale must be above 0"),
+        (KERNEL | {"length_scale": "long"}, "length_scale must be a finite number"),
+        (KERNEL | {"length_scale": [1.0, 2.0]}, "length_scale has 2 numbers for 1 features"),
+        (KERNEL | {"datasets": [[[0.0]], [[0.0, 1.0]]]}, "dataset 1 has 2 columns"),
+        (KERNEL | {"datasets": [[[0.0]], [[np.nan]]]}, "dataset 1 has a nan"),
+        (KERNEL | {"datasets": [[[0.0]], np.empty((0, 1))]}, "dataset 1 is empty"),
+        ({"targets": HEIGHTS[:1]}, "targets has 1 entries for 2 agents"),
+        ({"targets": [[0.0, 1.0], [0.5]]}, "targets of agent 1 must have one entry for each of"),
+        ({"targets": [[0.0, 1.0], [0.5, np.nan]]}, "targets of agent 1 has a nan in row 1"),
+        ({"targets": [["a", "b"], ["c", "d"]]}, "targets of agent 0 must hold real numbers"),
+        ({"targets": [[0.1, 0.1], [0.1, 0.1]]}, "targets are all the same"),
+        ({"targets": HEIGHTS, "datasets": np.ones((2, 2, 1))}, "same features"),
+        ({"targets": 5}, "targets must be a list"),
+        ({"targets": {"a": [0.0, 1.0], "b": [0.5, 0.2]}}, "targets must be a list"),
+        ({"targets": [[1e300, 0.0], [-1e300, 0.0]]}, "targets are too large"),
+        ({"targets": HEIGHTS, "datasets": [[[1e200], [0]], [[1], [2]]]}, "standardise"),
+        (KERNEL | {"datasets": [[[1e200]], [[0.0]]]}, "features up to 1e.200 are too large"),
+        ({"targets": HEIGHTS, "restarts": -1}, "restarts must be a whole number"),
+        ({"targets": HEIGHTS, "fit_rows": 1}, "fit_rows must be a whole number of at least 2"),
+        ({"targets": HEIGHTS, "seed": -1}, "seed must not be negative"),
+        ({"targets": HEIGHTS, "datasets": {"a": LINE[0], "b": LINE[1]}}, "same names"),
+        (KERNEL | {"player_names": ["a"]}, "player_names has 1 names"),
+    ],
+)
+def test_bad_input_is_named(options, message):
+    arguments = {"datasets": LINE} | options
+    if message is None:
+        assert InformationGame(**arguments)(np.ones((1, 2), bool))[0] == 0.0
+        return
+    with pytest.raises(fs.InputError, match=message):
+        InformationGame(**arguments)
+
+
+def test_hotel_reviews_are_valued_as_in_the_paper():
+    """P3: five agents with 50 reviews of 8 features each, the kernel learnt from the ratings."""
+    path = Path(os.environ.get("FAIRSHAPLEY_DATA", "")) / "hotel_reviews_features.npz"
+    if not path.is_file():
+        pytest.skip("hotel_reviews_features.npz is not in the folder that FAIRSHAPLEY_DATA names")
+    with np.load(path) as data:
+        rows = np.random.default_rng(0).permutation(len(data["X"]))[:250].reshape(5, 50)
+        datasets, targets = [data["X"][part] for part in rows], [data["y"][part] for part in rows]
+    game = InformationGame(datasets, targets)
+    result = fs.exact(game)
+    assert result.values.sum() == pytest.approx(game(np.ones((1, 5), bool))[0], rel=1e-12)
+    # Submodular: an agent adds least when it comes last, and most when it comes first.
+    last = game(np.ones((1, 5), bool)) - game(~np.eye(5, dtype=bool))
+    first = game(np.eye(5, dtype=bool))
+    assert (last < result.values).all()
+    assert (result.values < first).all()
