@@ -117,7 +117,7 @@ def test_a_matrix_that_is_not_kept_gives_the_same_bits(most, monkeypatch):
     datasets, _ = agents(6, 10)
     masks = all_coalitions(6)
     expected = InformationGame(datasets, **KERNEL)(masks)
-    monkeypatch.setattr("fairshapley.games.information._KEPT_ENTRIES", 0)
+    monkeypatch.setattr("fairshapley.games.information.game._KEPT_ENTRIES", 0)
     game = InformationGame(datasets, **KERNEL)
     np.testing.assert_array_equal(game(masks), expected)
     assert game._kept[1] is None
