@@ -1,5 +1,6 @@
 """Games: the utility v(S) of a batch of coalitions."""
 
+from fairshapley.games import federated
 from fairshapley.games.base import FunctionGame, Game, TableGame
 from fairshapley.games.combinators import (
     Affine,
@@ -11,6 +12,7 @@ from fairshapley.games.combinators import (
 from fairshapley.games.data import DataGame, split_base
 from fairshapley.games.duplicates import identical_rows
 from fairshapley.games.features import FeatureGame
+from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.games.information import InformationGame
 from fairshapley.games.knn_utility import KNNUtilityGame
@@ -29,18 +31,22 @@ __all__ = [
     "Airport",
     "DataGame",
     "FeatureGame",
+    "FederatedGame",
     "FunctionGame",
     "Game",
     "InformationGame",
     "KNNUtilityGame",
     "LinearCombination",
+    "ModelUtility",
     "PlantedGame",
     "Relabelled",
+    "RoundGame",
     "SumOfUnanimity",
     "TableGame",
     "VolumeGame",
     "WeightedVoting",
     "WithNullPlayers",
+    "federated",
     "fingerprint",
     "identical_rows",
     "split_base",

@@ -1,0 +1,251 @@
+"""Rounds from the updates of a federated run that was made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from fairshapley.errors import InputError
+from fairshapley.games.federated.layout import Fixed, Layout, Weights, describe, read
+from fairshapley.games.federated.record import Round
+
+Agent = TypeVar("Agent", bound=Hashable)
+Given: TypeAlias = Literal["weights", "deltas"]
+Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None
+
+
+def read_round(
+    updates: Mapping[Agent, Weights],
+    *,
+    given: Given,
+    agents: Sequence[Agent] | None = None,
+    examples: Mapping[Agent, float] | None = None,
+    server: Weights | None = None,
+    number: int = 0,
+) -> Round:
+    """A round from the updates of a federated run made elsewhere.
+
+    Parameters
+    ----------
+    updates
+        For each agent that took part a state dict of torch tensors, a dict of numpy arrays or a
+        list of numpy arrays. Entries of a floating-point type are averaged (half precision
+        becomes single). Other entries stay as the server has them, which is refused when agents
+        differ in more than a counter such as the number of batches seen.
+    given
+        Whether an update is the agent's "weights" after training or its "deltas", the weights
+        after training less those of the server.
+    agents
+        All agents, in the order of the players; those of this round unless given.
+    examples
+        The number of training examples of each agent; without it all agents weigh the same.
+    server
+        The server's weights before the round. Weights can do without, if a coalition without
+        participants is given a number as its utility.
+    number
+        The place of the round in its run.
+
+    Examples
+    --------
+    >>> record = read_round(
+    ...     {"ann": [np.array([1.0, 3.0])], "bob": [np.array([4.0, 0.0])]},
+    ...     given="weights",
+    ...     examples={"ann": 200, "bob": 100},
+    ...     server=[np.array([0.0, 0.0])],
+    ... )
+    >>> record.next_server()
+    [array([2., 2.])]
+    """
+    _check_updates(updates, number)
+    if given not in ("weights", "deltas"):
+        raise InputError(f"given must be 'weights' or 'deltas', not {given!r}")
+    if server is None and given == "deltas":
+        raise InputError(
+            f"round {number}: deltas need the server's weights before the round: give `server`"
+        )
+    players = list_players([updates], agents)
+    known = [player for player in players if player in updates]
+    sizes = np.array([_examples(examples, agent, number) for agent in known])
+    wheres = [f"round {number}, agent {agent!r}" for agent in known]
+    if server is None:
+        layout = describe(updates[known[0]], wheres[0])
+        before, server_fixed = np.zeros(_length(layout), dtype=layout.dtype), None
+    else:
+        layout = describe(server, f"round {number}, server")
+        before, server_fixed = read(server, layout, f"round {number}, server")
+    vectors, fixed = zip(
+        *(read(updates[agent], layout, at) for agent, at in zip(known, wheres, strict=True)),
+        strict=True,
+    )
+    deltas = np.stack(vectors)
+    if given == "weights":
+        with np.errstate(over="ignore"):
+            deltas -= before
+    if not np.isfinite(deltas).all():
+        raise InputError(
+            f"round {number}: weights and those of the server are too far apart for "
+            f"{layout.dtype}: the training has diverged"
+        )
+    places = {player: place for place, player in enumerate(players)}
+    return Round(
+        number=number,
+        n_agents=len(players),
+        agents=tuple(places[agent] for agent in known),
+        sizes=sizes,
+        server=before,
+        deltas=deltas,
+        layout=layout,
+        fixed=_settle(server_fixed, fixed, given, wheres),
+        server_known=server is not None,
+    )
+
+
+def read_rounds(
+    rounds: Iterable[Mapping[Agent, Weights]],
+    *,
+    given: Given,
+    agents: Sequence[Agent] | None = None,
+    examples: Examples[Agent] = None,
+    server: Weights | Sequence[Weights] | None = None,
+) -> Iterator[Round]:
+    """The rounds of a federated run made elsewhere, one at a time.
+
+    Parameters
+    ----------
+    rounds
+        For each round what `read_round` takes as `updates`.
+    given
+        As for `read_round`.
+    agents
+        As for `read_round`; without it all who appear in any round, numbers in increasing order,
+        others in the order in which they appear.
+    examples
+        One dict for all rounds, or a list with one for each.
+    server
+        The weights before the first round, from which the others follow by federated averaging,
+        or a list of the weights before each round, for servers that do more than average.
+
+    Examples
+    --------
+    >>> rounds = [{0: [np.array([2.0])], 1: [np.array([4.0])]}, {1: [np.array([7.0])]}]
+    >>> [record.server for record in read_rounds(rounds, given="weights", server=[np.zeros(1)])]
+    [array([0.]), array([3.])]
+    """
+    updates = list_rounds(rounds)
+    players = list_players(updates, agents)
+    counts = _per_round(examples, len(updates), "examples")
+    servers = _per_round(server, len(updates), "server") if _is_series(server) else None
+    before = None if servers is not None else server
+    for number, update in enumerate(updates):
+        record = read_round(
+            update,
+            given=given,
+            agents=players,
+            examples=counts[number],
+            server=before if servers is None else servers[number],
+            number=number,
+        )
+        yield record
+        before = record.next_server()
+
+
+def list_rounds(rounds: Iterable[Mapping[Agent, Weights]]) -> list[Mapping[Agent, Weights]]:
+    """The updates of all rounds, a dict for each, or an InputError."""
+    if isinstance(rounds, Mapping | str) or not isinstance(rounds, Iterable):
+        raise InputError(
+            f"rounds is a {type(rounds).__name__}: give a list with a dict of updates for each"
+        )
+    listed = list(rounds)
+    if not listed:
+        raise InputError("there are no rounds: give the updates of at least one")
+    for number, updates in enumerate(listed):
+        _check_updates(updates, number)
+    return listed
+
+
+def _check_updates(updates: object, number: int) -> None:
+    if not isinstance(updates, Mapping):
+        raise InputError(
+            f"round {number} is a {type(updates).__name__}: give a dict that maps each agent to "
+            "its update"
+        )
+    if not updates:
+        raise InputError(f"round {number} has no updates: leave out rounds in which nobody trained")
+
+
+def list_players(
+    rounds: Sequence[Mapping[Agent, Weights]], agents: Sequence[Agent] | None
+) -> list[Agent]:
+    """All agents in the order of the players."""
+    seen = list(dict.fromkeys(agent for updates in rounds for agent in updates))
+    if agents is None:
+        numbers = all(isinstance(agent, int | np.integer) for agent in seen)
+        return sorted(seen, key=lambda agent: int(agent)) if numbers else seen  # type: ignore[call-overload]
+    players = list(agents)
+    known = set(players)
+    if len(known) != len(players):
+        raise InputError("an agent appears twice in `agents`: name each once")
+    if unknown := [agent for agent in seen if agent not in known]:
+        raise InputError(f"agent {unknown[0]!r} has an update but is not in `agents`: add it there")
+    return players
+
+
+def _examples(examples: Mapping[Agent, float] | None, agent: Agent, number: int) -> float:
+    """The number of examples of an agent."""
+    if examples is None:
+        return 1.0
+    if not isinstance(examples, Mapping):
+        raise InputError(
+            f"round {number}: examples is a {type(examples).__name__}: give a dict that maps each "
+            "agent to its number of examples"
+        )
+    if agent not in examples:
+        raise InputError(f"round {number}: agent {agent!r} has no number of examples")
+    try:
+        size = float(examples[agent])
+    except (TypeError, ValueError):
+        size = np.nan
+    if not (np.isfinite(size) and size > 0):
+        raise InputError(
+            f"round {number}: agent {agent!r} has {examples[agent]!r} examples: an update needs "
+            "at least one; leave out who trained on none"
+        )
+    return size
+
+
+def _is_series(server: object) -> bool:
+    """Whether these are the weights of several rounds: a list whose members hold weights."""
+    return isinstance(server, list | tuple) and any(
+        isinstance(member, Mapping | list | tuple) for member in server
+    )
+
+
+def _per_round(given: object, count: int, what: str) -> list:  # type: ignore[type-arg]
+    """One member for each round: those of a list, or the same for all."""
+    if not isinstance(given, list | tuple):
+        return [given] * count
+    if len(given) != count:
+        raise InputError(f"{what} has {len(given)} members for {count} rounds: give one for each")
+    return list(given)
+
+
+def _length(layout: Layout) -> int:
+    return max((part.stop for part, _ in layout.slices.values()), default=0)
+
+
+def _settle(
+    server: Fixed | None, fixed: Sequence[Fixed], given: Given, wheres: Sequence[str]
+) -> Fixed:
+    """The entries that are not averaged: the server's, or those on which all agents agree."""
+    settled: Fixed = dict(fixed[0] if server is None else server)
+    for where, entries in zip(wheres, fixed, strict=True):
+        for name, entry in entries.items():
+            unchanged = np.zeros_like(entry) if given == "deltas" else settled[name]
+            if entry.ndim > 0 and not np.array_equal(entry, unchanged):
+                raise InputError(
+                    f"{where}: entry {name!r} is of {entry.dtype} and was changed by the agent, "
+                    "but only floating-point entries can be averaged: convert it, or leave it out"
+                )
+    return settled

@@ -1,0 +1,175 @@
+"""How the rows of a data set are dealt out to agents; every row goes to one agent at most."""
+
+from __future__ import annotations
+
+import operator
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.randomness import root_seed, side_generator
+
+SplitKind: TypeAlias = Literal["iid", "powerlaw", "classimbalance"]
+
+# Sizes follow the density ∝ x^(a−1) on [0, 1], whose quantile function is u^(1/a); the exponent
+# and the two quantiles between which the agents are placed are the paper's.
+_POWERLAW_EXPONENT = 1.659
+_POWERLAW_ENDS = (0.01, 0.99)
+
+
+def split(
+    labels: ArrayLike,
+    n_agents: int,
+    kind: SplitKind = "iid",
+    *,
+    rows_per_agent: int | None = None,
+    seed: int = 0,
+) -> list[IntArray]:
+    """Deal the rows of a data set out to agents.
+
+    Parameters
+    ----------
+    labels
+        The class of each row; only "classimbalance" looks at them.
+    n_agents
+        The number of agents.
+    kind
+        "iid": equal sizes, at random. "powerlaw": at random, sizes proportional to evenly spaced
+        points between the 1 % and the 99 % quantile of the power law with exponent 1.659.
+        "classimbalance": equal sizes, agent k of n holds the first k classes, in equal parts;
+        when there are not as many agents as classes, the numbers of classes are n evenly spaced
+        ones from 1 to all, rounded; a single agent holds all.
+    rows_per_agent
+        The rows of an agent, for "powerlaw" of the average agent. Without it as many as there are.
+    seed
+        Fixes which rows an agent gets.
+
+    Returns
+    -------
+    list of arrays
+        For each agent the indices of its rows, in increasing order.
+
+    Examples
+    --------
+    >>> labels = np.repeat([0, 1, 2], 40)
+    >>> [len(rows) for rows in split(labels, 4, "powerlaw")]
+    [4, 21, 39, 56]
+    >>> parts = split(labels, 3, "classimbalance", rows_per_agent=12)
+    >>> [np.bincount(labels[rows], minlength=3).tolist() for rows in parts]
+    [[12, 0, 0], [6, 6, 0], [4, 4, 4]]
+    """
+    y = np.asarray(labels)
+    if y.ndim != 1 or not y.size:
+        raise InputError(f"labels must be one per row, at least one, not of the shape {y.shape}")
+    if kind not in get_args(SplitKind):
+        raise InputError(f"kind must be one of {', '.join(get_args(SplitKind))}, not {kind!r}")
+    agents = _count(n_agents, "n_agents")
+    if agents > y.size:
+        raise InputError(f"{y.size} rows are not enough for {agents} agents: take fewer agents")
+    rows = None if rows_per_agent is None else _count(rows_per_agent, "rows_per_agent")
+    generator = side_generator(root_seed(seed), f"federated split {kind}")
+    if kind == "classimbalance":
+        return _by_class(y, agents, rows, generator)
+    if rows is not None and rows * agents > y.size:
+        raise InputError(
+            f"{agents} agents with {rows} rows each need {rows * agents} of {y.size} rows: "
+            f"at most {y.size // agents} each are there"
+        )
+    if kind == "iid":
+        sizes = np.full(agents, y.size // agents if rows is None else rows)
+    else:
+        sizes = powerlaw_sizes(agents, y.size if rows is None else rows * agents)
+    order = generator.permutation(y.size)
+    starts = np.cumsum(sizes) - sizes
+    return [np.sort(order[start : start + size]) for start, size in zip(starts, sizes, strict=True)]
+
+
+def powerlaw_sizes(n_agents: int, total: int) -> IntArray:
+    """Whole sizes that add up to `total`, proportional to the power law's points.
+
+    Examples
+    --------
+    >>> powerlaw_sizes(3, 300)
+    array([ 12, 100, 188])
+    """
+    low, high = np.array(_POWERLAW_ENDS) ** (1 / _POWERLAW_EXPONENT)
+    points: FloatArray = np.linspace(low, high, _count(n_agents, "n_agents"))
+    shares = total * points / points.sum()
+    sizes: IntArray = np.floor(shares).astype(np.int64)
+    # Largest remainders: what rounding down left over goes to those who lost most.
+    left = total - int(sizes.sum())
+    sizes[np.argsort(sizes - shares, kind="stable")[:left]] += 1
+    if sizes.min() < 1:
+        raise InputError(
+            f"{total} rows leave the smallest of {n_agents} power-law agents without any: "
+            "take more rows or fewer agents"
+        )
+    return sizes
+
+
+def _by_class(
+    y: NDArray[np.generic], n_agents: int, rows: int | None, generator: np.random.Generator
+) -> list[IntArray]:
+    """Agent k holds the first k classes, the same number of rows of each, up to one."""
+    classes, codes = np.unique(y, return_inverse=True)
+    available = np.bincount(codes, minlength=len(classes))
+    spread = np.linspace(1, len(classes), n_agents) if n_agents > 1 else np.array([len(classes)])
+    held = np.floor(spread + 0.5).astype(np.int64)
+    if rows is None or (_needed(rows, held, len(classes)) > available).any():
+        most = _most_rows(held, available)
+        if rows is not None or most < 1:
+            raise InputError(
+                f"{n_agents} agents, of whom the first hold few classes, cannot have "
+                f"{rows or 1} rows each: the classes have {available.tolist()} rows, which is "
+                f"enough for {most} each"
+            )
+        rows = most
+    queues = [generator.permutation(np.flatnonzero(codes == code)) for code in range(len(classes))]
+    taken = np.zeros(len(classes), dtype=np.int64)
+    parts = []
+    for count in _class_counts(rows, held, len(classes)):
+        chosen = [
+            queue[start : start + size]
+            for queue, start, size in zip(queues, taken, count, strict=True)
+        ]
+        taken += count
+        parts.append(np.sort(np.concatenate(chosen)))
+    return parts
+
+
+def _class_counts(rows: int, held: IntArray, n_classes: int) -> IntArray:
+    """The rows of each class (columns) that each agent (rows) gets."""
+    places = np.arange(n_classes)
+    even, extra = rows // held[:, None], rows % held[:, None]
+    counts: IntArray = np.where(places < held[:, None], even + (places < extra), 0)
+    return counts
+
+
+def _needed(rows: int, held: IntArray, n_classes: int) -> IntArray:
+    needed: IntArray = _class_counts(rows, held, n_classes).sum(axis=0)
+    return needed
+
+
+def _most_rows(held: IntArray, available: IntArray) -> int:
+    """The most rows per agent that the classes can serve, by bisection: needs grow with rows."""
+    low, high = 0, int(available.sum())
+    while low < high:
+        middle = (low + high + 1) // 2
+        if (_needed(middle, held, len(available)) <= available).all():
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _count(number: int, what: str) -> int:
+    try:
+        count = operator.index(number)
+    except TypeError:
+        raise InputError(f"{what} must be a whole number, not {number!r}") from None
+    if count < 1 or isinstance(number, bool):
+        raise InputError(f"{what} must be at least 1, it is {number!r}")
+    return count

@@ -1,0 +1,216 @@
+"""Updates of a federated run that was made elsewhere."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fairshapley.errors import InputError
+from fairshapley.games.federated import FederatedGame, RoundGame, read_round, read_rounds
+
+SERVER = {"w": np.array([[1.0, 2.0]]), "b": np.array([0.5])}
+ANN = {"w": np.array([[2.0, 2.0]]), "b": np.array([0.5])}
+BOB = {"w": np.array([[1.0, 6.0]]), "b": np.array([1.5])}
+EXAMPLES = {"ann": 300, "bob": 100}
+
+
+def test_the_server_averages_by_examples():
+    record = read_round({"ann": ANN, "bob": BOB}, given="weights", examples=EXAMPLES, server=SERVER)
+    after = record.next_server()
+    np.testing.assert_array_equal(after["w"], [[1.75, 3.0]])  # 3/4·(2, 2) + 1/4·(1, 6)
+    np.testing.assert_array_equal(after["b"], [0.75])
+    alone = record.weights(np.array([False, True]))
+    np.testing.assert_array_equal(alone["w"], BOB["w"])
+    before = record.weights(np.array([False, False]))
+    np.testing.assert_array_equal(before["w"], SERVER["w"])
+
+
+def test_deltas_and_weights_are_the_same_round():
+    deltas = {
+        agent: {name: entry[name] - SERVER[name] for name in entry}
+        for agent, entry in (("ann", ANN), ("bob", BOB))
+    }
+    one = read_round(deltas, given="deltas", examples=EXAMPLES, server=SERVER)
+    two = read_round({"ann": ANN, "bob": BOB}, given="weights", examples=EXAMPLES, server=SERVER)
+    np.testing.assert_array_equal(one.deltas, two.deltas)
+    np.testing.assert_array_equal(one.server, two.server)
+
+
+@pytest.mark.parametrize("form", ["dict", "list", "torch"])
+def test_weights_go_out_in_the_form_in_which_they_came(form):
+    convert = {
+        "dict": lambda entry: entry,
+        "list": lambda entry: list(entry.values()),
+        "torch": lambda entry: {name: torch.tensor(array) for name, array in entry.items()},
+    }[form]
+    record = read_round({"bob": convert(BOB)}, given="weights", server=convert(SERVER))
+    seen = []
+    game = RoundGame(record, lambda weights: seen.append(weights) or 0.0)
+    game(np.array([[True]]))
+    expected = convert(BOB)
+    assert type(seen[0]) is type(expected)
+    for key in expected if form != "list" else range(2):
+        assert type(seen[0][key]) is type(expected[key])
+        assert seen[0][key].shape == expected[key].shape
+        assert seen[0][key].dtype == expected[key].dtype
+        np.testing.assert_array_equal(np.asarray(seen[0][key]), np.asarray(expected[key]))
+
+
+def test_half_precision_is_summed_in_single():
+    """4096 + 1 is not a number of half precision, and bfloat16 is none of numpy's types."""
+    for kind in (torch.float16, torch.bfloat16):
+        server, update = ({"w": torch.tensor([value], dtype=kind)} for value in (4096.0, 1.0))
+        record = read_round({0: update}, given="deltas", server=server)
+        assert record.next_server()["w"].dtype == torch.float32
+        assert record.next_server()["w"].item() == 4097.0
+
+
+def test_servers_follow_by_averaging_from_round_to_round():
+    rounds = [{"ann": ANN, "bob": BOB}, {"bob": ANN}, {"ann": BOB}]
+    records = list(read_rounds(rounds, given="weights", examples=EXAMPLES, server=SERVER))
+    for before, after in itertools.pairwise(records):
+        np.testing.assert_array_equal(
+            before.combine(np.eye(1, len(before.agents))), [before.server + before.deltas[0]]
+        )
+        everyone = before.coefficients(np.ones((1, 2), dtype=bool))
+        np.testing.assert_array_equal(after.server, before.combine(everyone)[0])
+    assert [record.agents for record in records] == [(0, 1), (1,), (0,)]
+    given_servers = list(
+        read_rounds(rounds, given="weights", examples=EXAMPLES, server=[SERVER, BOB, ANN])
+    )
+    np.testing.assert_array_equal(given_servers[1].server, [1.0, 6.0, 1.5])
+
+
+def test_weights_need_no_server_when_the_empty_coalition_has_a_number():
+    rounds = [{"ann": ANN, "bob": BOB}, {"ann": BOB, "bob": ANN}]
+    with pytest.raises(InputError, match="round 0: the server's weights before"):
+        FederatedGame.from_updates(rounds, lambda weights: weights["w"].sum(), given="weights")
+    game = FederatedGame.from_updates(
+        rounds, lambda weights: weights["w"].sum(), given="weights", empty=0.0
+    )
+    masks = np.array([[False, False], [True, False], [False, True], [True, True]])
+    np.testing.assert_array_equal(game.rounds[0](masks), [0.0, 4.0, 7.0, 5.5])
+    # After the first round the server is known: the plain average of both.
+    np.testing.assert_array_equal(game.rounds[1].record.server, [1.5, 4.0, 1.0])
+    assert game.rounds[1].record.server_known
+
+
+def test_players_are_all_who_ever_took_part():
+    rounds = [{7: ANN}, {3: BOB}]
+    game = FederatedGame.from_updates(rounds, lambda _: 1.0, given="weights", server=SERVER)
+    assert game.player_names == ("3", "7")
+    rounds = [{"zoe": ANN}, {"ann": BOB}]
+    game = FederatedGame.from_updates(rounds, lambda _: 1.0, given="weights", server=SERVER)
+    assert game.player_names == ("zoe", "ann")
+    agents = ["ann", "idle", "zoe"]
+    game = FederatedGame.from_updates(
+        rounds, lambda _: 1.0, given="weights", server=SERVER, agents=agents
+    )
+    assert game.player_names == ("ann", "idle", "zoe")
+    assert [part.record.agents for part in game.rounds] == [(2,), (0,)]
+
+
+@given(
+    hnp.arrays(np.float64, 4, elements=st.floats(0.5, 1e6)),
+    hnp.arrays(np.bool_, (6, 4)),
+)
+def test_the_members_of_a_coalition_share_its_model(sizes, masks):
+    updates = {agent: [np.eye(4)[agent]] for agent in range(4)}
+    examples = dict(enumerate(sizes))
+    record = read_round(updates, given="deltas", server=[np.zeros(4)], examples=examples)
+    shares = record.combine(record.coefficients(masks))
+    totals = (masks * sizes).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shares * totals, masks * sizes, rtol=1e-12)
+
+
+def test_counters_stay_the_servers_and_other_whole_numbers_must_agree():
+    """A batch norm counts its batches; positions of tokens are the same for everyone."""
+
+    def weights(value, batches, positions=(0, 1)):
+        return {
+            "w": np.array([value]),
+            "batches": np.array(batches),
+            "positions": np.array(positions),
+        }
+
+    updates = {"ann": weights(1.0, 30), "bob": weights(3.0, 10)}
+    record = read_round(updates, given="weights", server=weights(0.0, 5))
+    after = record.next_server()
+    assert after["w"] == 2.0
+    assert after["batches"] == 5
+    assert read_round(updates, given="weights").next_server()["batches"] == 30
+    updates["bob"] = weights(3.0, 10, (1, 0))
+    with pytest.raises(InputError, match=r"'bob': entry 'positions' is of int64 and was changed"):
+        read_round(updates, given="weights", server=weights(0.0, 5))
+    with pytest.raises(InputError, match=r"agent 'ann': entry 'positions'"):
+        read_round({"ann": weights(1.0, 3)}, given="deltas", server=weights(0.0, 5))
+
+
+def one(**changes):
+    arguments = {"updates": {"ann": ANN}, "given": "weights", "server": SERVER} | changes
+    return read_round(arguments.pop("updates"), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"updates": {}}, "round 0 has no updates"),
+        ({"updates": [ANN]}, "round 0 is a list"),
+        ({"given": "gradients"}, "given must be 'weights' or 'deltas'"),
+        ({"given": "deltas", "server": None}, "deltas need the server's weights"),
+        ({"agents": ["bob"]}, "agent 'ann' has an update but is not in `agents`"),
+        ({"agents": ["ann", "ann"]}, "appears twice"),
+        ({"examples": {"ann": 0}}, "agent 'ann' has 0 examples"),
+        ({"examples": {"ann": -3}}, "agent 'ann' has -3 examples"),
+        ({"examples": {"ann": "many"}}, "agent 'ann' has 'many' examples"),
+        ({"examples": {"bob": 5}}, "agent 'ann' has no number of examples"),
+        ({"examples": [5]}, "examples is a list"),
+        ({"updates": {"ann": {"w": ANN["w"]}}}, r"only in one of them: \['b'\]"),
+        ({"updates": {"ann": {**ANN, "w": np.zeros((2, 1))}}}, r"'w' has the shape \(2, 1\)"),
+        ({"updates": {"ann": {**ANN, "b": np.array([np.nan])}}}, "'ann': entry 'b' is not finite"),
+        ({"updates": {"ann": {**ANN, "b": np.array([np.inf])}}}, "'ann': entry 'b' is not finite"),
+        ({"updates": {"ann": {**ANN, "b": np.array([1])}}}, "'b' is of int64, elsewhere of float"),
+        ({"updates": {"ann": {**ANN, "b": np.array(["x"])}}}, "not an array of real numbers"),
+        ({"updates": {"ann": {**ANN, "b": [[1.0], [2.0, 3.0]]}}}, "not an array of real numbers"),
+        ({"updates": {"ann": {**ANN, "b": np.array([1j])}}}, "not an array of real numbers"),
+        ({"updates": {"ann": list(ANN.values())}}, "a list of 2 against a dict of 2"),
+        ({"updates": {"ann": 3.0}}, "a float holds no weights"),
+        (
+            {"updates": {"ann": [np.array([1e308])]}, "server": [np.array([-1e308])]},
+            "too far apart for float64",
+        ),
+        ({"updates": {"ann": {}}}, "there are no entries"),
+        ({"server": {"w": np.array([1])}}, "no entry is of a floating-point type"),
+    ],
+)
+def test_bad_rounds_are_named(changes, message):
+    with pytest.raises(InputError, match=message):
+        one(**changes)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "options", "message"),
+    [
+        ([], {}, "there are no rounds"),
+        ({"ann": ANN}, {}, "rounds is a dict"),
+        (3, {}, "rounds is a int"),
+        ([[ANN]], {}, "round 0 is a list"),
+        ([{"ann": ANN}, {}], {}, "round 1 has no updates"),
+        ([{"ann": ANN}], {"server": [SERVER, SERVER]}, "server has 2 members for 1 rounds"),
+        ([{"ann": ANN}], {"examples": [{}, {}]}, "examples has 2 members for 1 rounds"),
+        ([{"ann": ANN}], {"empty": "zero"}, "empty must be 'server' or a number"),
+        ([{"ann": ANN}], {"empty": np.nan}, "empty must be 'server' or a finite number"),
+        ([{"ann": ANN}], {"total": "product"}, "total must be 'sum' or 'mean'"),
+        ([{"ann": ANN}], {"value_range": (1.0, 0.0)}, "value_range must be"),
+        ([{"ann": ANN}], {"value_range": 3}, "value_range must be"),
+        ([{"ann": ANN}, {"ann": {"w": BOB["w"], "b": np.zeros(2)}}], {}, "round 1, agent 'ann'"),
+    ],
+)
+def test_bad_runs_are_named(rounds, options, message):
+    options = {"given": "weights", "server": SERVER} | options
+    with pytest.raises(InputError, match=message):
+        FederatedGame.from_updates(rounds, lambda _: 0.0, **options)

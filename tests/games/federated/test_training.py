@@ -1,0 +1,212 @@
+"""Federated averaging, step by step."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fairshapley.errors import InputError
+from fairshapley.games.federated import Vocabulary, text_cnn, train
+
+ROWS = np.array([[1.0], [2.0], [3.0]])
+TARGETS = np.array([[2.0], [4.0], [6.0]])
+
+
+def line():
+    """y = w·x with w = 0."""
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(model.weight)
+    return model
+
+
+squared = nn.functional.mse_loss
+
+
+def test_two_rounds_by_hand():
+    """All rows in one batch: the gradient of the mean of (w·x − 2x)² is 2(w − 2)·mean x²."""
+    agents = [(ROWS[:1], TARGETS[:1]), (ROWS, TARGETS)]
+    records = list(train(line(), agents, rounds=2, lr=0.05, decay=0.5, batch_size=10, loss=squared))
+    w = 0.0
+    for record, lr in zip(records, (0.05, 0.025), strict=True):
+        steps = [-lr * 2 * (w - 2) * mean for mean in (1.0, 14 / 3)]
+        np.testing.assert_allclose(record.server, [w], rtol=1e-6)
+        np.testing.assert_allclose(record.deltas[:, 0], steps, rtol=1e-6)
+        np.testing.assert_array_equal(record.sizes, [1.0, 3.0])
+        w += (1 * steps[0] + 3 * steps[1]) / 4
+    np.testing.assert_allclose(records[-1].next_server()["weight"], [[w]], rtol=1e-6)
+
+
+def test_epochs_and_batches_are_steps():
+    """With equal rows the order does not matter: 2 epochs of 3 batches are 6 steps of plain SGD."""
+    agents = [(np.ones((5, 1)), np.ones((5, 1)))]
+    record = next(train(line(), agents, rounds=1, epochs=2, batch_size=2, lr=0.1, loss=squared))
+    w = 0.0
+    for _ in range(6):
+        w -= 0.1 * 2 * (w - 1)
+    np.testing.assert_allclose(record.deltas, [[w]], rtol=1e-6)
+
+
+def test_adam_moves_by_the_step_at_first():
+    record = next(
+        train(line(), [(ROWS, TARGETS)], rounds=1, lr=0.01, optimizer="adam", loss=squared)
+    )
+    np.testing.assert_allclose(record.deltas, [[0.01]], rtol=1e-4)
+    momentum = next(
+        train(
+            line(),
+            [(ROWS, TARGETS)],
+            rounds=1,
+            lr=0.01,
+            loss=squared,
+            optimizer=lambda parameters, lr: torch.optim.SGD(parameters, lr=2 * lr),
+        )
+    )
+    np.testing.assert_allclose(momentum.deltas, [[0.02 * 4 * 14 / 3]], rtol=1e-6)
+
+
+def classes(n_agents=3):
+    generator = np.random.default_rng(1)
+    return [
+        (generator.standard_normal((20, 4)), generator.integers(0, 2, 20)) for _ in range(n_agents)
+    ]
+
+
+def droppy():
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+
+
+def test_a_seed_fixes_everything_and_leaves_torchs_generator_alone():
+    model, agents = droppy(), classes()
+    torch.manual_seed(11)
+    before = torch.random.get_rng_state()
+    runs = [
+        list(train(model, agents, rounds=2, seed=seed, participation=0.7)) for seed in (1, 1, 2)
+    ]
+    assert torch.equal(torch.random.get_rng_state(), before)
+    for one, again in zip(runs[0], runs[1], strict=True):
+        np.testing.assert_array_equal(one.deltas, again.deltas)
+        assert one.agents == again.agents
+    assert not np.array_equal(runs[0][0].deltas, runs[2][0].deltas)
+
+
+def test_an_agents_update_does_not_depend_on_who_else_takes_part():
+    model, agents = droppy(), classes()
+    together, alone = (
+        next(train(model, agents, rounds=1, participation=who)) for who in ([[0, 1, 2]], [[1]])
+    )
+    np.testing.assert_array_equal(together.deltas[1], alone.deltas[0])
+
+
+def test_the_model_given_is_left_alone_and_is_the_start():
+    model = droppy().eval()
+    weights = [entry.clone() for entry in model.parameters()]
+    records = list(train(model, classes(), rounds=1))
+    assert not model.training
+    assert all(map(torch.equal, weights, model.parameters()))
+    np.testing.assert_array_equal(
+        records[0].server, torch.cat([entry.ravel() for entry in weights]).detach().numpy()
+    )
+
+
+@pytest.mark.parametrize(
+    ("participation", "expected"),
+    [
+        (None, [(0, 1, 2), (0, 1, 2)]),
+        ([[2, 0], [1]], [(0, 2), (1,)]),
+        (np.array([[True, False, True], [False, True, False]]), [(0, 2), (1,)]),
+        (lambda number, generator: {number, 2}, [(0, 2), (1, 2)]),
+        (lambda number, generator: generator.permutation(3)[:2], None),
+        (1.0, [(0, 1, 2), (0, 1, 2)]),
+        (0.01, None),
+    ],
+)
+def test_who_takes_part(participation, expected):
+    records = list(train(droppy(), classes(), rounds=2, participation=participation))
+    found = [record.agents for record in records]
+    assert expected is None or found == expected
+    assert all(record.n_agents == 3 for record in records)
+    assert [len(record.deltas) for record in records] == [len(agents) for agents in found]
+
+
+def test_batch_norm_statistics_travel_with_the_weights():
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
+    records = list(train(model, classes(), rounds=2, batch_size=10))
+    part, _ = records[0].layout.slices["1.running_mean"]
+    assert (records[0].deltas[:, part] != 0).all()
+    assert (records[1].server[part] != 0).all()
+    assert records[1].fixed["1.num_batches_tracked"] == 0
+
+
+def test_texts_are_learnt():
+    """A word decides the class; the vocabulary, the network and the training find it."""
+    generator = np.random.default_rng(0)
+    filler = np.array(["the", "a", "film", "of", "and", "plot", "it", "was", "very"])
+    labels = generator.integers(0, 2, 120)
+    texts = [
+        " ".join(
+            [*generator.choice(filler, 4), ("dull", "superb")[label], *generator.choice(filler, 2)]
+        )
+        for label in labels
+    ]
+    vocabulary = Vocabulary(texts[:80])
+    tokens = vocabulary.encode(texts, length=8)
+    model = text_cnn(len(vocabulary), 2, embedding=8, kernels=(3, 3), filters=8)
+    agents = [(tokens[start : start + 40], labels[start : start + 40]) for start in (0, 40)]
+    *_, last = train(model, agents, rounds=6, epochs=3, lr=0.01, batch_size=8, optimizer="adam")
+    model.load_state_dict(last.next_server())
+    with torch.no_grad():
+        found = model.eval()(torch.from_numpy(tokens[80:])).argmax(dim=1).numpy()
+    assert (found == labels[80:]).mean() > 0.9
+
+
+GOOD = {"rounds": 1}
+
+
+@pytest.mark.parametrize(
+    ("agents", "options", "message"),
+    [
+        ([], {}, "agents must be a list"),
+        (None, {}, "agents must be a list"),
+        ([(ROWS, [0, 1])], {}, "agent 0: rows of the shape"),
+        ([(ROWS[:0], [])], {}, "agent 0 has no rows"),
+        ([(np.zeros((3, 2)), [0, 1, 0])], {}, "the model cannot take agent 0's rows"),
+        ([(ROWS.astype(int), [0, 1, 0])], {}, "int64"),
+        ([(ROWS, [0, 1, 2])], {}, "agent 0: the classes go from 0 to 2"),
+        ([(ROWS, ["a", "b", "a"])], {}, "encode labels"),
+        ([(ROWS, [0, 1, 0])], {"rounds": 0}, "rounds must be a whole number"),
+        ([(ROWS, [0, 1, 0])], {"epochs": 1.5}, "epochs must be a whole number"),
+        ([(ROWS, [0, 1, 0])], {"batch_size": 0}, "batch_size must be a whole number"),
+        ([(ROWS, [0, 1, 0])], {"lr": 0.0}, "lr must be a positive number"),
+        ([(ROWS, [0, 1, 0])], {"lr": "fast"}, "lr must be a positive number"),
+        ([(ROWS, [0, 1, 0])], {"decay": -1}, "decay must be a positive number"),
+        ([(ROWS, [0, 1, 0])], {"optimizer": "lion"}, "optimizer must be 'sgd', 'adam'"),
+        ([(ROWS, [0, 1, 0])], {"loss": "hinge"}, "loss must be 'cross_entropy'"),
+        ([(ROWS, [0, 1, 0])], {"seed": -1}, "seed must not be negative"),
+        ([(ROWS, [0, 1, 0])], {"device": "warp"}, "device 'warp' cannot be used"),
+        ([(ROWS, [0, 1, 0])], {"participation": 0.0}, r"must be in \(0, 1\]"),
+        ([(ROWS, [0, 1, 0])], {"participation": "all"}, "participation must be None"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[0], [0]]}, "2 rounds of 1"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[]]}, "round 0: nobody takes part"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[0, 0]]}, "listed twice"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[1]]}, "agent 1 is not one of 0…0"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[-1]]}, "agent -1 is not one of"),
+        ([(ROWS, [0, 1, 0])], {"participation": [["ann"]]}, "listed by their indices"),
+        ([(ROWS, [0, 1, 0])], {"participation": [3]}, "listed by their indices"),
+        ([(ROWS, [0, 1, 0])], {"participation": np.ones((2, 2), bool)}, r"\(rounds, agents\)"),
+    ],
+)
+def test_bad_input_is_named_before_the_first_round(agents, options, message):
+    with pytest.raises(InputError, match=message):
+        train(nn.Linear(1, 2), agents, **(GOOD | options))
+
+
+def test_what_goes_wrong_in_training_is_named():
+    agents = [(ROWS, TARGETS)]
+    with pytest.raises(InputError, match="round 0, agent 0: entry 'weight' is not finite"):
+        list(train(line(), agents, rounds=1, lr=1e30, epochs=5, loss=squared))
+    with pytest.raises(InputError, match=r"round 0, agent 0: the training failed \(ZeroDivision"):
+        list(train(line(), agents, rounds=1, loss=lambda outputs, targets: 1 / 0))
+    one_class = nn.Sequential(nn.Linear(1, 2), nn.BatchNorm1d(2))
+    with pytest.raises(InputError, match="the training failed"):
+        list(train(one_class, [(ROWS, [0, 1, 0])], rounds=1, batch_size=2))
