@@ -1,0 +1,146 @@
+"""Training and test data as learners take them, and the checks of a model's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.learners.base import NotVectorisedError
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training rows, their targets, and test rows.
+
+    Attributes
+    ----------
+    X, y, X_test
+        The features of the training rows, their targets as given, the features of the test rows.
+    """
+
+    X: FloatArray
+    y: NDArray[Any]
+    X_test: FloatArray
+
+    @property
+    def classes(self) -> tuple[NDArray[Any], IntArray]:
+        """The sorted classes, and for each training row the index of its class."""
+        if self.y.dtype.kind == "f" and not np.array_equal(self.y, np.floor(self.y)):
+            raise NotVectorisedError("y is continuous or holds NaN: a classifier needs classes")
+        try:
+            classes, codes = np.unique(self.y, return_inverse=True)
+        except TypeError:
+            raise NotVectorisedError("y holds labels that cannot be sorted") from None
+        return classes, codes.astype(np.int64)
+
+    @property
+    def targets(self) -> FloatArray:
+        """The targets as numbers: for regressors."""
+        try:
+            targets = self.y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise NotVectorisedError("y holds something that is not a number") from None
+        if not np.isfinite(targets).all():
+            raise NotVectorisedError("y holds NaN or infinite values")
+        return targets
+
+
+def data(X: object, y: object, X_test: object) -> Data:  # noqa: N803
+    """The data as arrays.
+
+    Examples
+    --------
+    >>> data([[0.0], [1.0]], ["a", "b"], [[2.0]]).classes
+    (array(['a', 'b'], dtype='<U1'), array([0, 1]))
+    """
+    train, test = _features(X, "X"), _features(X_test, "X_test")
+    targets = np.asarray(y)
+    if targets.ndim != 1:
+        raise NotVectorisedError(
+            f"y of shape {targets.shape}: only one target per row is vectorised"
+        )
+    if targets.shape[0] != train.shape[0]:
+        raise InputError(
+            f"X has {train.shape[0]} rows, y has {targets.shape[0]}: give one target per row"
+        )
+    if test.shape[1] != train.shape[1]:
+        raise InputError(
+            f"X has {train.shape[1]} features, X_test has {test.shape[1]}: they must be the same"
+        )
+    if train.shape[0] == 0:
+        raise InputError("X has no rows: there is nothing to fit")
+    return Data(train, targets, test)
+
+
+def _features(X: object, name: str) -> FloatArray:  # noqa: N803
+    if hasattr(X, "tocoo"):
+        raise NotVectorisedError(f"{name} is a sparse matrix: give a dense one, X.toarray()")
+    try:
+        given = np.asarray(X)
+        features = given.astype(
+            np.float64, casting="unsafe" if given.dtype == object else "same_kind"
+        )
+    except (TypeError, ValueError):
+        raise NotVectorisedError(f"{name} holds something that is not a number") from None
+    if features.ndim != 2:
+        raise InputError(f"{name} must have two axes, rows and features, not {features.ndim}")
+    if features.shape[1] == 0:
+        raise InputError(f"{name} has no features")
+    if not np.isfinite(features).all():
+        raise NotVectorisedError(f"{name} holds NaN or infinite values")
+    return features
+
+
+def refuse_unless(model: object, name: str, allowed: Collection[object]) -> None:
+    """A NotVectorisedError when a parameter has none of the allowed values.
+
+    A parameter that this version of scikit-learn does not have is no obstacle.
+    """
+    if not hasattr(model, name):
+        return
+    value = getattr(model, name)
+    # Not `in`: an array has no single truth, and 0 is not False here.
+    if not any(value is choice or _same_text(value, choice) for choice in allowed):
+        known = " or ".join(repr(choice) for choice in allowed)
+        raise NotVectorisedError(
+            f"{type(model).__name__}({name}={value!r}): only {known} is vectorised"
+        )
+
+
+def _same_text(value: object, choice: object) -> bool:
+    return isinstance(value, str) and isinstance(choice, str) and value == choice
+
+
+def number(model: object, name: str) -> float:
+    """A parameter that is a finite number of at least 0, or a NotVectorisedError."""
+    value = getattr(model, name)
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+        raise NotVectorisedError(
+            f"{type(model).__name__}({name}={value!r}): only a finite number is vectorised, "
+            "and none below 0"
+        )
+    return float(value)
+
+
+def positive(model: object, name: str) -> float:
+    """A parameter that is a finite number above 0, or a NotVectorisedError."""
+    value = number(model, name)
+    if value == 0:
+        raise NotVectorisedError(
+            f"{type(model).__name__}({name}={getattr(model, name)!r}): only a number above 0 is "
+            "vectorised"
+        )
+    return value
+
+
+def switch(model: object, name: str) -> bool:
+    """A parameter that is True or False, or a NotVectorisedError."""
+    refuse_unless(model, name, (True, False))
+    return bool(getattr(model, name))

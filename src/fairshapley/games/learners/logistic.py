@@ -1,0 +1,242 @@
+"""Logistic regression: two classes or many, with liblinear's intercept or a free one.
+
+For a set of rows S the minimum of Σ_{i∈S} c_i ℓ(x_i, y_i) + ‖w‖²/(2C), where c_i is the weight of
+the class. liblinear counts the intercept in ‖w‖, the other solvers do not. A set with two of
+several classes is a binary problem, one with more a multinomial one, as scikit-learn has it.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.games.learners.arrays import QUANTUM, Backend, Batched
+from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
+from fairshapley.games.learners.design import Products, design
+from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
+from fairshapley.games.learners.losses import BinaryLoss, MultinomialLoss
+from fairshapley.games.learners.newton import minimise
+
+# A multinomial Hessian has (classes × columns)² entries and is factorised for every set and step;
+# beyond this size scikit-learn's quasi-Newton steps are cheaper.
+MAX_MULTINOMIAL = 200
+FREE_INTERCEPT = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
+
+
+class LogisticLearner(Batched):
+    """`sklearn.linear_model.LogisticRegression` with an L2 penalty, solved to the minimum.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairshapley.games.learners.inputs import data
+    >>> given = data([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1], [[3.0]])
+    >>> learner = LogisticLearner.of(LogisticRegression(), given, Backend())
+    >>> learner.predict(np.array([[True, True, True, True]]), "label")
+    array([[1]])
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,  # noqa: N803
+        codes: IntArray,
+        X_test: FloatArray,  # noqa: N803
+        where: Backend,
+        *,
+        penalty: float,
+        intercept: float,
+        free_intercept: bool,
+        class_weight: FloatArray | None,
+        balanced: bool,
+    ) -> None:
+        n_classes = int(codes.max()) + 1
+        ready = design(X, X_test, centre=free_intercept)
+        columns, columns_test = ready.train, ready.test
+        penalties = penalty * ready.penalty
+        if intercept:
+            constant = np.full((X.shape[0], 1), intercept)
+            columns = np.hstack([columns, constant])
+            columns_test = np.hstack([columns_test, np.full((X_test.shape[0], 1), intercept)])
+            penalties = np.append(penalties, 0.0 if free_intercept else penalty)
+        width = columns.shape[1]
+        size = 1 if n_classes == 2 else n_classes
+        if n_classes > 2 and n_classes * width > MAX_MULTINOMIAL:
+            raise NotVectorisedError(
+                f"{n_classes} classes of {width} coefficients: more than {MAX_MULTINOMIAL} "
+                "parameters take longer in batches than one by one"
+            )
+        # LAPACK wants each chunk's Hessians twice: half a cache of them at a time.
+        largest = max(size * X.shape[0], size * X_test.shape[0], (size * width) ** 2 // 2)
+        super().__init__(where, X.shape[0], largest)
+        self._n_classes = n_classes
+        self._codes = where.integers(codes)
+        self._class_weight = None if class_weight is None else where.reals(class_weight)
+        self._balanced = balanced
+        self._train, self._test = where.reals(columns), where.reals(columns_test)
+        self._penalties = where.reals(penalties[:, None])
+        self._products = Products(columns, where)
+        self._indicator = where.reals(np.eye(n_classes)[:, codes])
+
+    @classmethod
+    def of(cls, model: Any, given: Data, where: Backend) -> Self:
+        """The learner for a model, or a NotVectorisedError that says why there is none."""
+        classes, codes = given.classes
+        liblinear = model.solver == "liblinear"
+        _check_parameters(model)
+        if liblinear and len(classes) > 2:
+            raise NotVectorisedError("liblinear fits two classes only: choose solver='lbfgs'")
+        if len(classes) < 2:
+            raise NotVectorisedError("y has one class only: there is nothing to tell apart")
+        fit_intercept = switch(model, "fit_intercept")
+        intercept = 1.0 if fit_intercept else 0.0
+        if liblinear and fit_intercept:
+            intercept = positive(model, "intercept_scaling")
+        return cls(
+            given.X,
+            codes,
+            given.X_test,
+            where,
+            penalty=1.0 / positive(model, "C"),
+            intercept=intercept,
+            free_intercept=fit_intercept and not liblinear,
+            class_weight=_class_weight(model, classes),
+            balanced=isinstance(model.class_weight, str),
+        )
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """Labels and probabilities; with two classes decisions too."""
+        if self._n_classes == 2:
+            return frozenset({"label", "probability", "decision"})
+        return frozenset({"label", "probability"})
+
+    def _predict(self, sets: Array, kind: Kind) -> Array:
+        xp = self.where.xp
+        weights = xp.astype(sets, self.where.real)
+        counts = self._indicator @ weights
+        present = counts > 0
+        n_present = self._require_two(present)
+        if self._class_weight is not None:
+            weights = weights * self._class_weight[self._codes][:, None]
+        if self._balanced:
+            n_rows = xp.sum(counts, axis=0)
+            shares = n_rows / (xp.astype(n_present, self.where.real) * counts)
+            weights = weights * xp.take(xp.where(present, shares, 0.0), self._codes, axis=0)
+        if self._n_classes == 2:
+            scores = self._binary(weights, 0, 1) @ self._test.T
+            return _from_scores(xp, scores, kind)
+        return self._several(weights, present, n_present, kind)
+
+    def _binary(self, weights: Array, low: int, high: int) -> Array:
+        """The coefficients (sets, columns) that tell class `high` from class `low`."""
+        xp = self.where.xp
+        signs = self._indicator[high, :] - self._indicator[low, :]
+        train, products = self._train, self._products
+        if self._n_classes > 2:
+            rows = xp.nonzero(signs)[0]
+            train, products = train[rows, :], products.of_rows(rows)
+            signs, weights = signs[rows], weights[rows, :]
+        objective = BinaryLoss(xp, signs[:, None] * train, products, self._penalties, weights)
+        start = self.where.zeros(train.shape[1], weights.shape[1])
+        return xp.permute_dims(minimise(objective, start, self.where), (1, 0))
+
+    def _several(self, weights: Array, present: Array, n_present: Array, kind: Kind) -> Array:
+        """Predictions where sets may hold two or more of several classes."""
+        xp = self.where.xp
+        shape = (weights.shape[1], self._test.shape[0], self._n_classes)
+        scores = xp.full(shape, -xp.inf, dtype=self.where.real, device=weights.device)
+        many = xp.nonzero(n_present > 2)[0]
+        if many.shape[0]:
+            chosen = _fill(xp, many)
+            coefficients = self._multinomial(weights[:, chosen], present[:, chosen])
+            values = xp.permute_dims(self._test @ coefficients, (2, 1, 0))[: many.shape[0], ...]
+            absent = ~xp.permute_dims(present[:, many], (1, 0))[:, None, :]
+            scores[many, ...] = xp.where(absent, -xp.inf, values)
+        for low in range(self._n_classes):
+            for high in range(low + 1, self._n_classes):
+                pair = xp.nonzero((n_present == 2) & present[low, :] & present[high, :])[0]
+                if pair.shape[0]:
+                    chosen = _fill(xp, pair)
+                    coefficients = self._binary(weights[:, chosen], low, high)
+                    values = (coefficients @ self._test.T)[: pair.shape[0], ...]
+                    # Softmax of (0, z) is the logistic function of z; a tie goes to the lower.
+                    scores[pair, :, low] = xp.zeros_like(values)
+                    scores[pair, :, high] = values
+        if kind == "label":
+            return xp.argmax(scores, axis=2)
+        odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
+        return odds / xp.sum(odds, axis=2, keepdims=True)
+
+    def _multinomial(self, weights: Array, present: Array) -> Array:
+        """The coefficients (classes, columns, sets) of sets with three classes or more."""
+        xp = self.where.xp
+        objective = MultinomialLoss(
+            xp,
+            self._train,
+            self._products,
+            self._penalties,
+            self._indicator[:, :, None],
+            weights,
+            present,
+        )
+        width = self._train.shape[1]
+        start = self.where.zeros(self._n_classes * width, weights.shape[1])
+        solved = minimise(objective, start, self.where)
+        return xp.reshape(solved, (self._n_classes, width, -1))
+
+
+def _from_scores(xp: Any, scores: Array, kind: Kind) -> Array:
+    """Labels, probabilities or decisions of two classes, from the scores (sets, test rows)."""
+    if kind == "decision":
+        return scores
+    if kind == "label":
+        return xp.astype(scores > 0, xp.int64)
+    high = 1.0 / (1.0 + xp.exp(-scores))
+    return xp.stack([1.0 - high, high], axis=2)
+
+
+def _fill(xp: Any, places: Array) -> Array:
+    """`places` with the last one repeated up to a multiple of the quantum of widths."""
+    missing = -places.shape[0] % QUANTUM
+    return xp.concat([places, xp.broadcast_to(places[-1:], (missing,))]) if missing else places
+
+
+def _check_parameters(model: Any) -> None:
+    refuse_unless(model, "solver", ("liblinear", *FREE_INTERCEPT))
+    refuse_unless(model, "penalty", ("l2", "deprecated"))
+    refuse_unless(model, "multi_class", ("auto", "deprecated"))
+    ratio = getattr(model, "l1_ratio", None)
+    if model.penalty == "deprecated" and not (ratio is None or ratio == 0):
+        raise NotVectorisedError(
+            f"LogisticRegression(l1_ratio={ratio!r}): only l1_ratio=0 is vectorised"
+        )
+    if isinstance(model.C, Real) and float(model.C) == np.inf:
+        raise NotVectorisedError(
+            "LogisticRegression(C=inf): without a penalty small sets of rows have no minimum"
+        )
+    if not (number(model, "max_iter") >= 100 and number(model, "tol") <= 1e-4):
+        raise NotVectorisedError(
+            f"LogisticRegression(max_iter={model.max_iter!r}, tol={model.tol!r}) may stop before "
+            "the minimum, where the vectorised fit does not: keep max_iter ≥ 100 and tol ≤ 1e-4"
+        )
+
+
+def _class_weight(model: Any, classes: Any) -> FloatArray | None:
+    given = model.class_weight
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return None
+    if not isinstance(given, dict):
+        raise NotVectorisedError(
+            f"LogisticRegression(class_weight={given!r}): only None, 'balanced' and a dictionary "
+            "are vectorised"
+        )
+    known = classes.tolist()
+    if not set(given) <= set(known):
+        raise NotVectorisedError("class_weight names a class that y does not have")
+    weights = np.array([float(given.get(label, 1.0)) for label in known])
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise NotVectorisedError("class_weight has a weight that is not a finite number above 0")
+    return weights

@@ -1,0 +1,131 @@
+"""Gaussian naive Bayes: class means and variances of all sets from sums over their rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.games.learners.arrays import Backend, Batched
+from fairshapley.games.learners.base import Array, Kind
+from fairshapley.games.learners.inputs import Data, positive, refuse_unless
+
+
+class NaiveBayesLearner(Batched):
+    """`sklearn.naive_bayes.GaussianNB` with priors from the set.
+
+    As there, `var_smoothing` times the largest variance of a feature in the set is added to all
+    variances.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from fairshapley.games.learners.inputs import data
+    >>> given = data([[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"], [[1.0], [6.0]])
+    >>> learner = NaiveBayesLearner.of(GaussianNB(), given, Backend())
+    >>> learner.predict(np.array([[True, True, True, True]]), "label")
+    array([[0, 1]])
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,  # noqa: N803
+        codes: IntArray,
+        X_test: FloatArray,  # noqa: N803
+        where: Backend,
+        *,
+        var_smoothing: float,
+    ) -> None:
+        n_classes, width = int(codes.max()) + 1, X.shape[1]
+        largest = max(X.shape[0], X_test.shape[0] * max(n_classes // 4, 1), 2 * width)
+        super().__init__(where, X.shape[0], largest)
+        self._var_smoothing = var_smoothing
+        self._rows, self._sums, self._test, self._middles = [], [], [], []
+        for code in range(n_classes):
+            rows = np.flatnonzero(codes == code)
+            # About the mean of the class in all data, so that little cancels in the variances.
+            middle = X[rows].mean(axis=0)
+            about, about_test = X[rows] - middle, X_test - middle
+            self._rows.append(where.integers(rows))
+            self._sums.append(where.reals(np.hstack([about, about**2]).T))
+            self._test.append(where.reals(np.hstack([about_test, about_test**2])))
+            self._middles.append(where.reals((middle - X.mean(axis=0))[:, None]))
+
+    @classmethod
+    def of(cls, model: Any, given: Data, where: Backend) -> Self:
+        """The learner for a model, or a NotVectorisedError that says why there is none."""
+        refuse_unless(model, "priors", (None,))
+        # Without smoothing, a class with one row has variance 0 and no likelihood.
+        smoothing = positive(model, "var_smoothing")
+        _, codes = given.classes
+        return cls(given.X, codes, given.X_test, where, var_smoothing=smoothing)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """Labels and probabilities."""
+        return frozenset({"label", "probability"})
+
+    def _predict(self, sets: Array, kind: Kind) -> Array:
+        xp = self.where.xp
+        counts, means, variances = self._moments(sets)
+        total = sum(counts)
+        centre = (
+            sum(
+                count * (mean + middle)
+                for count, mean, middle in zip(counts, means, self._middles, strict=True)
+            )
+            / total
+        )
+        overall = (
+            sum(
+                count * (variance + (mean + middle - centre) ** 2)
+                for count, mean, variance, middle in zip(
+                    counts, means, variances, self._middles, strict=True
+                )
+            )
+            / total
+        )
+        smoothing = self._var_smoothing * xp.max(overall, axis=0)
+        logs = [
+            xp.where(
+                count > 0,
+                xp.log(count / total) + self._log_density(test, mean, variance + smoothing),
+                -xp.inf,
+            )
+            for count, mean, variance, test in zip(
+                counts, means, variances, self._test, strict=True
+            )
+        ]
+        scores = xp.permute_dims(xp.stack(logs), (2, 1, 0))
+        if kind == "label":
+            return xp.argmax(scores, axis=2)
+        odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
+        return odds / xp.sum(odds, axis=2, keepdims=True)
+
+    def _moments(self, sets: Array) -> tuple[list[Array], list[Array], list[Array]]:
+        """For each class the number of rows, the means and the variances about its middle."""
+        xp = self.where.xp
+        counts, means, variances = [], [], []
+        for rows, columns in zip(self._rows, self._sums, strict=True):
+            chosen = xp.astype(xp.take(sets, rows, axis=0), self.where.real)
+            count = xp.sum(chosen, axis=0)
+            moments = columns @ chosen / xp.where(count > 0, count, 1.0)
+            width = columns.shape[0] // 2
+            mean, square = moments[:width, :], moments[width:, :]
+            variance = square - mean**2
+            # What is below the rounding of the two squares is 0: equal values have no variance.
+            noise = 4.0 * self.where.epsilon * square
+            counts.append(count)
+            means.append(mean)
+            variances.append(xp.where(variance > noise, variance, 0.0))
+        return counts, means, variances
+
+    def _log_density(self, test: Array, mean: Array, variance: Array) -> Array:
+        """The log densities (test rows, sets), the square multiplied out to one product."""
+        xp = self.where.xp
+        precision = 1.0 / variance
+        factors = xp.concat([mean * precision, -0.5 * precision], axis=0)
+        rest = xp.sum(mean**2 * precision + xp.log(2.0 * math.pi * variance), axis=0)
+        return test @ factors - 0.5 * rest

@@ -1,0 +1,213 @@
+"""Nearest neighbours: one sort of all training rows for each test row serves every set.
+
+The first k members of a set in that order are its k nearest; a set with fewer rows uses them all.
+Rows at equal distance come in the order of the training rows. scikit-learn leaves their order to
+its search structure, so that its answer may differ where two rows are equally far.
+"""
+
+from __future__ import annotations
+
+import operator
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.games.learners.arrays import Backend, Batched
+from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
+from fairshapley.games.learners.inputs import Data, refuse_unless
+
+# scikit-learn's names of the distances, with the powers of those that are named for one.
+_POWERS = {
+    "minkowski": None,
+    "euclidean": 2.0,
+    "l2": 2.0,
+    "manhattan": 1.0,
+    "cityblock": 1.0,
+    "l1": 1.0,
+    "chebyshev": np.inf,
+}
+# The sorted rows and what they contribute are kept for every pair of a test and a training row.
+MAX_TABLE_BYTES = 1024**3
+# Every so many ranks it is looked whether all sets have their neighbours: that waits for a device.
+RANKS_PER_LOOK = 8
+
+
+class _Neighbours(Batched):
+    """The sums, over the k nearest rows of a set, of what each row contributes."""
+
+    def __init__(
+        self,
+        contributions: FloatArray,
+        where: Backend,
+        *,
+        n_neighbors: int,
+        distances: FloatArray,
+        by_distance: bool,
+    ) -> None:
+        n_test, n_rows = distances.shape
+        largest = max(n_rows, n_test * max(contributions.shape[0] // 4, 1))
+        super().__init__(where, n_rows, largest)
+        order = np.argsort(distances, axis=1, kind="stable")
+        ordered = np.take_along_axis(distances, order, axis=1)
+        sums = contributions[:, order]
+        self._n_neighbors = n_neighbors
+        self._order = where.integers(order.T)
+        self._coinciding: Array | None = None
+        if by_distance:
+            coinciding = ordered == 0.0
+            sums = sums / np.where(coinciding, 1.0, ordered)
+            if coinciding.any():
+                self._coinciding = where.booleans(coinciding.T[:, :, None])
+        sums = np.ascontiguousarray(sums.transpose(2, 0, 1))[..., None]
+        # Votes are counted in bytes, which are eight times as many per cache line as floats.
+        votes = not by_distance and n_neighbors < 256 and bool(np.isin(sums, (0.0, 1.0)).all())
+        self._sums = where.xp.astype(where.reals(sums), where.xp.uint8 if votes else where.real)
+
+    def predict(self, rows: BoolArray, kind: Kind) -> Array:
+        """The predictions for each set of training rows; see `Learner.predict`."""
+        rows = self._checked(rows, kind)
+        # Sets of one size need about as many ranks, and a chunk stops when all its sets do.
+        order = np.argsort(rows.sum(axis=1), kind="stable")
+        back = self.where.integers(np.argsort(order))
+        return self.where.xp.take(super().predict(rows[order], kind), back, axis=0)
+
+    def _summed(self, sets: Array) -> tuple[Array, Array]:
+        """The sums (contributions, test rows, sets) and the number of neighbours."""
+        xp = self.where.xp
+        n_ranks, n_test = self._order.shape
+        small = xp.uint8 if self._n_neighbors < 256 else xp.int32
+        wanted = xp.astype(xp.sum(xp.astype(sets, xp.int32), axis=0), xp.int32)
+        wanted = xp.astype(xp.clip(wanted, 0, self._n_neighbors), small)
+        found = xp.zeros((n_test, sets.shape[1]), dtype=small, device=sets.device)
+        shape = (self._sums.shape[1], *found.shape)
+        sums = xp.zeros(shape, dtype=self._sums.dtype, device=sets.device)
+        coincided = xp.zeros(found.shape, dtype=xp.bool, device=sets.device)
+        for rank in range(n_ranks):
+            here = xp.take(sets, self._order[rank, :], axis=0) & (found < self._n_neighbors)
+            found += here
+            if self._coinciding is not None:
+                # A row at distance 0 outweighs all others; such rows come first.
+                here = here & (self._coinciding[rank, ...] | ~coincided)
+                coincided = coincided | (here & self._coinciding[rank, ...])
+            sums += here * self._sums[rank, ...]
+            if rank % RANKS_PER_LOOK == RANKS_PER_LOOK - 1 and bool(xp.all(found == wanted)):
+                break
+        return xp.astype(sums, self.where.real), xp.astype(found, self.where.real)
+
+
+class NeighboursClassifierLearner(_Neighbours):
+    """`sklearn.neighbors.KNeighborsClassifier` with votes that are equal or by distance.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from fairshapley.games.learners.inputs import data
+    >>> given = data([[0.0], [1.0], [2.0]], ["a", "b", "b"], [[0.2]])
+    >>> learner = NeighboursClassifierLearner.of(KNeighborsClassifier(1), given, Backend())
+    >>> learner.predict(np.array([[True, True, False], [False, True, True]]), "label")
+    array([[0],
+           [1]])
+    """
+
+    @classmethod
+    def of(cls, model: Any, given: Data, where: Backend) -> Self:
+        """The learner for a model, or a NotVectorisedError that says why there is none."""
+        classes, codes = given.classes
+        settings = _settings(model, given, len(classes))
+        return cls(np.eye(len(classes))[:, codes], where, **settings)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """Labels and probabilities."""
+        return frozenset({"label", "probability"})
+
+    def _predict(self, sets: Array, kind: Kind) -> Array:
+        xp = self.where.xp
+        votes, _ = self._summed(sets)
+        votes = xp.permute_dims(votes, (2, 1, 0))
+        if kind == "label":
+            # The first of several maxima: the lowest class, as scikit-learn has it.
+            return xp.argmax(votes, axis=2)
+        return votes / xp.sum(votes, axis=2, keepdims=True)
+
+
+class NeighboursRegressorLearner(_Neighbours):
+    """`sklearn.neighbors.KNeighborsRegressor` with means that are plain or weighted by distance.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from fairshapley.games.learners.inputs import data
+    >>> given = data([[0.0], [1.0], [2.0]], [3.0, 4.0, 8.0], [[0.2]])
+    >>> learner = NeighboursRegressorLearner.of(KNeighborsRegressor(2), given, Backend())
+    >>> learner.predict(np.array([[True, True, True], [False, True, False]]), "value")
+    array([[3.5],
+           [4. ]])
+    """
+
+    @classmethod
+    def of(cls, model: Any, given: Data, where: Backend) -> Self:
+        """The learner for a model, or a NotVectorisedError that says why there is none."""
+        settings = _settings(model, given, 2)
+        targets = given.targets[None, :]
+        if settings["by_distance"]:
+            targets = np.vstack([targets, np.ones_like(targets)])
+        return cls(targets, where, **settings)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """Values."""
+        return frozenset({"value"})
+
+    def _predict(self, sets: Array, kind: Kind) -> Array:
+        sums, found = self._summed(sets)
+        divisor = found if sums.shape[0] == 1 else sums[1, ...]
+        return self.where.xp.permute_dims(sums[0, ...] / divisor, (1, 0))
+
+
+def _settings(model: Any, given: Data, n_contributions: int) -> dict[str, Any]:
+    """The checked parameters of a model, and the distances they ask for."""
+    n_test, n_rows = given.X_test.shape[0], given.X.shape[0]
+    size = 8 * n_test * n_rows * (n_contributions + 2)
+    if size > MAX_TABLE_BYTES:
+        raise NotVectorisedError(
+            f"{n_test} test and {n_rows} training rows: the sorted neighbours would take "
+            f"{size / 1e9:.1f} GB; use fewer test rows, or fit one coalition at a time"
+        )
+    refuse_unless(model, "weights", ("uniform", "distance", None))
+    refuse_unless(model, "metric_params", (None,))
+    try:
+        n_neighbors = operator.index(model.n_neighbors)
+    except TypeError:
+        n_neighbors = 0
+    if n_neighbors < 1:
+        raise NotVectorisedError(
+            f"n_neighbors={model.n_neighbors!r}: only a whole number above 0 is vectorised"
+        )
+    return {
+        "n_neighbors": n_neighbors,
+        "distances": _distances(model, given),
+        "by_distance": model.weights == "distance",
+    }
+
+
+def _distances(model: Any, given: Data) -> FloatArray:
+    """The distances (test rows, training rows)."""
+    metric = model.metric
+    if not isinstance(metric, str) or metric not in _POWERS:
+        known = ", ".join(_POWERS)
+        raise NotVectorisedError(f"metric={metric!r}: only {known} are vectorised")
+    power = model.p if metric == "minkowski" else _POWERS[metric]
+    if not isinstance(power, Real) or not float(power) >= 1.0:
+        raise NotVectorisedError(f"p={power!r}: only Minkowski distances with p ≥ 1 are vectorised")
+    # The special cases are faster and have no powers to round.
+    if power == 1:
+        return cdist(given.X_test, given.X, "cityblock")
+    if power == 2:
+        return cdist(given.X_test, given.X, "euclidean")
+    if power == np.inf:
+        return cdist(given.X_test, given.X, "chebyshev")
+    return cdist(given.X_test, given.X, "minkowski", p=float(power))

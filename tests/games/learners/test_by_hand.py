@@ -1,0 +1,187 @@
+"""Tiny fits whose answers are known in closed form."""
+
+# ruff: noqa: N806 - features are X, as in scikit-learn
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from fairshapley.games.learners import batch_learner
+
+
+def rows(*sets):
+    """Sets written as strings of 0 and 1."""
+    return np.array([[mark == "1" for mark in one] for one in sets])
+
+
+@pytest.mark.parametrize("solver", ["liblinear", "lbfgs", "newton-cg", "saga"])
+def test_logistic_of_two_opposite_rows(solver):
+    # At x = ±1 the intercept is 0 and w = 2C/(1 + e^w), which w = ln 3 solves at C = 2 ln 3.
+    model = LogisticRegression(C=2 * math.log(3), solver=solver)
+    learner = batch_learner(model, [[-1.0], [1.0]], ["no", "yes"], [[1.0], [2.0], [0.0]])
+    chances = learner.predict(rows("11"), "probability")
+    np.testing.assert_allclose(chances[0, :, 1], [3 / 4, 9 / 10, 1 / 2], rtol=1e-12)
+    np.testing.assert_allclose(
+        learner.predict(rows("11"), "decision")[0], [math.log(3), math.log(9), 0.0], atol=1e-12
+    )
+    assert learner.predict(rows("11"), "label").tolist() == [[1, 1, 0]]
+
+
+def test_logistic_balanced_weights():
+    # Two rows of one class and one of the other: each class weighs 3/2 in all.
+    model = LogisticRegression(
+        C=2 * math.log(3) / 1.5, class_weight="balanced", fit_intercept=False
+    )
+    learner = batch_learner(model, [[-1.0], [-1.0], [1.0]], [0, 0, 1], [[1.0]])
+    np.testing.assert_allclose(learner.predict(rows("111"), "probability")[0, 0, 1], 3 / 4)
+
+
+def test_logistic_weights_by_class():
+    model = LogisticRegression(C=math.log(3), class_weight={0: 2.0, 1: 2.0})
+    learner = batch_learner(model, [[-1.0], [1.0]], [0, 1], [[1.0]])
+    np.testing.assert_allclose(learner.predict(rows("11"), "probability")[0, 0, 1], 3 / 4)
+
+
+def test_logistic_three_classes_and_two_of_them():
+    # Rows e_k of class k. With all three, w_kk − w_jk = C (1 − p + p′) = ln(p/p′) by symmetry,
+    # which p = 1/2 and p′ = 1/4 solve at C = ln 2 / (3/4).
+    strength = math.log(2) / 0.75
+    X, y = np.eye(3), ["a", "b", "c"]
+    learner = batch_learner(LogisticRegression(C=strength), X, y, X)
+    chances = learner.predict(rows("111", "101"), "probability")
+    np.testing.assert_allclose(chances[0], 0.25 + 0.25 * np.eye(3), rtol=1e-12)
+    # Two classes are a binary problem, one vector w = v (e_3 − e_1) with v = C/(1 + e^v), not a
+    # multinomial one, where the penalty would be shared by two vectors.
+    v = 0.3
+    for _ in range(60):
+        v -= (v * (1 + math.exp(v)) - strength) / (1 + math.exp(v) + v * math.exp(v))
+    high = 1 / (1 + math.exp(-v))
+    np.testing.assert_allclose(chances[1, 2], [1 - high, 0.0, high], rtol=1e-12)
+    np.testing.assert_allclose(chances[1, 1], [0.5, 0.0, 0.5], rtol=1e-12)
+    labels = learner.predict(rows("111", "101"), "label")
+    assert labels.tolist() == [[0, 1, 2], [0, 0, 2]]
+
+
+def test_ridge():
+    # About the mean, Σx² = 2 and Σxy = 4: the slope is 4/(2 + α).
+    model = Ridge(alpha=2.0)
+    learner = batch_learner(model, [[4.0], [6.0], [9.0]], [1.0, 5.0, 0.0], [[5.0], [6.0]])
+    np.testing.assert_allclose(learner.predict(rows("110"), "value"), [[3.0, 4.0]])
+    # Without intercept: Σx² = 52, Σxy = 34.
+    model = Ridge(alpha=2.0, fit_intercept=False)
+    learner = batch_learner(model, [[4.0], [6.0], [9.0]], [1.0, 5.0, 0.0], [[1.0]])
+    np.testing.assert_allclose(learner.predict(rows("110"), "value"), [[34 / 54]])
+
+
+def test_ridge_classifier_tie_goes_to_the_first_class():
+    model = RidgeClassifier(alpha=1.0)
+    learner = batch_learner(model, [[-1.0], [1.0]], ["no", "yes"], [[0.0], [0.1]])
+    assert learner.predict(rows("11"), "label").tolist() == [[0, 1]]
+
+
+def test_linear_takes_the_shortest_solution():
+    # One row (3, 4) with target 5: the shortest w is 5 (3, 4)/25.
+    model = LinearRegression(fit_intercept=False)
+    X, y = [[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]], [5.0, 1.0, 6.0]
+    learner = batch_learner(model, X, y, [[1.0, 0.0], [0.0, 1.0]])
+    got = learner.predict(rows("100", "011", "010"), "value")
+    np.testing.assert_allclose(got, [[0.6, 0.8], [1.0, 3.0], [1.0, 0.0]], atol=1e-14)
+    # With an intercept a single row predicts its own target everywhere.
+    learner = batch_learner(LinearRegression(), X, y, [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(learner.predict(rows("100"), "value"), [[5.0, 5.0]])
+
+
+def test_neighbours_vote():
+    X, y = [[0.0], [1.0], [2.0], [4.0]], ["b", "a", "a", "b"]
+    learner = batch_learner(KNeighborsClassifier(3), X, y, [[-1.0], [4.5]])
+    got = learner.predict(rows("1111", "1001", "1010", "0001"), "label")
+    # All: b a a and b a a. Rows 0, 3: b. Rows 0, 2: one vote each, the first class. Row 3: b.
+    assert got.tolist() == [[0, 0], [1, 1], [0, 0], [1, 1]]
+    chances = learner.predict(rows("1111", "1010"), "probability")
+    np.testing.assert_array_equal(chances[:, 0, 0], [2 / 3, 1 / 2])
+
+
+def test_neighbours_at_equal_distance_come_in_order():
+    learner = batch_learner(KNeighborsClassifier(1), [[1.0], [-1.0]], [1, 0], [[0.0]])
+    assert learner.predict(rows("11"), "label").tolist() == [[1]]
+
+
+def test_neighbours_by_distance():
+    X, y = [[0.0], [2.0], [5.0]], [1.0, 4.0, 7.0]
+    model = KNeighborsRegressor(2, weights="distance")
+    learner = batch_learner(model, X, y, [[0.5], [2.0]])
+    got = learner.predict(rows("111", "101", "110"), "value")
+    # Weights 1/0.5 and 1/1.5; a row at distance 0 is the answer.
+    near = (1 / 0.5 + 4 / 1.5) / (1 / 0.5 + 1 / 1.5)
+    far = (1 / 0.5 + 7 / 4.5) / (1 / 0.5 + 1 / 4.5)
+    between = (1 / 2 + 7 / 3) / (1 / 2 + 1 / 3)
+    np.testing.assert_allclose(got, [[near, 4.0], [far, between], [near, 4.0]])
+
+
+def test_many_neighbours():
+    # More votes than a byte holds.
+    X, y = np.arange(600.0)[:, None], np.arange(600) % 3 == 0
+    learner = batch_learner(KNeighborsClassifier(300), X, y, [[0.0]])
+    chances = learner.predict(np.ones((1, 600), dtype=bool), "probability")
+    np.testing.assert_array_equal(chances, [[[2 / 3, 1 / 3]]])
+
+
+def test_naive_bayes():
+    # Means 1 and 8, variances 1 + ε with ε = 1e−9 times the variance of 0, 2, 7, 9, 13.25.
+    learner = batch_learner(GaussianNB(), [[0.0], [2.0], [7.0], [9.0]], [0, 0, 1, 1], [[4.4]])
+    chances = learner.predict(rows("1111"), "probability")[0, 0]
+    expected = (3.6**2 - 3.4**2) / 2 / (1 + 13.25e-9)
+    np.testing.assert_allclose(math.log(chances[0] / chances[1]), expected, rtol=1e-11)
+    # One row of the second class: its variance is ε, the other's 1 + ε, the priors 2 to 1.
+    learner = batch_learner(
+        GaussianNB(var_smoothing=0.1), [[0.0], [2.0], [7.0]], [0, 0, 1], [[5.0]]
+    )
+    epsilon = 0.1 * np.var([0.0, 2.0, 7.0])
+    first = math.log(2 / 3) - 0.5 * math.log(1 + epsilon) - 16 / 2 / (1 + epsilon)
+    second = math.log(1 / 3) - 0.5 * math.log(epsilon) - 4 / 2 / epsilon
+    chances = learner.predict(rows("111"), "probability")[0, 0]
+    np.testing.assert_allclose(math.log(chances[0] / chances[1]), first - second, rtol=1e-12)
+
+
+def test_naive_bayes_of_equal_rows_has_no_variance():
+    # Three equal values whose mean is not exact in binary.
+    X, y = [[0.1], [0.1], [0.1], [0.5], [0.9]], [0, 0, 0, 1, 1]
+    learner = batch_learner(GaussianNB(), X, y, [[0.1], [0.2]])
+    assert learner.predict(rows("11111"), "label").tolist() == [[0, 1]]
+
+
+def test_discriminant():
+    # Variance within classes 1, means 1 and 8: the score is 7 (x − 4.5) + log of the priors.
+    X, y = [[0.0], [2.0], [7.0], [9.0], [8.0]], [0, 0, 1, 1, 1]
+    learner = batch_learner(LinearDiscriminantAnalysis(), X, y, [[1.0], [6.0]])
+    got = learner.predict(rows("11110"), "decision")
+    np.testing.assert_allclose(got, [[-24.5, 10.5]], rtol=1e-13)
+    # Variance 4/5 with the fifth row, priors 2 to 3.
+    got = learner.predict(rows("11111"), "decision")
+    expected = [-24.5 / 0.8 + math.log(1.5), 10.5 / 0.8 + math.log(1.5)]
+    np.testing.assert_allclose(got, [expected], rtol=1e-13)
+
+
+def test_discriminant_of_one_row_per_class_knows_only_the_priors():
+    learner = batch_learner(LinearDiscriminantAnalysis(), [[0.0], [2.0], [7.0]], [0, 0, 1], [[6.0]])
+    np.testing.assert_array_equal(learner.predict(rows("011"), "probability"), [[[0.5, 0.5]]])
+
+
+def test_discriminant_leaves_out_a_feature_without_variance():
+    # The mean of three times 0.2 is not 0.2 in binary, that of 0.25 is.
+    second = np.array([1.0, 1.5, 2.1, 4.0, 0.3])
+    decisions = []
+    for constant in (0.25, 0.2):
+        X = np.stack([[constant] * 3 + [1.3, 1.5], second], axis=1)
+        learner = batch_learner(
+            LinearDiscriminantAnalysis(), X, [0, 0, 0, 1, 1], [[0.1, 1.2], [0.8, 2.0]]
+        )
+        decisions.append(learner.predict(rows("11110"), "decision"))
+    model = LinearDiscriminantAnalysis().fit(second[:4, None], [0, 0, 0, 1])
+    expected = model.decision_function([[1.2], [2.0]])
+    np.testing.assert_allclose(decisions, [[expected], [expected]], rtol=1e-12)

@@ -1,0 +1,182 @@
+"""What has no learner is refused with the reason; bad data and sets are named."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.covariance import LedoitWolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fairshapley.errors import GameError, InputError
+from fairshapley.games.learners import NotVectorisedError, batch_learner, newton
+from fairshapley.games.learners.arrays import Backend
+from fairshapley.games.learners.design import Products
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]])
+Y = np.array([0, 1, 0, 1])
+
+
+class OwnRidge(Ridge):
+    """May fit in another way."""
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (RandomForestClassifier(), "RandomForestClassifier has no vectorised learner"),
+        (OwnRidge(), "OwnRidge is a subclass of Ridge"),
+        (make_pipeline(StandardScaler(), Ridge()), "Pipeline fits its steps"),
+        ("ridge", "str has no vectorised learner"),
+        (None, "NoneType has no vectorised learner"),
+        (LogisticRegression(C=np.inf), "no minimum"),
+        (LogisticRegression(penalty=None), "penalty=None"),
+        (LogisticRegression(penalty="l1", solver="saga"), "penalty='l1'"),
+        (LogisticRegression(l1_ratio=0.5, solver="saga"), "l1_ratio=0.5"),
+        (LogisticRegression(C=-1.0), "C=-1.0"),
+        (LogisticRegression(C="1"), "C='1'"),
+        (LogisticRegression(max_iter=5), "max_iter=5"),
+        (LogisticRegression(tol=0.1), "tol=0.1"),
+        (LogisticRegression(class_weight="heavy"), "class_weight='heavy'"),
+        (LogisticRegression(class_weight={7: 1.0}), "class_weight names a class"),
+        (LogisticRegression(class_weight={0: -1.0}), "class_weight"),
+        (LogisticRegression(class_weight=[1, 2]), "class_weight=[1, 2]"),
+        (LogisticRegression(solver="liblinear", intercept_scaling=0), "intercept_scaling=0"),
+        (LogisticRegression(solver="adam"), "solver='adam'"),
+        (LogisticRegression(fit_intercept="no"), "fit_intercept='no'"),
+        (LogisticRegression(max_iter=None), "max_iter=None"),
+        (LogisticRegression(tol="small"), "tol='small'"),
+        (LinearRegression(tol=-1.0), "tol=-1.0"),
+        (LinearDiscriminantAnalysis(tol=np.nan), "tol=nan"),
+        (Ridge(alpha=0.0), "alpha=0.0"),
+        (Ridge(alpha=[1.0, 2.0]), "alpha=[1.0, 2.0]"),
+        (Ridge(solver="sag"), "solver='sag'"),
+        (Ridge(positive=True), "positive=True"),
+        (RidgeClassifier(class_weight="balanced"), "class_weight='balanced'"),
+        (LinearRegression(positive=True), "positive=True"),
+        (KNeighborsClassifier(0), "n_neighbors=0"),
+        (KNeighborsClassifier(2.5), "n_neighbors=2.5"),
+        (KNeighborsClassifier(weights=np.sqrt), "weights="),
+        (KNeighborsClassifier(metric="cosine"), "metric='cosine'"),
+        (KNeighborsClassifier(metric=np.dot), "metric="),
+        (KNeighborsClassifier(p=0.5), "p=0.5"),
+        (KNeighborsClassifier(metric_params={"w": [1, 2]}), "metric_params="),
+        (KNeighborsRegressor(p=None), "p=None"),
+        (GaussianNB(priors=[0.5, 0.5]), "priors=[0.5, 0.5]"),
+        (GaussianNB(var_smoothing=0.0), "var_smoothing=0.0"),
+        (LinearDiscriminantAnalysis(solver="lsqr"), "solver='lsqr', shrinkage=None"),
+        (LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"), "shrinkage='auto'"),
+        (LinearDiscriminantAnalysis(priors=[0.5, 0.5]), "priors="),
+        (LinearDiscriminantAnalysis(n_components=1), "n_components=1"),
+        (
+            LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=LedoitWolf()),
+            "covariance_estimator=",
+        ),
+    ],
+)
+def test_models_without_a_learner(model, reason):
+    with pytest.raises(NotVectorisedError, match=re.escape(reason)):
+        batch_learner(model, X, Y, X)
+
+
+@pytest.mark.parametrize(
+    ("features", "targets", "test", "reason"),
+    [
+        (csr_array(X), Y, X, "X is a sparse matrix"),
+        (X, Y, csr_array(X), "X_test is a sparse matrix"),
+        ([["a"]] * 4, Y, [["b"]], "X holds something that is not a number"),
+        (X + 1j, Y, X, "X holds something that is not a number"),
+        (np.where(X > 4, np.nan, X), Y, X, "X holds NaN"),
+        (X, Y, X + np.inf, "X_test holds NaN"),
+        (X, np.stack([Y, Y], axis=1), X, "only one target per row"),
+        (X, [0.1, 0.2, 0.3, 0.4], X, "y is continuous"),
+        (X, [0.0, np.nan, 1.0, 1.0], X, "holds NaN"),
+        (X, np.array([0, "a", 1, "b"], dtype=object), X, "cannot be sorted"),
+        (X, [1, 1, 1, 1], X, "one class only"),
+    ],
+)
+def test_data_without_a_learner(features, targets, test, reason):
+    with pytest.raises(NotVectorisedError, match=reason):
+        batch_learner(LogisticRegression(), features, targets, test)
+
+
+@pytest.mark.parametrize(
+    ("features", "targets", "test", "message"),
+    [
+        (X[:3], Y, X, "X has 3 rows, y has 4"),
+        (X, Y, X[:, :1], "X has 2 features, X_test has 1"),
+        (X[:, 0], Y, X, "X must have two axes"),
+        (X[:, :0], Y, X[:, :0], "X has no features"),
+        (X[:0], Y[:0], X, "X has no rows"),
+    ],
+)
+def test_data_that_do_not_fit_together(features, targets, test, message):
+    with pytest.raises(InputError, match=message) as caught:
+        batch_learner(Ridge(), features, targets, test)
+    assert not isinstance(caught.value, NotVectorisedError)
+
+
+@pytest.mark.parametrize("targets", [["a", "b", "c", "d"], [1.0, np.nan, 2.0, 3.0]])
+def test_regression_needs_numbers(targets):
+    with pytest.raises(NotVectorisedError, match="y holds"):
+        batch_learner(Ridge(), X, targets, X)
+
+
+def test_three_classes_with_liblinear():
+    with pytest.raises(NotVectorisedError, match="two classes"):
+        batch_learner(LogisticRegression(solver="liblinear"), X, [0, 1, 2, 0], X)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        (np.ones((1, 4)), "label", "boolean"),
+        (np.ones((1, 3), dtype=bool), "label", r"shape \(m, 4\)"),
+        (np.ones(4, dtype=bool), "label", r"shape \(m, 4\)"),
+        (np.zeros((1, 4), dtype=bool), "label", "without rows"),
+        (np.array([[True, False, True, False]]), "label", "one class only"),
+        (np.ones((1, 4), dtype=bool), "value", "decision, label, probability, not 'value'"),
+    ],
+)
+def test_bad_sets(rows, kind, message):
+    with pytest.raises(InputError, match=message):
+        batch_learner(LogisticRegression(), X, Y, X).predict(rows, kind)
+
+
+@pytest.mark.parametrize("model", [RidgeClassifier(), LinearDiscriminantAnalysis()])
+def test_one_class(model):
+    with pytest.raises(InputError, match="one class only"):
+        batch_learner(model, X, Y, X).predict(np.array([[True, False, True, False]]), "label")
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(1), GaussianNB()])
+def test_one_class_where_it_is_an_answer(model):
+    got = batch_learner(model, X, Y, X).predict(np.array([[False, True, False, True]]), "label")
+    assert got.tolist() == [[1, 1, 1, 1]]
+
+
+def test_too_large():
+    with pytest.raises(NotVectorisedError, match=r"products would take 3\.2 GB"):
+        Products(np.zeros((20_000, 200)), Backend())
+    with pytest.raises(NotVectorisedError, match=r"sorted neighbours would take 3\.2 GB"):
+        batch_learner(
+            KNeighborsClassifier(), np.ones((10_000, 1)), [0, 1] * 5_000, np.ones((10_000, 1))
+        )
+    wide = np.random.default_rng(0).normal(size=(30, 70))
+    with pytest.raises(NotVectorisedError, match="70 features"):
+        batch_learner(LinearDiscriminantAnalysis(), wide, np.arange(30) % 2, wide)
+    with pytest.raises(NotVectorisedError, match="10 classes of 30 coefficients"):
+        batch_learner(LogisticRegression(), wide, np.arange(30) % 10, wide)
+
+
+def test_a_fit_that_does_not_converge_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(newton, "MAX_ITERATIONS", 2)
+    learner = batch_learner(LogisticRegression(C=1e6), X, Y, X)
+    with pytest.raises(GameError, match="32 fits did not converge in 2 Newton steps: scale"):
+        learner.predict(np.ones((1, 4), dtype=bool), "label")
