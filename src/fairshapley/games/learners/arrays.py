@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,30 @@ class Backend:
         return float(np.finfo(self.dtype).eps)
 
     @property
+    def kernels(self) -> bool:
+        """Whether the kernels of `fused` serve: single precision on a GPU that Triton knows."""
+        on_gpu = self.device is not None and self.device.startswith("cuda")
+        return on_gpu and self.dtype == "float32" and find_spec("triton") is not None
+
+    @property
+    def coarse(self) -> AbstractContextManager[object]:
+        """Within it, products of single precision on a GPU may be rounded to TF32.
+
+        For sums that decide on the speed of an iteration, not on where it ends.
+        """
+        return _tf32() if self.kernels else nullcontext()
+
+    @property
+    def free_bytes(self) -> int:
+        """The memory that one batch may take."""
+        if self.device is None or not self.device.startswith("cuda"):
+            return MEMORY_BYTES
+        import torch
+
+        free: int = torch.cuda.mem_get_info(self.device)[0]
+        return free // 4
+
+    @property
     def quiet(self) -> AbstractContextManager[object]:
         """Within it, numpy does not warn that an exponential is too large or a logarithm −∞."""
         if self.device is not None:
@@ -79,6 +105,12 @@ class Backend:
         """A copy of a boolean numpy array, on the device."""
         return self.xp.asarray(array, dtype=self.xp.bool, device=self._where, copy=True)
 
+    def columns(self, rows: BoolArray) -> Array:
+        """A boolean numpy array on the device, turned so that its rows are columns."""
+        if self.device is None:
+            return np.ascontiguousarray(rows.T)
+        return self.xp.permute_dims(self.booleans(rows), (1, 0))  # a GPU turns it faster
+
     def zeros(self, *shape: int) -> Array:
         """Zeros in floating point, on the device."""
         return self.xp.zeros(shape, dtype=self.real, device=self._where)
@@ -86,6 +118,18 @@ class Backend:
     @property
     def _where(self) -> str | None:
         return "cpu" if self.device is None else self.device
+
+
+@contextmanager
+def _tf32() -> Iterator[None]:
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def backend(device: str | None, dtype: str | None) -> Backend:
@@ -135,7 +179,7 @@ class Batched(ABC):
         self.where = where
         self._n_rows = n_rows
         on_device = where.device is not None and not where.device.startswith("cpu")
-        budget = MEMORY_BYTES // ARRAYS if on_device else CACHE_BYTES
+        budget = where.free_bytes // ARRAYS if on_device else CACHE_BYTES
         self._chunk = max(budget // (8 * largest * QUANTUM), 1) * QUANTUM
 
     @property
@@ -170,8 +214,8 @@ class Batched(ABC):
             padding = -chunk.shape[0] % QUANTUM or (QUANTUM if count == 0 else 0)
             # The set of all rows is one that can be fitted.
             full = np.ones((padding, self._n_rows), dtype=np.bool_)
-            sets = np.ascontiguousarray(np.concatenate([chunk, full]).T)
-            part = self._predict(self.where.booleans(sets), kind)
+            sets = self.where.columns(np.concatenate([chunk, full]))
+            part = self._predict(sets, kind)
             parts.append(part[: chunk.shape[0], ...])
         return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,13 +91,15 @@ class Products:
         part._products = self._where.xp.take(self._products, rows, axis=1)
         return part
 
-    def sums(self, weights: Array, diagonal: Array | None = None) -> Array:
+    def sums(self, weights: Array, diagonal: Array | None = None, *, coarse: bool = False) -> Array:
         """For weights (rows, sets), the matrices (width, width, sets).
 
-        `diagonal`, of a shape that broadcasts to (width, sets), is added to their diagonals.
+        `diagonal`, of a shape that broadcasts to (width, sets), is added to their diagonals;
+        `coarse` sums decide on the speed of an iteration alone.
         """
         xp = self._where.xp
-        sums = self._products @ weights
+        with self._where.coarse if coarse else nullcontext():
+            sums = self._products @ weights
         if diagonal is not None:
             sums[self._diagonal, :] += diagonal
         return xp.reshape(xp.take(sums, self._place, axis=0), (self.width, self.width, -1))

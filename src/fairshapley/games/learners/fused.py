@@ -16,6 +16,7 @@ from typing import Any
 import triton
 import triton.language as tl
 
+from fairshapley.errors import GameError
 from fairshapley.games.learners.base import Array
 
 # For each padded width the problems of a block, the rows of a tile and the warps. The Hessians of a
@@ -78,10 +79,10 @@ def _minimise(
     place = tl.arange(0, PADDED)
     flat = tl.arange(0, PADDED * PADDED)
     penalty = tl.load(penalties + place, mask=place < WIDTH, other=1.0)
-    # A unit penalty beyond the width keeps the padded systems regular; their gradient is 0.
-    ridge = tl.where(
-        (place[:, None] == place[None, :]), penalty[:, None] + 0.0 * penalty[None, :], 0.0
-    )
+    # A unit penalty beyond the width, and for sets beyond the last, keeps their systems regular.
+    unit = tl.where(place[:, None] == place[None, :], 1.0, 0.0)
+    ridge = unit * penalty[:, None]
+    beyond = tl.where(inside, 0.0, 1.0)
     beta = tl.zeros([BLOCK, PADDED], tl.float32)
     direction = tl.zeros([BLOCK, PADDED], tl.float32)
     slope = tl.zeros([BLOCK], tl.float32)
@@ -130,6 +131,7 @@ def _minimise(
             hessian += tl.dot(pull * (1.0 - wrong), product, input_precision=PRECISION)
             start += TILE
         matrices = tl.reshape(hessian, (BLOCK, PADDED, PADDED)) + ridge[None, :, :]
+        matrices += beyond[:, None, None] * unit[None, :, :]
         forward = -_solve_spd(matrices, gradient, WIDTH, PADDED)
         back = tl.sum(direction * gradient, axis=1) > -0.5 * slope
         step = tl.where(back[:, None], -0.5 * direction, forward)
@@ -167,7 +169,7 @@ def minimise_binary(
 
     Raises
     ------
-    ArithmeticError
+    GameError
         When some problem is not done after 200 steps.
     """
     import torch
@@ -202,7 +204,10 @@ def minimise_binary(
         num_warps=warps,
     )
     if bool(unfinished.any()):
-        raise ArithmeticError(f"{int(unfinished.sum())} fits did not converge")
+        raise GameError(
+            f"{int(unfinished.sum())} fits did not converge in {MAX_STEPS} Newton steps: scale the "
+            "features, use dtype='float64', or fit one coalition at a time (vectorised=False)"
+        )
     return solution
 
 

@@ -23,6 +23,8 @@ from fairshapley.games.learners.newton import minimise
 # A multinomial Hessian has (classes × columns)² entries and is factorised for every set and step;
 # beyond this size scikit-learn's quasi-Newton steps are cheaper.
 MAX_MULTINOMIAL = 200
+# What `fused` takes on; wider problems are faster as separate matrix products.
+MAX_FUSED_WIDTH = 16
 FREE_INTERCEPT = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
@@ -139,6 +141,10 @@ class LogisticLearner(Batched):
             rows = xp.nonzero(signs)[0]
             train, products = train[rows, :], products.of_rows(rows)
             signs, weights = signs[rows], weights[rows, :]
+        if self.where.kernels and train.shape[1] <= MAX_FUSED_WIDTH:
+            from fairshapley.games.learners.fused import minimise_binary
+
+            return minimise_binary(signs[:, None] * train, weights, self._penalties[:, 0])
         objective = BinaryLoss(xp, signs[:, None] * train, products, self._penalties, weights)
         start = self.where.zeros(train.shape[1], weights.shape[1])
         return xp.permute_dims(minimise(objective, start, self.where), (1, 0))

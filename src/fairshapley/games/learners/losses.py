@@ -44,7 +44,7 @@ class BinaryLoss:
         doubt = 1.0 / (1.0 + self.xp.exp(margins))
         pull = self.weights * doubt
         gradient = self.penalties * parameters - self.signed.T @ pull
-        return gradient, self.products.sums(pull - pull * doubt, self.penalties)
+        return gradient, self.products.sums(pull - pull * doubt, self.penalties, coarse=True)
 
     def take(self, columns: Array) -> Self:
         """The objectives of some of the sets."""
@@ -127,11 +127,11 @@ class MultinomialLoss:
                 shared = weighted * chances[other, ...]
                 own[one, ...] += shared
                 own[other, ...] += shared
-                block = self.products.sums(-shared, held[one, other, :])
+                block = self.products.sums(-shared, held[one, other, :], coarse=True)
                 hessian[parts[one], parts[other], :] = block
                 hessian[parts[other], parts[one], :] = block
         for one in range(n_classes):
             diagonal = self.penalties + held[one, one, :]
-            block = self.products.sums(own[one, ...], diagonal)
+            block = self.products.sums(own[one, ...], diagonal, coarse=True)
             hessian[parts[one], parts[one], :] = block
         return hessian

@@ -12,11 +12,13 @@ from typing import Any, Protocol, Self
 from fairshapley.errors import GameError
 from fairshapley.games.learners.arrays import QUANTUM, Backend
 from fairshapley.games.learners.base import Array
-from fairshapley.games.learners.systems import solve
+from fairshapley.games.learners.systems import MAX_ELIMINATION, solve
 
 # A step of Newton's method gains about 1 in the log odds of rows that are told apart well, which
 # grow like log C; 60 were enough at C = 1e13.
 MAX_ITERATIONS = 200
+# Wider systems do not fit the registers of a block of threads.
+MAX_KERNEL_WIDTH = 64
 
 
 class Objective(Protocol):
@@ -59,7 +61,7 @@ def minimise(objective: Objective, start: Array, where: Backend) -> Array:
     open_ = xp.ones_like(slope, dtype=xp.bool)
     for _ in range(MAX_ITERATIONS):
         step, direction, slope, back = newton_step(
-            xp, objective, margins, parameters, direction, slope
+            where, objective, margins, parameters, direction, slope
         )
         step = xp.where(open_, step, 0.0)
         change = objective.margins(step)
@@ -87,7 +89,7 @@ def minimise(objective: Objective, start: Array, where: Backend) -> Array:
 
 
 def newton_step(
-    xp: Any,
+    where: Backend,
     objective: Objective,
     margins: Array,
     parameters: Array,
@@ -102,13 +104,22 @@ def newton_step(
         The step, the direction now being tried and the slope at its start, and which problems
         stepped back.
     """
+    xp = where.xp
     gradient, hessian = objective.derivatives(margins, parameters)
     back = xp.sum(direction * gradient, axis=0) > -0.5 * slope
-    forward = -solve(xp, hessian, gradient[:, None, :])[:, 0, :]
+    forward = -_solved(where, hessian, gradient)
     step = xp.where(back, -0.5 * direction, forward)
     direction = xp.where(back, 0.5 * direction, forward)
     slope = xp.where(back, 0.5 * slope, xp.sum(forward * gradient, axis=0))
     return step, direction, slope, back
+
+
+def _solved(where: Backend, hessian: Array, gradient: Array) -> Array:
+    if where.kernels and MAX_ELIMINATION < gradient.shape[0] <= MAX_KERNEL_WIDTH:
+        from fairshapley.games.learners.fused import solve as solve_in_registers
+
+        return solve_in_registers(hessian, gradient)
+    return solve(where.xp, hessian, gradient[:, None, :])[:, 0, :]
 
 
 def _put(xp: Any, solution: Array, places: Array, parameters: Array) -> Array:

@@ -1,0 +1,1 @@
+"""Efficiency at equal distinct evaluations: our methods and the peers' own code."""

@@ -1,0 +1,1 @@
+"""The peers' own code, each in an environment of its own."""

@@ -1,0 +1,104 @@
+"""Virtual environments for the peers, and the processes that run in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.efficiency.peers.wire import receive, send
+
+HERE = Path(__file__).parent
+ENVIRONMENTS = Path(__file__).parents[3] / ".benchmarks" / "environments"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library, what it is installed from, and the script that runs it."""
+
+    name: str
+    requirements: tuple[str, ...]
+    worker: str
+
+    def python(self) -> Path:
+        """The interpreter of the peer's environment, which is made on first use."""
+        folder = ENVIRONMENTS / self.name
+        stamp = folder / "installed"
+        wanted = "\n".join(self.requirements)
+        if not stamp.exists() or stamp.read_text() != wanted:
+            print(f"making an environment for {self.name} …", file=sys.stderr, flush=True)
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+            pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+            subprocess.run([*pip, *self.requirements], check=True)
+            stamp.write_text(wanted)
+        return folder / "bin" / "python"
+
+
+SHAPIQ = Peer("shapiq", ("shapiq==1.4.1", "lightgbm==4.7.0"), "shapiq_worker.py")
+PYDVL = Peer("pydvl", ("pyDVL==0.10.0", "numpy<2", "cvxpy"), "pydvl_worker.py")
+
+
+class PeerError(RuntimeError):
+    """A peer could not give an answer; the text is the peer's own."""
+
+
+class PeerProcess:
+    """A running peer: tasks go in, values come out, and the game is answered in between."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.process = subprocess.Popen(
+            [str(peer.python()), str(HERE / peer.worker)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=HERE,
+        )
+
+    def solve(
+        self,
+        game: Callable[[NDArray[np.bool_]], NDArray[np.float64]],
+        *,
+        name: str,
+        n_players: int,
+        method: str,
+        budget: int,
+        seed: int,
+    ) -> dict[str, Any]:
+        """Values, seconds and distinct evaluations of one run."""
+        task = {
+            "game": name,
+            "n_players": n_players,
+            "method": method,
+            "budget": budget,
+            "seed": seed,
+        }
+        sink, source = self._streams()
+        send(sink, b"T", json.dumps(task).encode())
+        while True:
+            kind, payload = receive(source)
+            if kind == b"Q":
+                rows = np.frombuffer(payload, dtype=np.uint8).reshape(-1, -(-n_players // 8))
+                masks = np.unpackbits(rows, axis=1, bitorder="little", count=n_players)
+                values = game(masks.view(np.bool_))
+                send(sink, b"V", np.asarray(values, dtype="<f8").tobytes())
+            elif kind == b"R":
+                answer: dict[str, Any] = json.loads(payload)
+                return answer
+            else:
+                raise PeerError(payload.decode() or "the peer's process has ended")
+
+    def close(self) -> None:
+        """End the process."""
+        self._streams()[0].close()
+        self.process.wait(timeout=30)
+
+    def _streams(self) -> tuple[IO[bytes], IO[bytes]]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        return self.process.stdin, self.process.stdout

@@ -1,0 +1,48 @@
+"""shapiq's approximators, run in shapiq's own environment (``python shapiq_worker.py``)."""
+
+import warnings
+
+import shapiq
+from wire import fitting_budget, serve, timed
+
+METHODS = {
+    "KernelSHAP paired": lambda n, seed: shapiq.KernelSHAP(
+        n, pairing_trick=True, random_state=seed
+    ),
+    "UnbiasedKernelSHAP paired": lambda n, seed: shapiq.UnbiasedKernelSHAP(
+        n, pairing_trick=True, random_state=seed
+    ),
+    "SVARM": lambda n, seed: shapiq.SVARM(n, random_state=seed),
+    "Permutation": lambda n, seed: shapiq.PermutationSamplingSV(n, random_state=seed),
+    "Stratified": lambda n, seed: shapiq.StratifiedSamplingSV(n, random_state=seed),
+    "Owen": lambda n, seed: shapiq.OwenSamplingSV(n, random_state=seed),
+    "kADDSHAP": lambda n, seed: shapiq.kADDSHAP(n, 2, pairing_trick=True, random_state=seed),
+    "ProxySPEX": lambda n, seed: shapiq.ProxySPEX(n=n, index="SV", max_order=1, random_state=seed),
+}
+# They draw distinct coalitions and ask for all of them in one batch: nothing to rehearse.
+ASK_ONCE = {
+    "KernelSHAP paired",
+    "UnbiasedKernelSHAP paired",
+    "SVARM",
+    "kADDSHAP",
+    "ProxySPEX",
+}
+
+
+def solve(oracle, method, budget, seed):
+    """The values with a nominal budget that comes to `budget` distinct evaluations."""
+
+    def approximate(nominal):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = METHODS[method](oracle.n_players, seed).approximate(nominal, oracle)
+            return found.get_n_order_values(1)
+
+    if method in ASK_ONCE:
+        return timed(oracle, lambda: approximate(budget))
+    nominal = fitting_budget(oracle, approximate, budget, (method, oracle.n_players, budget))
+    return timed(oracle, lambda: approximate(nominal))
+
+
+if __name__ == "__main__":
+    serve(solve)

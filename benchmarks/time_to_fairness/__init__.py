@@ -1,0 +1,1 @@
+"""How long until the values are truly fair: ours, and pyDVL's permutations with scikit-learn."""
