@@ -20,9 +20,15 @@ ESTIMATORS = [
     fs.GreedyActive(honest=True, bootstrap=4),
     fs.GreedyActive(selection="uniform", bootstrap=4),
     fs.GreedyActive(reuse="walk", bootstrap=4, alpha=1.0),
+    fs.LeverageSHAP(),
+    fs.StratifiedSVARM(),
+    fs.TruncatedMonteCarlo(),
 ]
 # Further settings of the same methods, for `make test-full`.
 MORE = [
+    fs.LeverageSHAP(levels=False),
+    fs.TruncatedMonteCarlo(tolerance=0.0),
+    fs.TruncatedMonteCarlo(tolerance=0.2, patience=2),
     fs.Stratified(allocation="equal"),
     fs.Sobol(points=2),
     fs.Orthogonal(vectors=1),

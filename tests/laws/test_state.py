@@ -11,6 +11,8 @@ from fairshapley.semivalues import Shapley
 from tests.laws.estimators import ESTIMATORS
 
 N_PLAYERS = 12
+# They keep what they were told, packed, and say so in their docstrings.
+KEEP_SAMPLES = {"leverage", "adjusted"}
 
 
 def state_sizes(estimator, marks):
@@ -29,7 +31,9 @@ def state_sizes(estimator, marks):
     raise AssertionError("the rounds are too small")
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize(
+    "estimator", [one for one in ESTIMATORS if one.name not in KEEP_SAMPLES], ids=str
+)
 def test_the_state_does_not_grow(estimator):
     early, late = state_sizes(estimator, (4_000, 40_000))
     # Ten times the samples; lists of epochs or group sizes may grow with their logarithm.

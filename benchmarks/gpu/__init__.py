@@ -1,0 +1,1 @@
+"""What a GPU makes of the vectorised learners and the federated game."""
