@@ -11,6 +11,7 @@ from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
 from fairshapley.estimators.greedy_active import GreedyActive
 from fairshapley.estimators.kernel import UnbiasedKernelSHAP
+from fairshapley.estimators.leverage import LeverageSHAP
 from fairshapley.estimators.monte_carlo import MonteCarlo
 from fairshapley.estimators.optimal_proposal import importance_variance, optimal_proposal
 from fairshapley.estimators.orthogonal import Orthogonal
@@ -18,6 +19,8 @@ from fairshapley.estimators.owen import Owen
 from fairshapley.estimators.proposal import size_explained_variance
 from fairshapley.estimators.sobol import Sobol
 from fairshapley.estimators.stratified import Stratified
+from fairshapley.estimators.svarm import StratifiedSVARM
+from fairshapley.estimators.truncated import TruncatedMonteCarlo
 
 __all__ = [
     "METHODS",
@@ -25,13 +28,16 @@ __all__ = [
     "Estimator",
     "Exact",
     "GreedyActive",
+    "LeverageSHAP",
     "MonteCarlo",
     "Orthogonal",
     "Owen",
     "Problem",
     "Sobol",
     "Stratified",
+    "StratifiedSVARM",
     "Traits",
+    "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
     "importance_variance",
     "optimal_proposal",
@@ -42,11 +48,14 @@ METHODS: dict[str, type[Estimator[Any]]] = {
     "exact": Exact,
     "gae": GreedyActive,
     "kernel": UnbiasedKernelSHAP,
+    "leverage": LeverageSHAP,
     "mc": MonteCarlo,
     "orthogonal": Orthogonal,
     "owen": Owen,
     "sobol": Sobol,
     "stratified": Stratified,
+    "svarm": StratifiedSVARM,
+    "tmc": TruncatedMonteCarlo,
 }
 
 
