@@ -4,7 +4,6 @@ import os
 import signal
 import warnings
 from math import factorial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,12 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import fairshapley as fs
+from fairshapley.datasets import load
 from fairshapley.explanation import explain, shap_explanation
 from fairshapley.games.features import FeatureGame
+from tests.data_folder import needs
 
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
@@ -324,27 +325,16 @@ def test_the_papers_game_on_wine():
     assert np.abs(result.values).max() > 1e-4
 
 
+@needs("adult")
 def test_the_papers_game_on_adult():
-    folder = os.environ.get("FAIRSHAPLEY_DATA")
-    path = Path(folder or "") / "adult.csv.gz"
-    if folder is None or not path.exists():
-        pytest.skip("adult.csv.gz is not in the folder named by FAIRSHAPLEY_DATA")
-    adult = pd.read_csv(path).head(2000)
-    income = adult.pop("income") == ">50K"
-    texts = adult.columns[[kind.kind not in "iuf" for kind in map(np.dtype, _plain(adult))]]
-    adult[texts] = OrdinalEncoder().fit_transform(adult[texts])
-    components = seven_components(adult)
-    model = RandomForestClassifier(10, random_state=0).fit(components, income)
-    game = FeatureGame(model, components, kind="conditional", output="True")
+    adult = load("adult").take(slice(2000))
+    components = seven_components(adult.X)
+    model = RandomForestClassifier(10, random_state=0).fit(components, adult.y)
+    game = FeatureGame(model, components, kind="conditional", output=1)
     result = fs.exact(game)
     empty, grand = game(np.array([[False] * 7, [True] * 7]))
     assert result.values.sum() == pytest.approx(grand - empty, abs=1e-12)
-    single = explain(FeatureGame(model, components, output="True"), [0, 1999])
+    single = explain(FeatureGame(model, components, output=1), [0, 1999])
     assert_allclose(
         single.predictions, model.predict_proba(components[[0, 1999]])[:, 1], atol=1e-12
     )
-
-
-def _plain(frame):
-    """The dtypes of the columns in numpy's terms; texts are objects there."""
-    return [kind if isinstance(kind, np.dtype) else object for kind in frame.dtypes]

@@ -148,7 +148,7 @@ def federated(device: str, n_images: int, n_agents: int) -> Iterator[Row]:
     masks = (np.arange(1 << n_agents)[:, None] >> np.arange(n_agents) & 1).astype(bool)
     reference: Floats | None = None
     for precision in ("float32", "tf32", "float16"):
-        utility = ModelUtility(model, (images, labels), device=device, precision=precision)  # type: ignore[arg-type]
+        utility = ModelUtility(model, (images, labels), device=device, precision=precision)
         round_game = RoundGame(record, utility)
         round_game(masks[:8])
         began = time.perf_counter()
@@ -172,7 +172,7 @@ def main() -> None:
     options = parser.parse_args()
     quick, device = options.quick, options.device
     lines = ["| what | measured | against |", "|---|---|---|"]
-    benchmarks = (
+    benchmarks: tuple[Callable[[], Iterator[Row]], ...] = (
         lambda: logistic(device, 102, 6, 2_000 if quick else 1 << 20, 15),
         lambda: logistic(device, 1000, 32, 200 if quick else 1 << 17, 2),
         lambda: estimate(device, 5_000 if quick else 1_000_000),

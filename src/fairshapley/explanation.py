@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairshapley._types import FloatArray
 from fairshapley.errors import FairShapleyError, InputError, MissingExtraError
 from fairshapley.estimators import Estimator, Exact
-from fairshapley.evaluation.engines import Engine
+from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.journal import Journal
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import Rows, check_output
@@ -111,7 +111,7 @@ def explain(
     semivalue: str | Semivalue = "shapley",
     xi: float = 1e-3,
     seed: int | None = None,
-    engine: Engine | None = None,
+    engine: EngineOption = None,
     journal: JournalOption = None,
 ) -> Attributions:
     """Explain rows one by one: the values of the features for each row's own prediction.
@@ -168,7 +168,7 @@ def explain(
             until=until,
             semivalue=semivalue,
             xi=xi,
-            engine=engine,
+            engine=stack.enter_context(opened_engine(engine)),  # workers serve all rows
             journal=journal,
             progress=False,
         )

@@ -45,6 +45,9 @@ def test_oversampling_repeats_with_its_seed_and_says_so():
     assert prepare.oversample(cancer).checksum == prepare.oversample(cancer).checksum
     assert prepare.oversample(cancer).checksum != prepare.oversample(cancer, seed=1).checksum
     assert prepare.oversample(cancer).notes[-1].startswith("145 rows")
+    drawn = prepare.oversample(cancer, seed=None)
+    seed = int(drawn.notes[-1].rpartition(" ")[2])
+    assert prepare.oversample(cancer, seed=seed).checksum == drawn.checksum
     with pytest.raises(InputError, match="no classes to balance"):
         prepare.oversample(load("diabetes"))
 

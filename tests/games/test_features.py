@@ -542,6 +542,26 @@ def test_probabilities_have_their_range_and_others_if_they_are_told():
     assert caught.value.coalition == ()
 
 
+def test_probabilities_in_single_precision_may_exceed_one_by_its_rounding():
+    def predict_proba(rows):
+        return np.full(len(rows), np.nextafter(np.float32(1), np.float32(2)))
+
+    assert_array_equal(FeatureGame(predict_proba, IRIS)(coalitions(4)), np.ones(16))
+
+
+def test_rows_are_positions_in_any_form():
+    for rows in (
+        3,
+        np.int64(3),
+        np.array(3),
+        [3],
+        np.arange(150) == 3,
+        [at == 3 for at in range(150)],
+    ):
+        assert FeatureGame(identity, IRIS, rows=rows).rows == (3,)
+    assert FeatureGame(identity, IRIS, rows=[-1, 0, 0]).rows == (149, 0, 0)
+
+
 # --- bad input ----------------------------------------------------------------------------------
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
@@ -555,7 +575,8 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
         ({"rows": "first"}, "'first' is none"),
         ({"rows": [0.5]}, "0.5 is none"),
         ({"rows": True}, "True is none"),
-        ({"rows": np.ones(3, dtype=bool)}, "a mask of rows must have the 150 rows"),
+        ({"rows": [[0], [1, 2]]}, r"\[0\] is none"),
+        ({"rows": np.ones(3, dtype=bool)}, "a mask of rows must have the 150 of X, not 3"),
         ({"kind": "causal"}, "kind must be 'marginal' or 'conditional'"),
         ({"tolerance": 0.1}, "give kind='conditional'"),
         ({"kind": "conditional", "tolerance": 0}, "tolerance must be a positive number"),
@@ -650,6 +671,43 @@ def test_bad_data_are_named(data, message):
 def test_backgrounds_that_do_not_fit_a_frame_are_named(background, message):
     with pytest.raises(fs.InputError, match=message):
         FeatureGame(lambda x: np.zeros(len(x)), FRAME, background=background)
+
+
+def test_very_large_features_have_neighbourhoods_while_their_spread_is_a_float():
+    """The difference of ±1e308 is infinite, and not near."""
+    data = np.array([[1e308], [-1e308]])
+
+    def predict(rows):
+        return np.sign(rows[:, 0])
+
+    game = FeatureGame(predict, data, kind="conditional", rows=0)
+    assert_array_equal(game(coalitions(1)), [0.0, 1.0])
+    for relative_to in ("range", "std"):
+        with pytest.raises(fs.InputError, match="spread of column 0 is more than a float holds"):
+            FeatureGame(predict, data, kind="conditional", relative_to=relative_to)
+
+
+def test_objects_of_pandas_are_numbers_and_missing_ones():
+    """What `to_numpy` makes of nullable columns: 10 and 11 are near, as NA is near NA."""
+    rows = pd.DataFrame(
+        {
+            "size": pd.array([10, 11, None, None], dtype="Int64"),
+            "town": pd.array(["Oslo", None, "Bari", None], dtype="string"),
+            "id": [10**400, 3, 4, 3],
+        }
+    ).to_numpy()
+    predictions = np.array([1.0, 2.0, 4.0, 8.0])
+
+    def near(column, row):
+        table = np.column_stack([rows[:, column], np.arange(4)])
+        game = FeatureGame(
+            lambda x: predictions[x[:, 1].astype(int)], table, kind="conditional", rows=row
+        )
+        return game(np.array([[True, False]]))[0]
+
+    assert [near(0, row) for row in range(4)] == [1.5, 1.5, 6.0, 6.0]
+    assert [near(1, row) for row in range(4)] == [1.0, 5.0, 4.0, 5.0]
+    assert [near(2, row) for row in range(4)] == [1.0, 5.0, 4.0, 5.0]
 
 
 def test_infinite_features_have_no_neighbourhood_and_missing_ones_do():

@@ -1,11 +1,9 @@
 """Information gain: values by hand, log determinants, submodularity, learning, and bad input."""
 
 import math
-import os
 import pickle
 from contextlib import ExitStack
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +16,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import ThreadpoolController
 
 import fairshapley as fs
+from fairshapley.datasets import load
 from fairshapley.games.blas_threads import one_thread_if_small
 from fairshapley.games.information import InformationGame
 from fairshapley.games.information.block_factor import BlockFactor
 from fairshapley.testing import check_game
+from tests.data_folder import needs
 
 KERNEL = {"length_scale": 2.0, "scale": 1.5, "noise": 0.1}
 
@@ -321,15 +321,12 @@ def test_bad_input_is_named(options, message):
         InformationGame(**arguments)
 
 
+@needs("hotel_reviews")
 def test_hotel_reviews_are_valued_as_in_the_paper():
     """P3: five agents with 50 reviews of 8 features each, the kernel learnt from the ratings."""
-    path = Path(os.environ.get("FAIRSHAPLEY_DATA", "")) / "hotel_reviews_features.npz"
-    if not path.is_file():
-        pytest.skip("hotel_reviews_features.npz is not in the folder that FAIRSHAPLEY_DATA names")
-    with np.load(path) as data:
-        rows = np.random.default_rng(0).permutation(len(data["X"]))[:250].reshape(5, 50)
-        datasets, targets = [data["X"][part] for part in rows], [data["y"][part] for part in rows]
-    game = InformationGame(datasets, targets)
+    data = load("hotel_reviews")
+    rows = np.random.default_rng(0).permutation(len(data))[:250].reshape(5, 50)
+    game = InformationGame([data.X[part] for part in rows], [data.y[part] for part in rows])
     result = fs.exact(game)
     assert result.values.sum() == pytest.approx(game(np.ones((1, 5), bool))[0], rel=1e-12)
     # Submodular: an agent adds least when it comes last, and most when it comes first.

@@ -1,10 +1,8 @@
 """Robust and plain volume: values by hand, the definition, invariances, and bad input."""
 
 import math
-import os
 import pickle
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,10 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import fairshapley as fs
+from fairshapley.datasets import load, prepare
 from fairshapley.games.volume import VolumeGame
 from fairshapley.testing import check_game
+from tests.data_folder import needs
 
 
 def providers(n, rows, features, data=load_wine):
@@ -207,6 +207,21 @@ def test_frames_are_matched_by_column_and_sparse_matrices_are_read():
     np.testing.assert_array_equal(sparse(all_coalitions(2)), expected)
     with pytest.raises(fs.InputError, match="columns of dataset 'south' are not those"):
         VolumeGame({"north": left, "south": right.rename(columns={"a": "d"})})
+    numbered = left.rename(columns={"a": 1}), right.rename(columns={"a": "1"})
+    with pytest.raises(fs.InputError, match="dataset 1 are not those of the others, see '1', 1:"):
+        VolumeGame(numbered)
+    # Columns by name would give each of the two twice.
+    double = left.rename(columns={"b": "a"})
+    with pytest.raises(fs.InputError, match="dataset 0 has the column 'a' twice"):
+        VolumeGame([double, double])
+    with pytest.raises(fs.InputError, match="dataset 0 must hold real numbers"):
+        VolumeGame([left.astype(str)])
+
+
+def test_tensors_are_read():
+    torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    rows = torch.tensor(SQUARE, requires_grad=True)
+    np.testing.assert_array_equal(VolumeGame([rows]).datasets[0], SQUARE)
 
 
 SQUARE = [[1.0, 0.0], [0.0, 1.0]]
@@ -222,6 +237,7 @@ SQUARE = [[1.0, 0.0], [0.0, 1.0]]
         ([SQUARE, [1.0, 2.0]], {}, "dataset 1 must be a matrix"),
         ([SQUARE, [["x", "y"]]], {}, "dataset 1 must hold real numbers"),
         ([SQUARE, [[1j, 2]]], {}, "dataset 1 must hold real numbers"),
+        ([SQUARE, [[10**400, 2]]], {}, "dataset 1 must hold real numbers"),
         ([], {}, "datasets is empty"),
         (5, {}, "datasets must be a list of matrices"),
         ([SQUARE], {"omega": 0.0}, "omega must be above 0"),
@@ -241,27 +257,19 @@ def test_bad_input_is_named(datasets, options, message):
         VolumeGame(datasets, **options)
 
 
+@needs("used_cars")
 def test_used_car_makers_are_valued_as_in_the_paper():
     """P2: eight makers, 100 cars each, five features; efficient, and robust against copies."""
-    pd = pytest.importorskip("pandas")
-    path = Path(os.environ.get("FAIRSHAPLEY_DATA", "")) / "used_cars.csv.gz"
-    if not path.is_file():
-        pytest.skip("used_cars.csv.gz is not in the folder that FAIRSHAPLEY_DATA names")
-    cars = pd.read_csv(path)
-    cars = cars[cars["year"] <= 2021]
-    columns = ["year", "mpg", "mileage", "tax", "engineSize"]
-    cars[columns] = (cars[columns] - cars[columns].mean()) / cars[columns].std()
-    makers = ["audi", "ford", "toyota", "vw", "bmw", "merc", "vauxhall", "skoda"]
-    parts = {name: cars.loc[cars["make"] == name, columns].head(100) for name in makers}
-    result = fs.exact(VolumeGame(parts))
-    assert result.names() == tuple(makers)
+    cars = prepare.paper_used_cars(load("used_cars"))
+    rows = prepare.standardise(cars.X)
+    parts = {name: rows[cars.groups == name][:100] for name in cars.group_names}
     game = VolumeGame(parts)
+    result = fs.exact(game)
+    assert result.names() == prepare.PAPER_MAKES
     assert result.values.sum() == pytest.approx(game(np.ones((1, 8), bool))[0])
     assert (result.values > 0).all()
-    copied = fs.exact(VolumeGame(parts | {"skoda": pd.concat([parts["skoda"]] * 5)}))
+    five_times = parts | {"skoda": np.tile(parts["skoda"], (5, 1))}
+    copied = fs.exact(VolumeGame(five_times))
     gain = copied.values[-1] / copied.values.sum() - result.values[-1] / result.values.sum()
-    plain, tiled = (
-        fs.exact(VolumeGame(each, None)).values
-        for each in (parts, parts | {"skoda": pd.concat([parts["skoda"]] * 5)})
-    )
+    plain, tiled = (fs.exact(VolumeGame(each, None)).values for each in (parts, five_times))
     assert abs(gain) < 0.2 * (tiled[-1] / tiled.sum() - plain[-1] / plain.sum())

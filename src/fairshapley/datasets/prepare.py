@@ -65,7 +65,8 @@ def oversample(dataset: Dataset, *, seed: int = 0) -> Dataset:
     """
     if dataset.classes is None:
         raise InputError(f"{dataset.name} is a regression: it has no classes to balance")
-    generator = side_generator(root_seed(seed), "oversample")
+    seed = root_seed(seed)
+    generator = side_generator(seed, "oversample")
     members = [np.flatnonzero(dataset.y == label) for label in dataset.classes]
     largest = max((len(rows) for rows in members), default=0)
     drawn = [

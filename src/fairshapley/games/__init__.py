@@ -1,4 +1,10 @@
-"""Games: the utility v(S) of a batch of coalitions."""
+"""Games: the utility v(S) of a batch of coalitions.
+
+Games that need scikit-learn are imported when they are first used: it takes its time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from fairshapley.games import federated
 from fairshapley.games.base import FunctionGame, Game, TableGame
@@ -9,12 +15,10 @@ from fairshapley.games.combinators import (
     WithNullPlayers,
     with_null_players,
 )
-from fairshapley.games.data import DataGame, split_base
 from fairshapley.games.duplicates import identical_rows
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprint import fingerprint
-from fairshapley.games.information import InformationGame
 from fairshapley.games.knn_utility import KNNUtilityGame
 from fairshapley.games.synthetic import (
     Additive,
@@ -24,6 +28,10 @@ from fairshapley.games.synthetic import (
     WeightedVoting,
 )
 from fairshapley.games.volume import VolumeGame
+
+if TYPE_CHECKING:
+    from fairshapley.games.data import DataGame, split_base
+    from fairshapley.games.information import InformationGame
 
 __all__ = [
     "Additive",
@@ -52,3 +60,16 @@ __all__ = [
     "split_base",
     "with_null_players",
 ]
+
+_LAZY = {
+    "DataGame": "fairshapley.games.data",
+    "InformationGame": "fairshapley.games.information",
+    "split_base": "fairshapley.games.data",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.base import check_names
 
@@ -84,8 +85,7 @@ def label_codes(
     train = column(np.asarray(labels), n_players, "y", "X")
     test = column(np.asarray(test_labels), n_tests, "y_test", "X_test")
     for values, name in ((train, "y"), (test, "y_test")):
-        # A missing label is not equal to itself.
-        if values.dtype.kind in "fcO" and any(v is None or v != v for v in values.tolist()):
+        if values.dtype.kind in "fcOT" and missing_objects(values).any():
             raise InputError(f"{name} has missing labels: drop the rows without a label")
     if _is_text(train) != _is_text(test):
         raise InputError("y and y_test must both hold text, or both numbers: convert one of them")
@@ -94,6 +94,25 @@ def label_codes(
     except TypeError:
         raise InputError("y holds labels of several types: make all of them text") from None
     return codes[:n_players].astype(np.int64), codes[n_players:].astype(np.int64)
+
+
+def missing_objects(array: NDArray[Any]) -> BoolArray:
+    """Where an array of objects holds None, NaN or pandas' NA, which is equal to nothing.
+
+    Examples
+    --------
+    >>> missing_objects(np.array(["a", None, float("nan")], dtype=object))
+    array([False,  True,  True])
+    """
+    missing = [value is None or not _equals_itself(value) for value in array.ravel().tolist()]
+    return np.array(missing, dtype=bool).reshape(array.shape)
+
+
+def _equals_itself(value: object) -> bool:
+    try:
+        return bool(value == value)
+    except TypeError:  # pandas' NA
+        return False
 
 
 def _is_text(values: NDArray[Any]) -> bool:
@@ -106,12 +125,17 @@ def _floats(values: Any, what: str) -> FloatArray:
     """A new array of floats; text, dates and complex numbers are refused."""
     if hasattr(values, "tocoo") and hasattr(values, "toarray"):
         values = values.toarray()
+    elif hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()  # a tensor
     try:
         array = np.array(values)
         if array.dtype.kind in "USTcMm":
             raise TypeError
+        # astype would also read numbers out of texts.
+        if array.dtype.kind == "O" and any(isinstance(item, str | bytes) for item in array.flat):
+            raise TypeError
         return array.astype(np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{what} must hold real numbers alone, in rows of equal length: encode text and "
             "categories as numbers first, e.g. one-hot"
@@ -134,6 +158,23 @@ def positive_number(value: Any, name: str) -> float:
     number = real_number(value, name)
     if number <= 0:
         raise InputError(f"{name} must be above 0, it is {number:g}")
+    return number
+
+
+def whole_number(value: Any, name: str, least: int = 1) -> int:
+    """A whole number of at least `least` as an int, or an InputError that names it.
+
+    Examples
+    --------
+    >>> whole_number(np.int64(3), "k")
+    3
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return number
 
 
@@ -180,12 +221,14 @@ def _aligned(parts: list[Any], labels: list[str]) -> list[Any]:
     columns = list(parts[frames.index(True)].columns)
     aligned = []
     for part, label, is_frame in zip(parts, labels, frames, strict=True):
-        if is_frame and sorted(map(str, part.columns)) != sorted(map(str, columns)):
-            missing = sorted(set(map(str, columns)) ^ set(map(str, part.columns)))
+        if is_frame and not part.columns.is_unique:
+            twice = part.columns[part.columns.duplicated()][0]
+            raise InputError(f"dataset {label} has the column {twice!r} twice: rename one of them")
+        if is_frame and set(part.columns) != set(columns):
+            odd = sorted(map(repr, set(columns) ^ set(part.columns)))
             raise InputError(
                 f"the columns of dataset {label} are not those of the others, see "
-                f"{', '.join(missing) or 'columns that are there twice'}: "
-                "give every player the same features"
+                f"{', '.join(odd)}: give every player the same features"
             )
         aligned.append(part[columns] if is_frame else part)
     return aligned

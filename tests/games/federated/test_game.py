@@ -2,16 +2,15 @@
 
 import copy
 import itertools
-import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.datasets import load
 from fairshapley.errors import GameError, InputError, MissingExtraError
 from fairshapley.games.federated import (
     FederatedGame,
@@ -25,6 +24,7 @@ from fairshapley.games.federated import (
     train,
 )
 from fairshapley.testing import check_game
+from tests.data_folder import needs
 
 
 def squares(weights):
@@ -289,39 +289,33 @@ def test_importing_the_package_does_not_import_torch():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def mnist():
-    folder = os.environ.get("FAIRSHAPLEY_DATA")
-    path = Path(folder or "") / "mnist.npz"
-    if folder is None or not path.is_file():
-        pytest.skip("mnist.npz is missing: set FAIRSHAPLEY_DATA to the folder that holds it")
-    return np.load(path)
-
-
 @pytest.mark.full
+@needs("mnist")
 def test_the_papers_network_learns_mnist():
     """The paper's settings with 5 agents and 4 rounds; who has mislabelled rows is worth least."""
-    data = mnist()
-    images, labels = as_images(data["x_train"][:3000], size=32), data["y_train"][:3000].copy()
+    data = load("mnist")
+    images, labels = as_images(data.train.X[:3000], size=32), data.train.y[:3000].copy()
     parts = split(labels, 5, rows_per_agent=600)
     labels[parts[3]] = 9 - labels[parts[3]]
     agents = [(images[rows], labels[rows]) for rows in parts]
     rounds = train(mnist_cnn(), agents, rounds=4, lr=0.25, decay=0.977)
-    test = as_images(data["x_test"][:200], size=32), data["y_test"][:200]
+    test = as_images(data.test.X[:200], size=32), data.test.y[:200]
     game = FederatedGame(rounds, ModelUtility(mnist_cnn(), test))
     values = fs.exact(game).values
     assert game.rounds[-1](np.ones((1, 5), dtype=bool))[0] > 0.7
     assert values.argmin() == 3
 
 
+@needs("mnist")
 def test_a_small_network_learns_mnist():
-    data = mnist()
-    images, labels = as_images(data["x_train"][:1500, ::2, ::2]), data["y_train"][:1500]
+    data = load("mnist")
+    images, labels = as_images(data.train.X[:1500, ::2, ::2]), data.train.y[:1500]
     model = mnist_cnn(image=(1, 14, 14), channels=(8, 8), kernels=(3, 3), hidden=32)
     parts = split(labels, 3, "powerlaw")
     rounds = train(
         model, [(images[rows], labels[rows]) for rows in parts], rounds=3, lr=0.25, batch_size=16
     )
-    test = as_images(data["x_test"][:300, ::2, ::2]), data["y_test"][:300]
+    test = as_images(data.test.X[:300, ::2, ::2]), data.test.y[:300]
     game = FederatedGame(rounds, ModelUtility(model, test))
     values = fs.exact(game).values
     ends = game(np.array([[False] * 3, [True] * 3]))

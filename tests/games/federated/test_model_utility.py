@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 from torch import nn
 
 from fairshapley.errors import GameError, InputError
+from fairshapley.games import fingerprint
 from fairshapley.games.federated import (
     FederatedGame,
     ModelUtility,
@@ -260,6 +261,21 @@ def test_the_model_given_is_left_alone():
     FederatedGame([round_of(model)], utility)(MASKS)
     assert model.training
     assert torch.equal(model.state_dict()["0.weight"], before)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_the_precision_of_the_model_given_does_not_matter(kind):
+    """Weights come from the rounds; numpy knows no bfloat16, and fingerprints are numpy's."""
+    rows, classes = RANDOM.standard_normal((12, 6)), RANDOM.integers(0, 3, 12)
+    model = nn.Linear(6, 3)
+    record = round_of(model)
+    game, other = (
+        RoundGame(record, ModelUtility(each, (rows, classes)))
+        for each in (model, nn.Linear(6, 3).to(kind))
+    )
+    masks = np.eye(4, dtype=bool)
+    np.testing.assert_array_equal(game(masks), other(masks))
+    assert fingerprint(game) == fingerprint(other)
 
 
 def test_read_only_arrays_as_workers_have_them(digits, coalitions):

@@ -1,15 +1,14 @@
 """Images, texts and the networks for them."""
 
-import gzip
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from fairshapley.datasets import load
 from fairshapley.errors import InputError
+from fairshapley.games import fingerprint
 from fairshapley.games.federated import (
     Vocabulary,
     as_images,
@@ -18,6 +17,7 @@ from fairshapley.games.federated import (
     text_cnn,
     tokenise,
 )
+from tests.data_folder import needs
 
 
 def test_images_are_padded_around_and_scaled():
@@ -87,18 +87,21 @@ def test_a_seed_fixes_the_start_and_leaves_torchs_generator_alone(make):
         (lambda: as_images([["a"]]), "images must be numbers"),
         (lambda: as_images(np.zeros((1, 28, 28)), size=20), "cannot be padded to 20"),
         (lambda: as_images(np.zeros((1, 4, 4)), size="8"), "size must be a whole number"),
-        (lambda: mnist_cnn(0), "n_classes must be made of whole numbers"),
+        (lambda: mnist_cnn(0), "n_classes must be a whole number of at least 1"),
         (lambda: mnist_cnn(channels=(8,)), "the same length"),
+        (lambda: mnist_cnn(image=32), "image must be a list"),
+        (lambda: mnist_cnn(channels=(8, True)), "channels must be a whole number"),
         (lambda: mnist_cnn(image=(1, 8, 8)), "too small for convolution 2"),
-        (lambda: mnist_cnn(kernels=()), "kernels must be made of whole numbers"),
-        (lambda: cifar_cnn(hidden=1.5), "hidden must be made of whole numbers"),
+        (lambda: mnist_cnn(kernels=()), "kernels must be a list of at least one number"),
+        (lambda: cifar_cnn(hidden=1.5), "hidden must be a whole number"),
         (lambda: cifar_cnn(seed="x"), "seed must be a whole number"),
-        (lambda: text_cnn(0), "n_tokens must be made of"),
+        (lambda: text_cnn(0), "n_tokens must be a whole number"),
         (lambda: text_cnn(9, dropout=1.0), r"dropout must be in \[0, 1\)"),
         (lambda: Vocabulary("abc"), "texts must be a list of str"),
         (lambda: Vocabulary([1, 2]), "a text must be a str, not a int"),
         (lambda: Vocabulary([]), "no words that are kept"),
         (lambda: Vocabulary(["a"], most=0), "most must be a whole number"),
+        (lambda: Vocabulary(["a"], most=True), "most must be a whole number"),
         (lambda: Vocabulary(["a"]).encode(["a"], length=0), "length must be a whole number"),
     ],
 )
@@ -107,14 +110,20 @@ def test_bad_input_is_named(call, message):
         call()
 
 
+def test_sizes_may_be_numbers_of_numpy():
+    """The number of classes is often labels.max() + 1."""
+    two = np.int64(2)
+    small = {"image": (1, 8, 8), "channels": (two, 2), "kernels": (2, 2), "hidden": 3}
+    models = [mnist_cnn(classes, **small) for classes in (two, 2)]
+    assert fingerprint(models[0]) == fingerprint(models[1])
+    assert type(text_cnn(np.int64(9), two, embedding=4).outputs.out_features) is int
+    vocabulary = Vocabulary(["a b", "a"], most=np.int64(1))
+    assert vocabulary.encode(["a b"], length=two).tolist() == [[2, 1]]
+
+
+@needs("mr")
 def test_a_vocabulary_of_film_reviews():
-    folder = os.environ.get("FAIRSHAPLEY_DATA")
-    path = Path(folder or "") / "mr.tsv.gz"
-    if folder is None or not path.is_file():
-        pytest.skip("mr.tsv.gz is missing: set FAIRSHAPLEY_DATA to the folder that holds it")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        next(lines)
-        texts = [line.split("\t")[1] for line, _ in zip(lines, range(2000), strict=False)]
+    texts = load("mr").texts[:2000]
     vocabulary = Vocabulary(texts, least_count=2)
     assert vocabulary.words[0] in {"the", ",", "."}
     tokens = vocabulary.encode(texts, length=40)

@@ -183,6 +183,10 @@ def one(**changes):
             {"updates": {"ann": [np.array([1e308])]}, "server": [np.array([-1e308])]},
             "too far apart for float64",
         ),
+        (
+            {"updates": {"ann": [np.array([1e300])]}, "server": [np.zeros(1, dtype=np.float32)]},
+            "too far apart for float32",
+        ),
         ({"updates": {"ann": {}}}, "there are no entries"),
         ({"server": {"w": np.array([1])}}, "no entry is of a floating-point type"),
     ],
@@ -207,6 +211,7 @@ def test_bad_rounds_are_named(changes, message):
         ([{"ann": ANN}], {"total": "product"}, "total must be 'sum' or 'mean'"),
         ([{"ann": ANN}], {"value_range": (1.0, 0.0)}, "value_range must be"),
         ([{"ann": ANN}], {"value_range": 3}, "value_range must be"),
+        ([{"ann": ANN}], {"value_range": (-np.inf, 0.0)}, "both finite"),
         ([{"ann": ANN}, {"ann": {"w": BOB["w"], "b": np.zeros(2)}}], {}, "round 1, agent 'ann'"),
     ],
 )

@@ -74,15 +74,27 @@ def test_a_seed_fixes_the_split():
     assert not np.array_equal(first[0], other[0])
 
 
+def test_fewer_rows_than_classes_are_of_the_first_classes():
+    parts = split(LABELS, 10, "classimbalance", rows_per_agent=3)
+    assert [np.unique(LABELS[rows]).tolist() for rows in parts[:2]] == [[0], [0, 1]]
+    assert all(np.unique(LABELS[rows]).tolist() == [0, 1, 2] for rows in parts[2:])
+
+
+@pytest.mark.parametrize("total", ["many", 30.5, True, 0])
+def test_a_total_of_rows_is_a_whole_number(total):
+    with pytest.raises(InputError, match="total must be"):
+        powerlaw_sizes(3, total)
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((LABELS, 0), {}, "n_agents must be at least 1"),
+        ((LABELS, 0), {}, "n_agents must be a whole number of at least 1"),
         ((LABELS, 2.5), {}, "n_agents must be a whole number"),
         ((LABELS, 601), {}, "600 rows are not enough for 601 agents"),
         ((LABELS, 3, "dirichlet"), {}, "kind must be one of iid, powerlaw, classimbalance"),
         ((LABELS, 10), {"rows_per_agent": 61}, "at most 60 each"),
-        ((LABELS, 2), {"rows_per_agent": 0}, "rows_per_agent must be at least 1"),
+        ((LABELS, 2), {"rows_per_agent": 0}, "rows_per_agent must be a whole number of at least 1"),
         ((LABELS[:9], 9, "powerlaw"), {}, "smallest of 9 power-law agents"),
         ((np.zeros((3, 2)), 2), {}, "one per row"),
         (([], 2), {}, "at least one"),

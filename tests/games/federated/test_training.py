@@ -1,8 +1,10 @@
 """Federated averaging, step by step."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from scipy.sparse import csr_array
 from torch import nn
 
 from fairshapley.errors import InputError
@@ -138,6 +140,14 @@ def test_batch_norm_statistics_travel_with_the_weights():
     assert records[1].fixed["1.num_batches_tracked"] == 0
 
 
+def test_rows_may_be_frames_or_sparse():
+    (rows, targets), model = classes(1)[0], droppy()
+    forms = [rows, pd.DataFrame(rows, index=range(20, 0, -1)), csr_array(rows)]
+    runs = [next(train(model, [(form, pd.Series(targets))], rounds=1)) for form in forms]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.deltas, runs[0].deltas)
+
+
 def test_texts_are_learnt():
     """A word decides the class; the vocabulary, the network and the training find it."""
     generator = np.random.default_rng(0)
@@ -193,6 +203,7 @@ GOOD = {"rounds": 1}
         ([(ROWS, [0, 1, 0])], {"participation": [[-1]]}, "agent -1 is not one of"),
         ([(ROWS, [0, 1, 0])], {"participation": [["ann"]]}, "listed by their indices"),
         ([(ROWS, [0, 1, 0])], {"participation": [3]}, "listed by their indices"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[False]]}, "masks go into one boolean array"),
         ([(ROWS, [0, 1, 0])], {"participation": np.ones((2, 2), bool)}, r"\(rounds, agents\)"),
     ],
 )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairshapley._types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.predictor import known_outputs
+from fairshapley.games.holdings import whole_number
 
 Rows: TypeAlias = int | slice | Iterable[int] | NDArray[Any] | None
 
@@ -25,12 +26,12 @@ def check_rows(rows: Rows, n_rows: int) -> IntArray:
     elif isinstance(rows, str) or not isinstance(rows, Iterable):
         positions = np.array([_check_row(rows)])
     else:
-        given = rows if isinstance(rows, np.ndarray) else np.array(list(rows))
-        if given.dtype == np.bool_ and given.shape != (n_rows,):
-            raise InputError(f"a mask of rows must have the {n_rows} rows of X, not {given.shape}")
-        if given.dtype == np.bool_:
-            given = np.flatnonzero(given)
-        positions = np.array([_check_row(row) for row in given.tolist()], dtype=np.int64)
+        listed = np.atleast_1d(rows).tolist() if isinstance(rows, np.ndarray) else list(rows)
+        if listed and all(isinstance(row, bool | np.bool_) for row in listed):
+            if len(listed) != n_rows:
+                raise InputError(f"a mask of rows must have the {n_rows} of X, not {len(listed)}")
+            listed = np.flatnonzero(listed).tolist()
+        positions = np.array([_check_row(row) for row in listed], dtype=np.int64)
     if not len(positions):
         raise InputError("rows names no row: give at least one")
     outside = positions[(positions < -n_rows) | (positions >= n_rows)]
@@ -71,10 +72,7 @@ def check_output_names(
 
 def check_max_rows(max_rows: int | None) -> int | None:
     """The most rows of a call as an int, or an InputError."""
-    whole = isinstance(max_rows, int | np.integer) and not isinstance(max_rows, bool)
-    if max_rows is not None and not (whole and max_rows >= 1):
-        raise InputError(f"max_rows must be a whole number of at least 1, not {max_rows!r}")
-    return None if max_rows is None else int(max_rows)
+    return None if max_rows is None else whole_number(max_rows, "max_rows")
 
 
 def check_range(value_range: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -157,7 +157,8 @@ class _Column:
     def near(self, rows: slice) -> BoolArray:
         """Which background rows are near each of some explained rows; missing is near missing."""
         mine = self.mine[rows, None]
-        near: BoolArray = np.abs(self.theirs - mine) <= self.width[rows, None]
+        with np.errstate(over="ignore"):  # an infinite difference is not near
+            near: BoolArray = np.abs(self.theirs - mine) <= self.width[rows, None]
         missing = np.isnan(mine)
         if missing.any():
             near |= missing & np.isnan(self.theirs)
@@ -177,7 +178,13 @@ def _columns(
                 "NaN is accepted and is near NaN alone"
             )
         mine, theirs = coordinates[: len(explained)], coordinates[len(explained) :]
-        width = _width(mine, theirs, relative_to) * tolerance * _EDGE
+        with np.errstate(over="ignore"):
+            width = _width(mine, theirs, relative_to) * tolerance * _EDGE
+        if relative_to != "value" and np.isinf(width).any():
+            raise InputError(
+                f"the spread of column {label!r} is more than a float holds: divide the column by "
+                "a constant"
+            )
         columns.append(_Column(mine, theirs, width if is_number else np.zeros_like(width)))
     return columns
 
@@ -209,5 +216,7 @@ def _byte_sums(predictions: FloatArray, n_words: int) -> FloatArray:
     padded[:, : len(predictions)] = predictions.T
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(bool)
     eights = padded.reshape(predictions.shape[1], 8 * n_words, 1, 8)
-    sums: FloatArray = np.where(bits, eights, 0.0).sum(axis=-1)
+    sums = np.zeros((predictions.shape[1], 8 * n_words, 256))
+    for place in range(8):  # one after the other: all at once would take eight times the memory
+        sums += np.where(bits[:, place], eights[..., place], 0.0)
     return sums.reshape(predictions.shape[1], -1)

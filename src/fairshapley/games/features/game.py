@@ -36,8 +36,9 @@ from fairshapley.games.features.setting import (
 )
 from fairshapley.games.features.tables import as_table
 
-# A probability that a model has summed up may exceed 1 by its rounding, no more.
-_ROUNDING = 1e-9
+# A probability that a model has summed up may exceed 1 by its rounding, in single precision by
+# some 1e-7, no more.
+_ROUNDING = 1e-6
 
 
 class FeatureGame:

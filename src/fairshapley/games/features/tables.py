@@ -210,23 +210,32 @@ def _check_labels(feature_names: Sequence[str], n_columns: int) -> tuple[str, ..
 
 
 def as_numbers(column: NDArray[Any]) -> FloatArray | None:
-    """A column as floats, NaN where it has None; None where it holds anything but numbers."""
+    """A column as floats, NaN where it is missing; None where it holds anything but numbers."""
     if column.dtype.kind in "iuf":
         return column.astype(np.float64)
     if column.dtype.kind != "O":
         return None
+    items = [None if _is_missing(item) else item for item in column.tolist()]
     plain = all(
         item is None or (isinstance(item, numbers.Real) and not isinstance(item, bool | np.bool_))
-        for item in column.tolist()
+        for item in items
     )
-    return column.astype(np.float64) if plain else None
+    try:
+        return np.array(items, dtype=np.float64) if plain else None
+    except OverflowError:  # whole numbers of Python that no float holds
+        return None
+
+
+def _is_missing(item: object) -> bool:
+    """Whether an object is None or pandas.NA; NaN and NaT are what differs from itself."""
+    return item is None or type(item).__name__ == "NAType"
 
 
 def _codes(column: NDArray[Any], label: Hashable) -> FloatArray:
     """The contents of a column, numbered; everything missing (None, NaN, NaT) is one content."""
     number: dict[object, int] = {}
     try:
-        keys = [None if item is None or item != item else item for item in column.tolist()]
+        keys = [None if _is_missing(item) or item != item else item for item in column.tolist()]
         codes = [number.setdefault(key, len(number)) for key in keys]
     except (TypeError, ValueError):
         raise _unhashable(label) from None

@@ -105,7 +105,8 @@ def read(weights: Weights, layout: Layout, where: str) -> tuple[Vector, Fixed]:
                 "agent out of the round, or train with a smaller step"
             )
         floats.append(array.ravel())
-    return np.concatenate(floats).astype(layout.dtype, copy=False), fixed
+    with np.errstate(over="ignore"):  # too large for the server's type: told of by the caller
+        return np.concatenate(floats).astype(layout.dtype, copy=False), fixed
 
 
 def write(vector: Vector, fixed: Fixed, layout: Layout) -> Weights:

@@ -21,6 +21,7 @@ from fairshapley.games.federated.probing import (
     why_not_vmap,
 )
 from fairshapley.games.federated.record import Round
+from fairshapley.games.holdings import whole_number
 
 if TYPE_CHECKING:
     import torch
@@ -97,7 +98,7 @@ class ModelUtility:
         models_per_batch: int | None = None,
         rows_per_batch: int | None = None,
     ) -> None:
-        import_torch("ModelUtility")
+        torch = import_torch("ModelUtility")
         check_model(model)
         if not (callable(metric) or metric in ("accuracy", "log_likelihood")):
             raise InputError(
@@ -109,7 +110,9 @@ class ModelUtility:
         self.precision = precision
         self.metric = metric
         self.rows, self.targets = check_data(test, "test")
-        self.model = copy.deepcopy(model).to("cpu").eval().requires_grad_(False)
+        # Not in half precision, which numpy and so a fingerprint does not know.
+        kind = torch.float64 if precision == "float64" else torch.float32
+        self.model = copy.deepcopy(model).to("cpu", kind).eval().requires_grad_(False)
         shape, layer = probe(self.model, self.rows, "test")
         if not callable(metric):
             if len(shape) != 1:
@@ -255,7 +258,7 @@ class ModelUtility:
 
     def _rows_at_once(self, layer: int, given: int | None) -> int:
         if given is not None:
-            return min(_check_count(given, "rows_per_batch"), len(self.rows))
+            return min(whole_number(given, "rows_per_batch"), len(self.rows))
         most = max(1, _AT_ONCE[self._kind] // layer)
         chunks = -(-len(self.rows) // most)
         return -(-len(self.rows) // chunks)  # in equal parts
@@ -264,7 +267,7 @@ class ModelUtility:
         size = sum(entry.numel() for entry in self.model.state_dict().values())
         room = _AT_ONCE[self._kind] // max(self.rows_per_batch * layer, size)
         most = max(1, min(_MOST_MODELS[self._kind], room))
-        count = most if given is None else _check_count(given, "models_per_batch")
+        count = most if given is None else whole_number(given, "models_per_batch")
         reason = why_not_vmap(self.model, self.rows) if count > 1 else ""
         if reason and given is not None:
             raise InputError(
@@ -275,12 +278,6 @@ class ModelUtility:
     @property
     def _kind(self) -> str:
         return "cpu" if self.device == "cpu" else "cuda"
-
-
-def _check_count(number: int, what: str) -> int:
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise InputError(f"{what} must be a whole number of at least 1, not {number!r}")
-    return number
 
 
 def _combine(server: Any, deltas: Any, shares: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
+from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed
 
 if TYPE_CHECKING:
@@ -115,18 +116,16 @@ def text_cnn(
     import_torch("text_cnn")
     from fairshapley.games.federated._text_cnn import TextCNN
 
-    _check_sizes(
-        n_tokens=n_tokens,
-        n_classes=n_classes,
-        embedding=embedding,
-        filters=filters,
-        kernels=kernels,
+    sizes = (
+        whole_number(n_tokens, "n_tokens"),
+        whole_number(n_classes, "n_classes"),
+        whole_number(embedding, "embedding"),
+        _sizes(kernels, "kernels"),
+        whole_number(filters, "filters"),
     )
     if not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise InputError(f"dropout must be in [0, 1), not {dropout!r}")
-    model: TextCNN = _seeded(
-        seed, lambda: TextCNN(n_tokens, n_classes, embedding, tuple(kernels), filters, dropout)
-    )
+    model: TextCNN = _seeded(seed, lambda: TextCNN(*sizes, dropout))
     return model
 
 
@@ -143,17 +142,17 @@ def _image_cnn(
 ) -> torch.nn.Sequential:
     """Convolutions with an activation, the first `pooled` of them with a max-pool of 2."""
     nn = import_torch("a network for images").nn
-    _check_sizes(
-        n_classes=n_classes, image=image, channels=channels, kernels=kernels, hidden=hidden
-    )
-    if len(image) != 3 or len(channels) != len(kernels):
+    n_classes, hidden = whole_number(n_classes, "n_classes"), whole_number(hidden, "hidden")
+    shape = _sizes(image, "image")
+    channels, kernels = _sizes(channels, "channels"), _sizes(kernels, "kernels")
+    if len(shape) != 3 or len(channels) != len(kernels):
         raise InputError(
             f"image must be (channels, height, width), and channels and kernels have the same "
-            f"length, not {image}, {tuple(channels)} and {tuple(kernels)}"
+            f"length, not {shape}, {channels} and {kernels}"
         )
 
     def build() -> Any:
-        inputs, *sides = image
+        inputs, *sides = shape
         layers: list[Any] = []
         for place, (outputs, kernel) in enumerate(zip(channels, kernels, strict=True)):
             pool = 2 if place < pooled else 1
@@ -165,7 +164,7 @@ def _image_cnn(
             inputs, sides = outputs, [(side - kernel + 1) // pool for side in sides]
             if min(sides) < 1:
                 raise InputError(
-                    f"images of {image[1:]} are too small for convolution {place + 1}: take "
+                    f"images of {shape[1:]} are too small for convolution {place + 1}: take "
                     "smaller kernels, or pad the images (`as_images`)"
                 )
         layers += [nn.Flatten(), nn.Linear(inputs * sides[0] * sides[1], hidden)]
@@ -185,11 +184,7 @@ def _seeded(seed: int, build: Callable[[], Any]) -> Any:
         return build()
 
 
-def _check_sizes(**sizes: int | Sequence[int]) -> None:
-    for name, given in sizes.items():
-        numbers = given if isinstance(given, list | tuple) else (given,)
-        if not numbers or not all(
-            isinstance(number, int) and not isinstance(number, bool) and number > 0
-            for number in numbers
-        ):
-            raise InputError(f"{name} must be made of whole numbers above 0, not {given!r}")
+def _sizes(given: Sequence[int], name: str) -> tuple[int, ...]:
+    if not isinstance(given, list | tuple) or not given:
+        raise InputError(f"{name} must be a list of at least one number, not {given!r}")
+    return tuple(whole_number(number, name) for number in given)

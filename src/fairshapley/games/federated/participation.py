@@ -80,11 +80,15 @@ class Schedule:
 
     def _check(self, agents: Iterable[int] | NDArray[Any], number: int) -> tuple[int, ...]:
         try:
-            chosen = sorted(operator.index(agent) for agent in agents)
+            listed = list(agents)
+            # A mask as a list would be read as the agents 0 and 1.
+            if any(isinstance(agent, bool) for agent in listed):
+                raise TypeError
+            chosen = sorted(operator.index(agent) for agent in listed)
         except TypeError:
             raise InputError(
                 f"round {number}: the agents that take part must be listed by their indices, not "
-                f"{agents!r}"
+                f"{agents!r}; masks go into one boolean array (rounds, agents)"
             ) from None
         if not chosen:
             raise InputError(f"round {number}: nobody takes part; leave the round out")

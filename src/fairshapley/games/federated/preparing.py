@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairshapley._types import IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.holdings import whole_number
 
 PADDING, UNKNOWN = 0, 1
 """The tokens that stand for no word and for a word outside the vocabulary"""
@@ -48,8 +49,7 @@ def as_images(images: ArrayLike, *, size: int | None = None) -> NDArray[np.float
     floats = floats[:, None] if array.ndim == 3 else np.moveaxis(floats, 3, 1)
     if size is None:
         return np.ascontiguousarray(floats)
-    if not isinstance(size, int | np.integer):
-        raise InputError(f"size must be a whole number, not {size!r}")
+    size = whole_number(size, "size")
     missing = [size - length for length in floats.shape[2:]]
     if min(missing) < 0:
         raise InputError(f"images of {floats.shape[2:]} cannot be padded to {size}: take it larger")
@@ -100,9 +100,8 @@ class Vocabulary:
     def __init__(
         self, texts: Iterable[str], *, most: int | None = None, least_count: int = 1
     ) -> None:
-        for number, what in ((most, "most"), (least_count, "least_count")):
-            if number is not None and (not isinstance(number, int) or number < 1):
-                raise InputError(f"{what} must be a whole number of at least 1, not {number!r}")
+        most = None if most is None else whole_number(most, "most")
+        least_count = whole_number(least_count, "least_count")
         counts = Counter(token for text in _check_texts(texts) for token in tokenise(text))
         frequent = [item for item in counts.items() if item[1] >= least_count]
         # By count, then by the alphabet: the order of the texts makes no difference.
@@ -125,9 +124,8 @@ class Vocabulary:
             [self._tokens.get(word, UNKNOWN) for word in tokenise(text)]
             for text in _check_texts(texts)
         ]
-        if length is not None and (not isinstance(length, int) or length < 1):
-            raise InputError(f"length must be a whole number of at least 1, not {length!r}")
-        width = max((len(row) for row in rows), default=0) if length is None else length
+        longest = max((len(row) for row in rows), default=0)
+        width = longest if length is None else whole_number(length, "length")
         tokens = np.full((len(rows), width), PADDING, dtype=np.int64)
         for row, found in enumerate(rows):
             tokens[row, : min(len(found), width)] = found[:width]

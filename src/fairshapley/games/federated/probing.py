@@ -44,6 +44,8 @@ def check_data(data: Any, what: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _numbers(part: Any, what: str) -> NDArray[Any]:
+    if hasattr(part, "tocoo") and hasattr(part, "toarray"):
+        part = part.toarray()
     try:
         # A tensor of a GPU or with a gradient does not turn into an array by itself.
         array = np.asarray(part.detach().cpu() if hasattr(part, "detach") else part)

@@ -149,8 +149,10 @@ def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, floa
         low, high = (float(end) for end in given)
     except (TypeError, ValueError):
         low, high = math.nan, math.nan
-    if not low <= high:
-        raise InputError(f"value_range must be the lowest and the highest utility, not {given!r}")
+    if not (low <= high and math.isfinite(high - low)):
+        raise InputError(
+            f"value_range must be the lowest and the highest utility, both finite, not {given!r}"
+        )
     return (low, high) if isinstance(empty, str) else (min(low, empty), max(high, empty))
 
 

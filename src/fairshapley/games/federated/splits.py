@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 
 SplitKind: TypeAlias = Literal["iid", "powerlaw", "classimbalance"]
@@ -41,7 +41,8 @@ def split(
         points between the 1 % and the 99 % quantile of the power law with exponent 1.659.
         "classimbalance": equal sizes, agent k of n holds the first k classes, in equal parts;
         when there are not as many agents as classes, the numbers of classes are n evenly spaced
-        ones from 1 to all, rounded; a single agent holds all.
+        ones from 1 to all, rounded; a single agent holds all. Who has fewer rows than classes
+        holds as many of the first classes as it has rows.
     rows_per_agent
         The rows of an agent, for "powerlaw" of the average agent. Without it as many as there are.
     seed
@@ -66,10 +67,10 @@ def split(
         raise InputError(f"labels must be one per row, at least one, not of the shape {y.shape}")
     if kind not in get_args(SplitKind):
         raise InputError(f"kind must be one of {', '.join(get_args(SplitKind))}, not {kind!r}")
-    agents = _count(n_agents, "n_agents")
+    agents = whole_number(n_agents, "n_agents")
     if agents > y.size:
         raise InputError(f"{y.size} rows are not enough for {agents} agents: take fewer agents")
-    rows = None if rows_per_agent is None else _count(rows_per_agent, "rows_per_agent")
+    rows = None if rows_per_agent is None else whole_number(rows_per_agent, "rows_per_agent")
     generator = side_generator(root_seed(seed), f"federated split {kind}")
     if kind == "classimbalance":
         return _by_class(y, agents, rows, generator)
@@ -96,7 +97,8 @@ def powerlaw_sizes(n_agents: int, total: int) -> IntArray:
     array([ 12, 100, 188])
     """
     low, high = np.array(_POWERLAW_ENDS) ** (1 / _POWERLAW_EXPONENT)
-    points: FloatArray = np.linspace(low, high, _count(n_agents, "n_agents"))
+    points: FloatArray = np.linspace(low, high, whole_number(n_agents, "n_agents"))
+    total = whole_number(total, "total")
     shares = total * points / points.sum()
     sizes: IntArray = np.floor(shares).astype(np.int64)
     # Largest remainders: what rounding down left over goes to those who lost most.
@@ -163,13 +165,3 @@ def _most_rows(held: IntArray, available: IntArray) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _count(number: int, what: str) -> int:
-    try:
-        count = operator.index(number)
-    except TypeError:
-        raise InputError(f"{what} must be a whole number, not {number!r}") from None
-    if count < 1 or isinstance(number, bool):
-        raise InputError(f"{what} must be at least 1, it is {number!r}")
-    return count

@@ -21,6 +21,7 @@ from fairshapley.games.federated.probing import (
     probe,
 )
 from fairshapley.games.federated.record import Round
+from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 
 if TYPE_CHECKING:
@@ -98,22 +99,20 @@ def train(
     1 (0, 1) [4. 2.]
     """
     check_model(model)
-    for number, what in ((rounds, "rounds"), (epochs, "epochs"), (batch_size, "batch_size")):
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 1:
-            raise InputError(f"{what} must be a whole number of at least 1, not {number!r}")
+    rounds = whole_number(rounds, "rounds")
     for rate, what in ((lr, "lr"), (decay, "decay")):
         if not isinstance(rate, int | float | np.number) or not (0 < rate < math.inf):
             raise InputError(f"{what} must be a positive number, not {rate!r}")
     learner = _Learner(
         model,
         agents,
-        epochs=int(epochs),
-        batch_size=int(batch_size),
+        epochs=whole_number(epochs, "epochs"),
+        batch_size=whole_number(batch_size, "batch_size"),
         optimizer=optimizer,
         loss=loss,
         device=device,
     )
-    schedule = Schedule(participation, int(rounds), len(learner.data), root_seed(seed))
+    schedule = Schedule(participation, rounds, len(learner.data), root_seed(seed))
     return _rounds(learner, schedule, float(lr), float(decay))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.blas_threads import one_thread_if_small
+from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 
 # Bounds of the optimiser, for targets of variance 1 and distances of median 1. scale/noise stays
@@ -103,7 +103,7 @@ def fit_kernel(
         )
     targets = (targets - targets.mean()) / np.sqrt(variance)
     starts = _starts(kernel, _typical_distance(_thinned(features)), variance)
-    restarts = _count(restarts, "restarts", 0)
+    restarts = whole_number(restarts, "restarts", 0)
     with one_thread_if_small(len(features)), warnings.catch_warnings():
         # Bounds are looked at below. An optimiser that stops short of its tolerance leaves
         # parameters that are as good a choice as any near them.
@@ -131,19 +131,9 @@ def fit_kernel(
 
 
 def _drawn_rows(n_rows: int, fit_rows: int | None, rng: np.random.Generator) -> Any:
-    if fit_rows is None or _count(fit_rows, "fit_rows", 2) >= n_rows:
+    if fit_rows is None or whole_number(fit_rows, "fit_rows", 2) >= n_rows:
         return slice(None)
     return np.sort(rng.choice(n_rows, size=fit_rows, replace=False))
-
-
-def _count(value: Any, name: str, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, bool):
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return number
 
 
 def _thinned(rows: FloatArray) -> FloatArray:
