@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -224,7 +225,6 @@ def test_equal_points_get_equal_values_unless_a_tie_divides_them():
 
 
 def test_frames_sparse_matrices_text_and_columns_are_read():
-    pd = pytest.importorskip("pandas")
     x, y, x_test, y_test = split(load_iris, 12, 6)
     names = np.array(["setosa", "versicolor", "virginica"])
     expected = knn_shapley(x, y, x_test, y_test).values
@@ -262,6 +262,7 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
         ({"y_test": [[0, 1]]}, "y_test must have one entry"),
         ({"y": [0, np.nan, 1]}, "y has missing labels"),
         ({"y": np.array(["a", None, "b"], object), "y_test": ["a"]}, "y has missing labels"),
+        ({"y": pd.array(["a", None, "b"], dtype="string")}, "y has missing labels"),
         ({"y": ["0", "1", "0"]}, "both hold text, or both numbers"),
         ({"y": np.array([0, (1,), 0], object)}, "several types"),
         ({"y": [0, 1, np.inf], "task": "regression"}, "y has a inf in row 2"),
@@ -276,6 +277,7 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
         ({"metric": "mahalanobis"}, "whiten"),
         ({"metric": "precomputed"}, "metric must be"),
         ({"metric": 3}, "metric must be"),
+        ({"metric": np.ones(2)}, "metric must be"),
         ({"metric": "haversine"}, "metric 'haversine' cannot be used"),
         ({"X": [[1e200], [0.0], [1.0]]}, "gives inf between test point 0 and training point 0"),
         ({"player_names": ["a"]}, "player_names has 1 names for 3 players"),

@@ -4,10 +4,10 @@
 
 import itertools
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -15,9 +15,13 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
-from sklearn.metrics import get_scorer, make_scorer, recall_score
+from sklearn.metrics import get_scorer, make_scorer, recall_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+)
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -27,32 +31,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import fairshapley as fs
 from fairshapley.games.data import DataGame
 from fairshapley.games.learners import NotVectorisedError
+from tests.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
 
 CLASS_METRICS = ("accuracy", "log_likelihood", "f1", "auc")
-
-
-def sample(load, n_train, n_test, seed=0):
-    """Standardised training and test rows of a data set that ships with scikit-learn."""
-    X, y = load(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    order = np.random.default_rng(seed).permutation(len(y))
-    train, test = order[:n_train], order[n_train : n_train + n_test]
-    return (X[train], y[train]), (X[test], y[test])
-
-
-def coalitions_of(n_players, count, seed=0):
-    """Coalitions of all sizes."""
-    rng = np.random.default_rng(seed)
-    return rng.random((count, n_players)) < rng.random((count, 1))
-
-
-def all_coalitions(n_players):
-    return np.array(list(itertools.product([False, True], repeat=n_players)))
-
-
-CANCER = sample(load_breast_cancer, 24, 40)
-IRIS = sample(load_iris, 24, 40)
-DIABETES = sample(load_diabetes, 24, 40)
 
 
 # --- values by hand -----------------------------------------------------------------------------
@@ -66,7 +47,7 @@ def test_nearest_neighbour_by_hand():
     expected = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0]
     np.testing.assert_array_equal(game(all_coalitions(3)), expected)
     assert game.classes.tolist() == ["a", "b"]
-    # φ_0 = φ_1 = ½ (the only coalition that gains is {0, 1}), φ_2 = 0.
+    # Players 0 and 1 gain ½ together, with or without 2: φ_0 = φ_1 = ¼, φ_2 = 0.
     np.testing.assert_allclose(fs.exact(game).values, [0.25, 0.25, 0.0], atol=1e-15)
 
 
@@ -332,6 +313,19 @@ def test_rows_with_the_same_content_are_identical_players(model):
     np.testing.assert_array_equal(game(rows), game(swapped))
 
 
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_equally_near_rows_do_not_part_identical_players(vectorised):
+    """Rows 0 and 2 are equal, and row 1 between them is as near to the test row."""
+    train, test = ([[0.0], [2.0], [0.0]], ["a", "b", "a"]), ([[1.0]], ["a"])
+    game = DataGame(KNeighborsClassifier(1), train, test, vectorised=vectorised)
+    assert game.identical_players == ((0, 2),)
+    np.testing.assert_array_equal(game(np.array([[True, True, False], [False, True, True]])), 1.0)
+    # So too when the equal row is always there, behind all players.
+    base = ([[0.0]], ["a"])
+    always = DataGame(KNeighborsClassifier(1), train, test, base=base, vectorised=vectorised)
+    np.testing.assert_array_equal(always(all_coalitions(3)), 1.0)
+
+
 def test_groups_with_the_same_rows_are_identical():
     X, y = [[1.0], [2.0], [2.0], [1.0], [5.0]], [0, 1, 1, 0, 1]
     test = ([[1.0], [2.0]], [0, 1])
@@ -385,6 +379,27 @@ def test_models_that_do_not_converge_are_silent():
     assert np.isfinite(game(np.ones((1, 24), dtype=bool)))[0]
 
 
+@pytest.mark.parametrize("model", [Ridge(), LinearRegression(), KNeighborsRegressor(1)])
+def test_scores_that_overflow_are_silent(model):
+    """An infinite utility is named by whoever asked for it."""
+    game = DataGame(model, ([[1.0], [2.0]], [1e200, 2e200]), ([[1.0]], [1.0]), "neg_mse")
+    assert game(np.ones((1, 2), dtype=bool)) == -np.inf
+    with pytest.raises(fs.GameError, match="-inf"):
+        fs.exact(game)
+
+
+def test_memory_is_bounded_while_classes_are_counted(monkeypatch):
+    monkeypatch.setattr("fairshapley.games.data.game.CHUNK_BYTES", 2**20)
+    rows = np.arange(1000.0)[:, None], np.arange(1000) % 2
+    game = DataGame(GaussianNB(), rows, (rows[0][:2], rows[1][:2]))
+    nobody = np.zeros((2000, 1000), dtype=bool)
+    tracemalloc.start()
+    game(nobody)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * 2**20
+
+
 # --- scorers ------------------------------------------------------------------------------------
 
 
@@ -399,12 +414,18 @@ def test_scorers_work_when_classes_are_missing(name):
     values = game(rows)
     model = GaussianNB().fit(X[rows[1]], y[rows[1]])
     padded = np.insert(model.predict_proba(test[0]), 1, 0.0, axis=1)
-    constant = {"neg_log_loss": None, "roc_auc_ovr": 0.5, "recall_macro": 1 / 3}[name]
-    if constant is not None:
-        assert values[0] == pytest.approx(constant)
-    if name == "neg_log_loss":
-        clipped = np.clip(padded[np.arange(40), test[1]], np.finfo(float).eps, 1)
-        assert values[1] == pytest.approx(np.log(clipped).mean(), rel=1e-6)
+    tiny = np.finfo(float).eps
+    clipped = np.clip(padded[np.arange(40), test[1]], tiny, 1)
+    constant, expected = {
+        "neg_log_loss": (np.log(tiny) * np.mean(test[1] != 0), np.log(clipped).mean()),
+        "roc_auc_ovr": (0.5, roc_auc_score(test[1], padded, multi_class="ovr")),
+        "recall_macro": (
+            1 / 3,
+            recall_score(test[1], model.predict(test[0]), average="macro"),
+        ),
+    }[name]
+    assert values[0] == pytest.approx(constant)
+    assert values[1] == pytest.approx(expected, rel=1e-6)
     assert np.isfinite(values).all()
 
 
@@ -428,6 +449,9 @@ def test_scorers_of_one_s_own():
     )
     assert recall.value_range == (0.0, 1.0)
     assert recall(rows)[2] == 0.0
+    (X3, y3), test3 = IRIS
+    shown = DataGame(GaussianNB(), (X3, y3), test3, lambda m, *_: len(repr(m)), empty_value=0.0)
+    assert shown(y3 != 2)[0] > shown(y3 == y3)[0], "which classes are missing can be shown"
     broken = DataGame(LogisticRegression(), (X, y), test, lambda *_: "good", empty_value=0.0)
     for row in rows[1:]:
         with pytest.raises(fs.GameError, match="'good', which is not a number") as error:
@@ -474,6 +498,9 @@ def test_errors_that_all_rows_bring_are_not_covered_up():
     game = DataGame(make_pipeline(PCA(40), SVC()), *CANCER, unfittable="constant")
     with pytest.raises(fs.GameError, match=r"coalition of 24 .*n_components=40.*check the model"):
         game(np.ones((1, 24), dtype=bool))
+    alone = DataGame(RadiusNeighborsClassifier(1e-9), *CANCER, unfittable="constant")
+    with pytest.raises(fs.GameError, match=r"(?s)No neighbors .*\(base=\)$"):
+        alone(np.arange(24) < 20)
     quadratic = DataGame(QuadraticDiscriminantAnalysis(reg_param=0.5), *IRIS, unfittable="constant")
     assert np.isfinite(quadratic(coalitions_of(24, 10))).all()
 
@@ -500,6 +527,11 @@ def test_fingerprints_are_of_content_and_survive_pickling(vectorised):
     assert fs.games.fingerprint(make()) == own
     names = [f"plant {i}" for i in range(24)]
     assert fs.games.fingerprint(make(player_names=names)) == own
+    assert fs.games.fingerprint(make(LogisticRegression(random_state=0))) == own
+    assert fs.games.fingerprint(make(make_pipeline(RandomForestClassifier(n_jobs=2)))) == (
+        fs.games.fingerprint(make(make_pipeline(RandomForestClassifier())))
+    )
+    assert fs.games.fingerprint(make(metric="auc")) == fs.games.fingerprint(make(metric="roc_auc"))
     changed = X.copy()
     changed[0, 0] += 1e-9
     others = [

@@ -2,14 +2,11 @@
 
 # ruff: noqa: N806 - features are X, as in scikit-learn
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -23,31 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 import fairshapley as fs
 from fairshapley.games.data import DataGame
 from fairshapley.games.data.rows import split_base
-
-
-def sample(load, n_train, n_test, seed=0):
-    """Standardised training and test rows of a data set that ships with scikit-learn."""
-    X, y = load(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    order = np.random.default_rng(seed).permutation(len(y))
-    train, test = order[:n_train], order[n_train : n_train + n_test]
-    return (X[train], y[train]), (X[test], y[test])
-
-
-def coalitions_of(n_players, count, seed=0):
-    """Coalitions of all sizes."""
-    rng = np.random.default_rng(seed)
-    return rng.random((count, n_players)) < rng.random((count, 1))
-
-
-def all_coalitions(n_players):
-    return np.array(list(itertools.product([False, True], repeat=n_players)))
-
-
-CANCER = sample(load_breast_cancer, 24, 40)
-IRIS = sample(load_iris, 24, 40)
-DIABETES = sample(load_diabetes, 24, 40)
-
+from tests.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
 
 # --- what data may look like --------------------------------------------------------------------
 
@@ -101,6 +74,8 @@ def test_missing_features_where_the_model_takes_them():
         DataGame(LogisticRegression(), (X, y), test)
     with pytest.raises(fs.InputError, match=r"X of base .* row 3, column 2"):
         DataGame(SVC(), CANCER[0], test, base=(X, y))
+    with pytest.raises(fs.InputError, match=r"X of train\['b'\] .* row 3, column 2"):
+        DataGame(SVC(), {"a": CANCER[0], "b": (X, y)}, test)
     frame = pd.DataFrame(X).add_prefix("f")
     whole = pd.DataFrame(CANCER[0][0]).add_prefix("f")
     with pytest.raises(fs.InputError, match=r"X of test .* row 3, column 'f2'"):
@@ -133,7 +108,9 @@ def test_the_base_of_the_paper_has_one_row_of_each_class():
     assert base[0].shape == (1, 10)
     assert DataGame(Ridge(), rest, (frame, DIABETES[0][1]), "r2", base=base).n_players == 23
     with pytest.raises(fs.InputError, match="regression=True"):
-        split_base([[1.0], [2.0]], [0.5, 0.7])
+        split_base([[1.0], [2.0]], [5, 7])
+    with pytest.raises(fs.InputError, match=r"0\.5, which are no classes: set regression=True"):
+        split_base([[1.0], [2.0], [3.0]], [0.5, 0.5, 0.7])
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "sparse", "text", "objects"])
@@ -148,6 +125,14 @@ def test_identical_rows_are_found_in_every_container(kind):
     model = HistGradientBoostingClassifier() if kind == "array" else MultinomialNB()
     game = DataGame(model, (X, [0, 1, 0]), (X, [0, 1, 0]))
     assert game.identical_players == ((0, 2),)
+
+
+@pytest.mark.parametrize("column", [[[1], [2], [1]], np.array([[1], [2, 3], [1]], dtype=object)])
+def test_rows_that_cannot_be_compared_are_not_identical(column):
+    frame = pd.DataFrame({"a": column, "b": [1.0, 2.0, 1.0]})
+    for X in (frame, frame.to_numpy()):
+        game = DataGame(MultinomialNB(), (X, [0, 1, 0]), (X, [0, 1, 0]))
+        assert game.identical_players == ()
 
 
 # --- bad input ----------------------------------------------------------------------------------
@@ -177,6 +162,7 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"test": (X[:, :0], Y)}, "no columns"),
         ({"train": (X[:, 0], Y)}, r"reshape\(-1, 1\)"),
         ({"train": ([[1.0], [2.0, 3.0]], [0, 1])}, "rows must be alike"),
+        ({"train": (["good", None, "bad"], [1, 1, 0])}, "row 1 of X of train has no text"),
         ({"train": (X.astype(complex), Y)}, "must hold numbers"),
         ({"test": (X[:, :5], Y)}, "30 columns, X of test has 5"),
         ({"train": (FRAME, Y)}, "X of train is a data frame, X of test is not"),
@@ -184,8 +170,8 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"train": (X, np.stack([Y, Y], axis=1))}, "one target for each row"),
         ({"train": (X, [None, *Y[1:]])}, "row 0 of train has no target"),
         ({"train": (X, np.where(Y == 1, np.nan, 0.0))}, "has no target"),
-        ({"train": (X, ["a", 1] * 12)}, "mixes int, str"),
-        ({"train": (X, Y + 0.5)}, "predicts classes: give classes, or use a regressor"),
+        ({"train": (X, ["a", 1] * 12)}, "holds int, str"),
+        ({"train": (X, Y + 0.5)}, "0.5, which are no classes: give classes, or use a regressor"),
         ({"train": (X, np.zeros(24))}, "all training rows have the class 0.0"),
         ({"train": (X, Y.astype(str))}, "texts in both, or numbers in both"),
         ({"test": (X, Y + 5)}, "no test row has a class of the training rows"),
@@ -213,6 +199,12 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"seeds": [1, 1]}, "given once"),
         ({"seeds": 2, "model": GaussianNB()}, "no random_state"),
         ({"empty_value": np.nan}, "finite"),
+        ({"empty_value": "0.5"}, "finite number, not '0.5'"),
+        ({"empty_value": -1.0, "value_range": (0, 1)}, r"worth -1, outside value_range \(0, 1\)"),
+        (
+            {"model": Ridge(), "metric": "neg_mse", "test": (X, np.full(24, 1e200))},
+            "test targets up to 1e[+]200 are too large",
+        ),
         ({"unfittable": "skip"}, "'raise' or 'constant'"),
         ({"vectorised": "yes"}, "None, True or False"),
         ({"player_names": ["a"]}, "1 names for 24 players"),

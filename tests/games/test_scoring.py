@@ -141,6 +141,21 @@ def test_saturated_probabilities_are_ties_and_smaller_ones_are_not():
     np.testing.assert_array_equal(metric.score(np.array([saturated, ordered])), [0.5, 1.0])
 
 
+def test_even_odds_are_ties_whatever_the_rounding():
+    metric = AUC(np.array([0, 1]), 2, "probability")
+    below = np.nextafter(0.5, 0)
+    odds = np.array([[[0.5, 0.5], [0.5, below]], [[0.5, 0.5], [below, 0.5]]])
+    np.testing.assert_array_equal(both(metric, odds), 0.5)
+
+
+@pytest.mark.parametrize("n_test", [15, 18, 64, 100])
+def test_the_worst_log_likelihood_is_in_the_range(n_test):
+    """The mean of 15 equal logarithms is a last bit below them."""
+    metric = LogLikelihood(np.zeros(n_test, dtype=int), 2, "probability")
+    worst, lowest = metric.constant(np.array([0.0, 1.0])), metric.value_range[0]
+    assert lowest <= worst <= lowest * (1 - 1e-14)
+
+
 def test_no_information_and_constant_predictions():
     classes = np.array([0, 1, 1, 2])
     assert Accuracy(classes, 3, "label").no_information() == 1 / 3

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -186,6 +185,8 @@ class KNNUtilityGame:
         return distances
 
     def _by_metric(self, tests: FloatArray, points: FloatArray) -> FloatArray:
+        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
+
         try:
             if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
                 return np.asarray(pairwise_distances(tests > 0, points > 0, metric=self.metric))
@@ -197,6 +198,8 @@ class KNNUtilityGame:
         """An InputError for a metric that these features do not fit."""
         if self.metric == "euclidean":
             return
+        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
+
         if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
             both = np.concatenate([np.unique(self.features), np.unique(self.test_features)])
             if not np.isin(both, (0.0, 1.0)).all():
@@ -286,17 +289,17 @@ def _check_k(k: Any) -> int:
 
 
 def _metric(metric: Any) -> Metric:
+    if callable(metric):
+        given: Metric = metric
+        return given
+    if not isinstance(metric, str) or metric in ("precomputed", "nan_euclidean"):
+        raise InputError(
+            f"metric must be the name of a metric that compares two points, such as 'euclidean', "
+            f"'manhattan' or 'cosine', or a function of two points, not {metric!r}"
+        )
     if metric in ("mahalanobis", "seuclidean"):
         raise InputError(
             f"metric {metric!r} depends on the covariance of the data: whiten or standardise the "
             "features and use 'euclidean'"
         )
-    if metric in ("precomputed", "nan_euclidean") or not (
-        isinstance(metric, str) or callable(metric)
-    ):
-        raise InputError(
-            f"metric must be the name of a metric that compares two points, such as 'euclidean', "
-            f"'manhattan' or 'cosine', or a function of two points, not {metric!r}"
-        )
-    checked: Metric = "euclidean" if metric in ("l2", "sqeuclidean") else metric
-    return checked
+    return "euclidean" if metric in ("l2", "sqeuclidean") else metric

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the warnings of a fit or a prediction.
+    """Without the warnings of fits, predictions and scores.
 
     A utility is the score of what `fit` gives, converged or not; among thousands of small sets of
     rows some are always ill-conditioned. What will change in a library is still said.
@@ -73,8 +73,7 @@ class Fitter:
     def utility(self, rows: IntArray) -> float:
         """The mean score over the seeds; the rows hold at least two classes."""
         chosen = self.rows.take(rows)
-        with quiet():
-            return float(np.mean([self._one(model, chosen) for model in self.models]))
+        return float(np.mean([self._one(model, chosen) for model in self.models]))
 
     def _one(self, model: Any, chosen: Rows) -> float:
         try:
@@ -124,10 +123,9 @@ class Fitter:
         """The score of predicting the classes with these frequencies for every test row."""
         if isinstance(self.score, Metric):
             return self.score.constant(frequencies)
-        with quiet():
-            same = np.zeros((len(frequencies), 1))
-            model = DummyClassifier().fit(same, self.classes, sample_weight=frequencies)
-            return _number(self.score(model, self.test.X, self.test.y))
+        same = np.zeros((len(frequencies), 1))
+        model = DummyClassifier().fit(same, self.classes, sample_weight=frequencies)
+        return _number(self.score(model, self.test.X, self.test.y))
 
     def _constant_of(self, chosen: Rows) -> float:
         if self.classes is not None:
@@ -150,7 +148,12 @@ class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(self, model: Any, classes: NDArray[Any]) -> None:
         self.model = model
-        self.classes_ = classes
+        self.classes = classes
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """All classes, as scikit-learn calls them."""
+        return self.classes
 
     def predict(self, features: Any) -> NDArray[Any]:
         """The predicted classes."""
@@ -161,8 +164,8 @@ class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, features: Any) -> FloatArray:
         """A column for each class, of zeros for those not seen."""
         known = self.model.predict_proba(features)
-        probabilities = np.zeros((len(known), len(self.classes_)))
-        probabilities[:, np.searchsorted(self.classes_, self.model.classes_)] = known
+        probabilities = np.zeros((len(known), len(self.classes)))
+        probabilities[:, np.searchsorted(self.classes, self.model.classes_)] = known
         return probabilities
 
     def __getattr__(self, name: str) -> Any:

@@ -28,8 +28,18 @@ from fairshapley.games.learners.base import Learner, NotVectorisedError
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
 CHUNK_BYTES = 64 * 2**20
-# What a reader is told of the players, or how the same utilities are computed.
-_LABELS = {"player_names", "value_range", "identical_players", "not_vectorised_because", "device"}
+# What a reader is told of the players, what the user called the model and the metric, which the
+# fitter has as they are used, and how the same utilities are computed.
+_LABELS = {
+    "device",
+    "identical_players",
+    "metric",
+    "model",
+    "not_vectorised_because",
+    "player_names",
+    "seeds",
+    "value_range",
+}
 
 
 class DataGame:
@@ -78,7 +88,7 @@ class DataGame:
     player_names
         Names for the players. Groups and data sets have theirs, rows of a data frame its index.
     value_range
-        The lowest and the highest utility, where a scorer has such.
+        The lowest and the highest utility, that of no rows too, where a scorer has such.
 
     Attributes
     ----------
@@ -113,8 +123,8 @@ class DataGame:
     One coalition at a time, a utility has the same bits in whatever batch it is asked for. A
     vectorised learner may differ in the last digits, relative 1e-12 on numpy; on torch by what
     rounding makes of an ill-conditioned fit (between numpy and a GPU 1e-7 was seen). Rows with the
-    same content take the same place in a fit by scikit-learn, so that identical players get equal
-    utilities also from models that look at the order of the rows.
+    same content take the same place in a fit, so that identical players get equal utilities also
+    from models that look at the order of the rows.
 
     Examples
     --------
@@ -178,7 +188,7 @@ class DataGame:
             score,
             constant=unfittable == "constant",
         )
-        self._refuse_missing()
+        self._refuse_missing(train)
         self.not_vectorised_because = self._why_not(vectorised)
         self.vectorised = not self.not_vectorised_because
 
@@ -194,14 +204,16 @@ class DataGame:
         """The utility of each row of `coalitions`."""
         checked = check_coalitions(coalitions, self.n_players)
         values = np.empty(len(checked))
-        # A byte of the mask for each training row; eight for each prediction, and as much again
-        # three times while they are scored.
+        # A byte of the mask for each training row, and eight for each player while classes are
+        # counted; eight for each prediction, and as much again three times while they are scored.
         width = 1 if self.classes is None else len(self.classes)
-        bytes_each = len(self._players.rows) + 32 * width * len(self._fitter.test)
+        masks = len(self._players.rows) + 8 * self.n_players
+        bytes_each = masks + 32 * width * len(self._fitter.test)
         step = max(1, CHUNK_BYTES // bytes_each)
-        for start in range(0, len(checked), step):
-            part = slice(start, start + step)
-            values[part] = self._utilities(checked[part])
+        with quiet():
+            for start in range(0, len(checked), step):
+                part = slice(start, start + step)
+                values[part] = self._utilities(checked[part])
         return values
 
     def _utilities(self, coalitions: BoolArray) -> FloatArray:
@@ -242,7 +254,7 @@ class DataGame:
             return score.score(self._learner.predict(masks, score.kind))
         order = self._players.order
         utility = self._fitter.utility
-        pairs = zip(coalitions, masks[:, order], strict=True)
+        pairs = zip(coalitions, masks, strict=True)
         return np.array([self._guarded(utility, order[mask], one) for one, mask in pairs])
 
     def _guarded(
@@ -261,10 +273,9 @@ class DataGame:
         named = f"coalition {who}" if len(who) <= 10 else f"a coalition of {len(who)} players"
         remedy = "All training rows were there: check the model, the metric and the data"
         if len(who) < self.n_players:
-            remedy = (
-                "Where rows are too few for the model, give some that are always there with base=, "
-                "or let a constant prediction stand in with unfittable='constant'"
-            )
+            remedy = "Where rows are too few for the model, give some that are always there (base=)"
+            if not self._fitter.constant:
+                remedy += ", or let a constant prediction stand in with unfittable='constant'"
         said = f"{type(error).__name__}: {error}".rstrip(".")
         return f"{type(self.model).__name__} on {named}: {said}. {remedy}"
 
@@ -272,8 +283,12 @@ class DataGame:
     def _learner(self) -> Learner:
         from fairshapley.games.learners import batch_learner
 
-        model, rows, test = self._fitter.models[0], self._players.rows, self._fitter.test
-        return batch_learner(model, rows.X, rows.y, test.X, device=self.device, dtype=self.dtype)
+        model, test = self._fitter.models[0], self._fitter.test
+        rows = self._players.rows.take(self._players.order)
+        with quiet():
+            return batch_learner(
+                model, rows.X, rows.y, test.X, device=self.device, dtype=self.dtype
+            )
 
     def _why_not(self, wanted: bool | None) -> str:
         """Why coalitions are fitted one at a time; empty when they need not be."""
@@ -300,10 +315,9 @@ class DataGame:
                 raise NotVectorisedError(f"{option}={value!r} cannot be had: {reason}")
         return reason
 
-    def _refuse_missing(self) -> None:
+    def _refuse_missing(self, train: Any) -> None:
         """An InputError when features are missing and the model cannot do without."""
         rows, test = self._players.rows, self._fitter.test
-        owned = len(self._players.owner)
         for features, what in ((rows.X, "train"), (test.X, "test")):
             place = first_missing(features)
             if place is None:
@@ -315,8 +329,8 @@ class DataGame:
                         fitted.predict(test.X)
             except (TypeError, ValueError) as error:
                 row, column = place
-                if what == "train" and row >= owned:
-                    row, what = row - owned, "base"
+                if what == "train":
+                    what, row = self._players.place(row, train)
                 raise InputError(
                     f"X of {what} is missing or infinite in row {row}, column {column!r}, which "
                     f"{type(self.model).__name__} does not take: leave the row out, or impute, "

@@ -14,6 +14,7 @@ from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.models import Task
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
+from fairshapley.games.holdings import real_number
 from fairshapley.games.learners.base import Kind
 
 
@@ -61,6 +62,8 @@ def read_score(
 
 _ALIASES = {"roc_auc": "auc", "neg_mean_squared_error": "neg_mse"}
 _REGRESSION = ("neg_mse", "r2")
+# Its square, summed over as many rows as fit into memory, is below the largest float64, 1.8e308.
+LARGEST_TARGET = 1e148
 
 
 def metric_name(name: str) -> str | None:
@@ -113,6 +116,11 @@ def make_metric(name: str, model: object, targets: IntArray | FloatArray, n_clas
         )
     if name == "auc" and len(np.unique(targets)) < 2:
         raise InputError("all test rows have one class, so that there is no AUC: use 'accuracy'")
+    if name in _REGRESSION and np.abs(targets).max() > LARGEST_TARGET:
+        raise InputError(
+            f"test targets up to {np.abs(targets).max():.3g} are too large for squared errors: "
+            "divide y of train and test"
+        )
     if name == "r2" and np.ptp(targets) == 0:
         raise InputError("all test targets are equal, so that there is no r2: use 'neg_mse'")
     kind = _kind(name, model, n_classes)
@@ -148,13 +156,7 @@ def value_of_no_rows(given: float | None, score: Metric | Scorer, *, has_base: b
                 "example that of guessing, or rows that are always there with base="
             )
         return score.no_information()
-    try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"empty_value must be a finite number, not {given!r}")
-    return value
+    return real_number(given, "empty_value")
 
 
 def range_of_values(
@@ -168,6 +170,11 @@ def range_of_values(
             lowest, highest = math.nan, math.nan
         if not lowest <= highest or math.isinf(highest - lowest):
             raise InputError(f"value_range must be (lowest, highest), both finite, not {given!r}")
+        if empty < lowest or empty > highest:
+            raise InputError(
+                f"no rows are worth {empty:.6g}, outside value_range {given!r}: give a range that "
+                "holds every utility, or another empty_value"
+            )
         return lowest, highest
     known = score.value_range if isinstance(score, Metric) else None
     if known is None or math.isnan(empty):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from fairshapley.games.data.rows import (
     Rows,
     as_labels,
     check_alike,
+    check_classes,
     is_frame,
-    missing_objects,
     read_rows,
     stack,
 )
-from fairshapley.games.duplicates import identical_rows
+from fairshapley.games.holdings import missing_objects
 
 # All pairs of many equal rows are too many to list; neighbours among them then say the same.
 MAX_PAIRS = 100_000
@@ -48,16 +48,20 @@ class PlayerRows:
         return replace(self, rows=real_targets(self.rows, "train"))
 
     def masks(self, coalitions: BoolArray) -> BoolArray:
-        """The rows of each coalition, shape (m, rows)."""
-        always = np.ones((len(coalitions), self.n_base), dtype=bool)
-        return np.concatenate([coalitions[:, self.owner], always], axis=1)
+        """The rows of each coalition, shape (m, rows), in `order`."""
+        # A last player who is always there has the rows of nobody else.
+        owner = np.append(self.owner, np.full(self.n_base, self.n_players))
+        always = np.ones((len(coalitions), 1), dtype=bool)
+        masks: BoolArray = np.concatenate([coalitions, always], axis=1)[:, owner[self.order]]
+        return masks
 
     @cached_property
     def order(self) -> IntArray:
         """The rows in an order in which equal ones are neighbours.
 
         A coalition has the same training data, to the order, whichever of two equal rows it holds:
-        models that look at the order cannot tell identical players apart.
+        models that look at the order, or at the first of several nearest neighbours, cannot tell
+        identical players apart.
         """
         order: IntArray = np.argsort(self._first, kind="stable")
         return order
@@ -65,6 +69,15 @@ class PlayerRows:
     @cached_property
     def _first(self) -> IntArray:
         return representatives(self.rows)
+
+    def place(self, row: int, train: Any) -> tuple[str, int]:
+        """Where the user gave a row: in what, and its number there."""
+        if row >= len(self.owner):
+            return "base", row - len(self.owner)
+        if not isinstance(train, Mapping):
+            return "train", row
+        player = int(self.owner[row])
+        return f"train[{list(train)[player]!r}]", row - int(np.searchsorted(self.owner, player))
 
     def identical(self) -> tuple[tuple[int, int], ...]:
         """The pairs of players with the same rows."""
@@ -77,10 +90,7 @@ class PlayerRows:
         alike = list(numbers.values())
         if sum(len(same) * (len(same) - 1) // 2 for same in alike) > MAX_PAIRS:
             return tuple(pair for same in alike for pair in pairwise(same))
-        number = np.empty(self.n_players, dtype=np.int64)
-        for index, same in enumerate(alike):
-            number[same] = index
-        return identical_rows(number)
+        return tuple(pair for same in alike for pair in combinations(same, 2))
 
 
 def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[str, ...] | None]:
@@ -178,11 +188,7 @@ def read_classes(players: PlayerRows, test: Rows) -> tuple[Classes, IntArray]:
     array([1])
     """
     for y, what in ((players.rows.y, "train"), (test.y, "test")):
-        if y.dtype.kind == "f" and (y != np.round(y)).any():
-            raise InputError(
-                f"y of {what} holds numbers such as {y[y != np.round(y)][0]}, and the model "
-                "predicts classes: give classes, or use a regressor"
-            )
+        check_classes(y, what, "give classes, or use a regressor")
     labels, codes = np.unique(players.rows.y, return_inverse=True)
     if len(labels) < 2:
         raise InputError(

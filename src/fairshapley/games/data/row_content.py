@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairshapley._types import IntArray
-from fairshapley.games.data.rows import Rows, is_frame, is_sparse, missing_objects
+from fairshapley.games.data.rows import Rows, is_frame, is_sparse
+from fairshapley.games.holdings import missing_objects
 
 
 def first_missing(features: Any) -> tuple[int, object] | None:
@@ -60,8 +61,11 @@ def representatives(rows: Rows) -> IntArray:
 def _content(features: Any) -> IntArray:
     """A number for each row, equal where the features are."""
     if is_frame(features):
-        codes = [features.iloc[:, position].factorize()[0] for position in range(features.shape[1])]
-        features = np.stack(codes, axis=1)
+        columns = (features.iloc[:, position] for position in range(features.shape[1]))
+        try:
+            features = np.stack([column.factorize()[0] for column in columns], axis=1)
+        except TypeError:
+            return _all_different(len(features))
     if is_sparse(features):
         features = features.copy()
         features.eliminate_zeros()
@@ -85,5 +89,10 @@ def _numbered(keys: Sequence[Any]) -> IntArray:
     numbers: dict[Any, int] = {}
     try:
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-    except TypeError:  # Something in it cannot be hashed: no row is known to equal another.
-        return np.arange(len(keys))
+    except TypeError:
+        return _all_different(len(keys))
+
+
+def _all_different(n_rows: int) -> IntArray:
+    """Where something cannot be hashed, such as a list: no row is known to equal another."""
+    return np.arange(n_rows)

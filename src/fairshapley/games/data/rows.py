@@ -16,6 +16,7 @@ from scipy import sparse
 
 from fairshapley._types import BoolArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.holdings import missing_objects
 from fairshapley.randomness import root_seed, side_generator
 
 
@@ -83,6 +84,7 @@ def _read_features(features: Any, what: str) -> Any:
         array = np.array(features, dtype=object)  # numpy makes texts of the numbers among them
     texts = array.dtype.kind in "UT" or (array.dtype.kind == "O" and _all_texts(array))
     if array.ndim < 2 and not (array.ndim == 1 and texts):
+        _refuse_missing_texts(array, what)
         raise InputError(
             f"X of {what} must have two axes, rows and columns, not the shape {array.shape}: for "
             "one feature use X.reshape(-1, 1), or `frame[['name']]`"
@@ -95,6 +97,13 @@ def _read_features(features: Any, what: str) -> Any:
         except (TypeError, ValueError):
             return array  # Numbers and texts, for a pipeline that encodes them.
     return array
+
+
+def _refuse_missing_texts(array: NDArray[Any], what: str) -> None:
+    missing = missing_objects(array)
+    if array.ndim == 1 and missing.any() and _all_texts(array[~missing]):
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(f"row {row} of X of {what} has no text: leave it out, or give it ''")
 
 
 def _read_targets(y: Any, what: str) -> NDArray[Any]:
@@ -111,7 +120,7 @@ def _read_targets(y: Any, what: str) -> NDArray[Any]:
         numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
         if not numbers and any(not issubclass(kind, str) for kind in kinds):
             raise InputError(
-                f"y of {what} mixes {', '.join(sorted(kind.__name__ for kind in kinds))}: give "
+                f"y of {what} holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give "
                 "texts alone, or numbers alone"
             )
         array = np.array(array.tolist())
@@ -120,6 +129,15 @@ def _read_targets(y: Any, what: str) -> NDArray[Any]:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         _refuse_target(~np.isfinite(array), what)
     return array
+
+
+def check_classes(y: NDArray[Any], what: str, remedy: str) -> None:
+    """An InputError when targets are numbers with fractions, which are no classes."""
+    if y.dtype.kind == "f" and (y != np.round(y)).any():
+        raise InputError(
+            f"y of {what} holds numbers such as {y[y != np.round(y)][0]}, which are no classes: "
+            f"{remedy}"
+        )
 
 
 def _refuse_target(missing: BoolArray, what: str) -> None:
@@ -158,20 +176,6 @@ def _as_array(values: Any, what: str) -> NDArray[Any]:
 
 def _all_texts(array: NDArray[Any]) -> bool:
     return all(isinstance(value, str) for value in array.ravel().tolist())
-
-
-def missing_objects(array: NDArray[Any]) -> BoolArray:
-    """Where an array of objects holds None, NaN or pandas' NA, which is equal to nothing."""
-    missing = [value is None or not bool(_equals(value)) for value in array.ravel().tolist()]
-    return np.array(missing, dtype=bool).reshape(array.shape)
-
-
-def _equals(value: object) -> bool:
-    """Whether a value is equal to itself."""
-    try:
-        return bool(value == value)
-    except TypeError:  # pandas' NA
-        return False
 
 
 def _describe(value: Any) -> str:
@@ -264,6 +268,8 @@ def split_base(
     """
     rows = read_rows((X, y), "the data")
     rng = side_generator(root_seed(seed), "split_base")
+    if not regression:
+        check_classes(rows.y, "the data", "set regression=True")
     labels = np.zeros(len(rows), dtype=np.int64) if regression else rows.y
     chosen = [rng.choice(np.flatnonzero(labels == label)) for label in np.unique(labels)]
     if len(chosen) == len(rows):

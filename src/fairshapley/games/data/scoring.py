@@ -27,8 +27,8 @@ Scorer: TypeAlias = Callable[[Any, Any, Any], float]
 # is smaller would let rounding show in a utility.
 PROBABILITY_CLIP = 1e-10
 
-# Log odds closer than this are a tie. Two ways to compute the same probability differ by some 1e-13
-# of it, and an AUC must not depend on which of two equal rows rounding puts first.
+# Log odds are rounded to multiples of this. Two ways to compute the same probability differ by some
+# 1e-13 of it, and an AUC must not depend on which of two equal rows rounding puts first.
 ODDS_STEP = 1e-9
 
 
@@ -116,7 +116,8 @@ class Accuracy(Metric):
 class LogLikelihood(Metric):
     """The mean logarithm of the probability of the true class, clipped to `PROBABILITY_CLIP`."""
 
-    value_range = (math.log(PROBABILITY_CLIP), 0.0)
+    lowest: ClassVar[float] = math.log(PROBABILITY_CLIP)
+    value_range = (lowest, 0.0)
 
     def score(self, predictions: Array) -> FloatArray:
         """The score of each model."""
@@ -124,7 +125,9 @@ class LogLikelihood(Metric):
         # A sum with one term that is not 0: picking it is no part of the array API.
         truth = self.targets[:, None] == np.arange(self.n_classes)
         of_truth = xp.sum(predictions * _beside(predictions, truth, predictions.dtype), axis=-1)
-        return _mean(xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0)))
+        scores = _mean(xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0)))
+        # A mean of equal numbers can be off by a last bit, which would leave the range.
+        return np.maximum(scores, self.lowest)
 
     def no_information(self) -> float:
         """That of equal probabilities."""
@@ -243,13 +246,14 @@ def _host(values: Array) -> FloatArray:
 def _odds(probabilities: Array, one: int) -> Array:
     """A score in the order of the odds of one class against the rest.
 
-    From the smaller of both probabilities, which has more digits where the larger is close to 1.
+    From the smaller of both probabilities, which has more digits where the larger is close to 1;
+    relative to one half, so that rounding does not part rows whose odds are even.
     """
     xp = array_namespace(probabilities)
     own = probabilities[..., one]
     others = [probabilities[..., at] for at in range(probabilities.shape[-1]) if at != one]
     rest = sum(others[1:], start=others[0])
-    least = xp.log(xp.clip(xp.minimum(own, rest), PROBABILITY_CLIP, 1.0))
+    least = xp.log(2 * xp.clip(xp.minimum(own, rest), PROBABILITY_CLIP, 1.0))
     return xp.round(xp.where(own <= rest, least, -least) / ODDS_STEP)
 
 
