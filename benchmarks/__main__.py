@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 import fairshapley as fs
-from benchmarks import exact, learners, overhead, scale
+from benchmarks import engines, exact, learners, overhead, scale
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -21,7 +21,7 @@ def main() -> None:
     write = parser.parse_args().write
     lines = ["| what | measured | against |", "|---|---|---|"]
     print("\n".join(lines))
-    for benchmark in (overhead, exact, scale, learners):
+    for benchmark in (overhead, exact, scale, learners, engines):
         for row in benchmark.rows():
             lines.append(f"| {row.what} | {row.measured} | {row.against} |")
             print(lines[-1], flush=True)

@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--per-player", type=int, action="append", help="evaluations per player")
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--limit", type=float, default=450.0, help="seconds for a method")
+    parser.add_argument("--renew", action="append", default=[], help="methods to run again")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -46,6 +47,7 @@ def main() -> None:
                     repeats=options.repeats,
                     limit=options.limit,
                     per_player=options.per_player,
+                    renew=options.renew,
                 )
             )
             write(lines, options.out / f"{name}.csv")

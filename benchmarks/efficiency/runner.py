@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from fairshapley.games import Game
 
 Floats = NDArray[np.float64]
 RESAMPLES = 2000
+KEPT = Path(__file__).parents[2] / ".benchmarks" / "runs"
 REFERENCE = "adjusted"
 
 
@@ -57,7 +58,7 @@ class Line:
 
 @dataclass(eq=False)
 class Runs:
-    """The repeats of one method."""
+    """The repeats of one method; kept in a file, so that methods can be run one by one."""
 
     outcomes: list[Outcome]
     note: str = ""
@@ -65,6 +66,32 @@ class Runs:
     @property
     def values(self) -> Floats:
         return np.array([one.values for one in self.outcomes])
+
+    def save(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        arrays = {
+            f"{index}/{field.name}": getattr(outcome, field.name)
+            for index, outcome in enumerate(self.outcomes)
+            for field in fields(Outcome)
+            if getattr(outcome, field.name) is not None
+        }
+        np.savez_compressed(path, note=self.note, count=len(self.outcomes), **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Runs:
+        with np.load(path, allow_pickle=False) as kept:
+
+            def outcome(index: int) -> Outcome:
+                parts = {field.name: kept.get(f"{index}/{field.name}") for field in fields(Outcome)}
+                return Outcome(
+                    parts["values"],
+                    parts["half_widths"],
+                    parts["reported"],
+                    int(parts["evaluations"]),
+                    float(parts["seconds"]),
+                )
+
+            return cls([outcome(index) for index in range(int(kept["count"]))], str(kept["note"]))
 
 
 def run_case(
@@ -74,8 +101,12 @@ def run_case(
     repeats: int,
     limit: float,
     per_player: Sequence[int] | None = None,
+    renew: Collection[str] = (),
 ) -> Iterator[Line]:
-    """The lines of one case; a method that would take longer than `limit` seconds is left out."""
+    """The lines of one case; a method that would take longer than `limit` seconds is left out.
+
+    Runs that are kept are not repeated, but for the methods in `renew`.
+    """
     game = case.make()
     truth = truth_of(case, game)
     xi = case.xi if case.xi is not None else 0.1 * float(np.abs(truth.values).mean())
@@ -83,10 +114,14 @@ def run_case(
         budget = per * game.n_players
         if game.n_players < 60 and budget > 2**game.n_players // 4:
             continue
-        runs = {
-            name: repeat(name, solve, case, game, budget, xi, repeats=repeats, limit=limit)
-            for name, solve in solvers.items()
-        }
+        runs = {}
+        for name, solve in solvers.items():
+            path = KEPT / case.name / f"{per}-{repeats}" / f"{name}.npz"
+            if name not in renew and path.exists():
+                runs[name] = Runs.load(path)
+                continue
+            runs[name] = repeat(name, solve, case, game, budget, xi, repeats=repeats, limit=limit)
+            runs[name].save(path)
         yield from lines_of(case, per, runs, truth, xi)
 
 
