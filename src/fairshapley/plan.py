@@ -46,6 +46,8 @@ class Plan:
     notes: tuple[str, ...] = ()
     null_players: int = 0
     """Declared null players behind the others; a journal knows only the others"""
+    identical_players: tuple[tuple[int, int], ...] = ()
+    """Declared pairs of identical players, which an estimator may pool"""
 
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
@@ -56,6 +58,8 @@ class Plan:
         }
         if self.null_players:
             configuration["null_players"] = self.null_players
+        if self.identical_players:
+            configuration["identical_players"] = [list(pair) for pair in self.identical_players]
         return configuration
 
     def limits(self) -> dict[str, Any]:
@@ -92,6 +96,9 @@ class Plan:
                 until=until,
                 on_error="skip" if record.limits["on_error"] == "skip" else "raise",
                 null_players=int(record.configuration.get("null_players", 0)),
+                identical_players=tuple(
+                    (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
+                ),
             )
         except FairShapleyError:
             raise

@@ -19,7 +19,7 @@ REFRESH_SECONDS = 0.1
 
 
 class ProgressReporter:
-    """Shows evaluations, rate, minimum fidelity and the time left.
+    """Shows evaluations, rate, workers, minimum fidelity and the time left.
 
     Parameters
     ----------
@@ -75,9 +75,16 @@ class ProgressReporter:
             time.monotonic() >= self._next
         )
 
-    def show(self, snapshot: Snapshot) -> None:
-        """Show the state of the run."""
-        self._next = time.monotonic() + REFRESH_SECONDS
+    def show(self, look: Callable[[], Snapshot]) -> None:
+        """Show the state of the run, which `look` gives.
+
+        A look takes an estimate, which some methods compute from all they were told: the next
+        one waits so long that looking takes a twentieth of the time.
+        """
+        began = time.monotonic()
+        snapshot = look()
+        now = time.monotonic()
+        self._next = now + max(REFRESH_SECONDS, 20.0 * (now - began))
         if self._call is not None:
             self._call(snapshot)
         if self._bar is not None:
@@ -86,7 +93,7 @@ class ProgressReporter:
 
 
 def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:
-    """Rate, minimum fidelity, predicted cost of fairness and time left in words.
+    """Rate, workers, minimum fidelity, predicted cost of fairness and time left in words.
 
     Examples
     --------
@@ -94,11 +101,14 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
     >>> evidence = fs.exact(fs.games.Additive([1.0])).evidence()
     >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0), Budget(evaluations=1000))
     '100/s · min fidelity inf · 8 s left'
+    >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0, workers=4), None)
+    '100/s · 4 workers · min fidelity inf'
     """
     rate = snapshot.evaluations / max(snapshot.seconds, 1e-9)
     lowest = snapshot.min_fidelity
     words = [
         f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s",
+        *_workers(snapshot.workers),
         f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
     ]
     fair = [rule for rule in until.parts() if isinstance(rule, Fair)] if until is not None else []
@@ -108,6 +118,13 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
     if left < math.inf:
         words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")
     return " · ".join(words)
+
+
+def _workers(count: int) -> list[str]:
+    """The workers of an engine in words; none for the process of the run."""
+    if not count:
+        return []
+    return ["1 worker" if count == 1 else f"{count:,} workers"]
 
 
 def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:

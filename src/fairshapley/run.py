@@ -113,7 +113,13 @@ class Run:
             raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
         empty, full = evaluator.endpoints()
         self.problem = Problem(
-            self.game.n_players, plan.semivalue, empty, full, plan.xi, plan.null_players
+            self.game.n_players,
+            plan.semivalue,
+            empty,
+            full,
+            plan.xi,
+            nulls=plan.null_players,
+            identical=plan.identical_players,
         )
         self.state = plan.estimator.start(self.problem)
         for index in itertools.count():
@@ -167,7 +173,7 @@ class Run:
 
     def _show(self, reporter: ProgressReporter) -> None:
         if reporter.due:
-            reporter.show(self.snapshot())
+            reporter.show(self.snapshot)
 
     def _blocked(self, draw: Draw, index: int) -> str | None:
         """Why the budget does not allow this round, or None."""
@@ -280,6 +286,7 @@ class Run:
             last_look=self.last_look,
             sequential=is_sequential(self.plan.until, self.plan.budget),
             coalitions=2.0**self.game.n_active if self.game.n_active < 1000 else math.inf,
+            workers=self.evaluator.workers,
         )
 
     def _remarks(self) -> tuple[str, ...]:
@@ -329,7 +336,11 @@ def _trouble(tally: Tally) -> list[str]:
     """What went wrong on the way, in sentences."""
     notes = []
     if tally.recovered:
-        notes.append(f"{tally.recovered} batches raised, and were computed in smaller parts")
+        notes.append(f"{tally.recovered} batches failed, and were computed in smaller parts")
+    if tally.lost:
+        notes.append(
+            f"{tally.lost} chunks were lost with workers that died or hung, and were tried again"
+        )
     if tally.skipped:
         notes.append(
             f"{tally.skipped} evaluations failed and were skipped, so that the values may be "

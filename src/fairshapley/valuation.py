@@ -15,7 +15,7 @@ import numpy as np
 from fairshapley.errors import BudgetError, FingerprintError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
-from fairshapley.evaluation.engines import Engine
+from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal, RunRecord
@@ -47,7 +47,7 @@ def estimate(
     semivalue: str | Semivalue = "shapley",
     xi: float = 1e-3,
     seed: int | None = None,
-    engine: Engine | None = None,
+    engine: EngineOption = None,
     journal: JournalOption = None,
     verify: int = 0,
     progress: ProgressOption = None,
@@ -60,7 +60,7 @@ def estimate(
     game
         A callable with `n_players` that maps a boolean array (m, n) to m utilities.
     method
-        "auto" (exact when 2**n coalitions fit the budget, else Monte Carlo), the name of another
+        "auto" (exact when 2**n coalitions fit the budget, else "adjusted"), the name of another
         method, or an estimator object.
     budget
         The most that may be spent: an int counts distinct utility evaluations. With neither a
@@ -75,7 +75,10 @@ def estimate(
         Fixes all random draws. None draws a seed, or takes up the one of the newest run of the
         same game and configuration in the journal.
     engine
-        Who computes the utilities; by default this process.
+        Who computes the utilities: None or "serial" for this process; "processes" for one process
+        per core, or "processes:4"; a `distributed.Client`, "dask://host:port" or
+        "tcp://host:port"; "ray" or "ray://host:port"; or an engine such as
+        ``fs.ProcessEngine(4, timeout=60)``. The result is the same for all of them.
     journal
         A file that keeps every utility: running again with it continues where the last run
         stopped, however it stopped.
@@ -116,6 +119,7 @@ def estimate(
         on_error=on_error,
         notes=notes,
         null_players=n_players - facts.n_active,
+        identical_players=facts.identical_players,
     )
     _check_certifiable(plan, facts)
     if seed is not None:
@@ -128,14 +132,16 @@ def estimate(
             names = None if facts.player_names is None else facts.player_names[: facts.n_active]
             number = opened.open_game(facts.fingerprint, facts.n_active, names)
             slot = JournalSlot(opened, number)
-        evaluator = Evaluator(
-            game,
-            n_players,
-            engine=_check_engine(engine),
-            slot=slot,
-            on_error=on_error,
-            guard=guard,
-            n_active=facts.n_active,
+        evaluator = stack.enter_context(
+            Evaluator(
+                game,
+                n_players,
+                engine=stack.enter_context(opened_engine(engine)),
+                slot=slot,
+                on_error=on_error,
+                guard=guard,
+                n_active=facts.n_active,
+            )
         )
         run = Run(plan, facts, evaluator, RunLog.begin(slot, plan, seed), started)
         return run.execute(progress, _check_verify(verify, slot))
@@ -161,7 +167,7 @@ def resume(
     method: Estimator[Any] | None = None,
     budget: int | Budget | None = None,
     until: Rule | None = None,
-    engine: Engine | None = None,
+    engine: EngineOption = None,
     verify: int = 0,
     progress: ProgressOption = None,
 ) -> Result:
@@ -200,21 +206,30 @@ def resume(
             n_players, names = record.n_players + plan.null_players, record.player_names
             if plan.null_players:
                 names = None
-            facts = GameFacts(n_players, record.fingerprint, names, None, record.n_players)
+            facts = GameFacts(
+                n_players,
+                record.fingerprint,
+                names,
+                None,
+                record.n_players,
+                plan.identical_players,
+            )
             plan = replace(plan, budget=_without_seconds(plan.budget))
         else:
             facts = _facts(game, needed=True)
             _check_same_game(facts, record, opened)
             _check_certifiable(plan, facts)
         slot = JournalSlot(opened, record.game)
-        evaluator = Evaluator(
-            game,
-            facts.n_players,
-            engine=_check_engine(engine),
-            slot=slot,
-            on_error=plan.on_error,
-            guard=guard,
-            n_active=facts.n_active,
+        evaluator = stack.enter_context(
+            Evaluator(
+                game,
+                facts.n_players,
+                engine=stack.enter_context(opened_engine(engine)),
+                slot=slot,
+                on_error=plan.on_error,
+                guard=guard,
+                n_active=facts.n_active,
+            )
         )
         current = Run(plan, facts, evaluator, RunLog.begin(slot, plan, record.seed), started)
         return current.execute(progress, _check_verify(verify, slot))
@@ -290,14 +305,6 @@ def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
             )
 
 
-def _check_engine(engine: Engine | None) -> Engine | None:
-    methods = ("chunk_size", "compute")
-    good = all(callable(getattr(engine, name, None)) for name in methods)
-    if engine is not None and (isinstance(engine, type) or not good):
-        raise InputError(f"engine must be None or an engine such as SerialEngine(), not {engine!r}")
-    return engine
-
-
 def _check_verify(verify: int, slot: JournalSlot | None) -> int:
     if not isinstance(verify, int | np.integer) or verify < 0:
         raise InputError(f"verify must be a whole number of at least 0, not {verify!r}")
@@ -344,16 +351,19 @@ def _resolve(
         chosen = method
     elif method == "auto":
         rules = until.parts() if until is not None else ()
-        sampled = (
-            (budget is not None and budget.marginals is not None)
-            or any(isinstance(rule, Marginals) for rule in rules)
-            or on_error == "skip"
+        marginals = (budget is not None and budget.marginals is not None) or any(
+            isinstance(rule, Marginals) for rule in rules
         )
+        # Finite-sample bounds need contributions of a known range, which a proxy does not have.
+        bounded = any(isinstance(rule, Fair) and rule.bound == "bernstein" for rule in rules)
         allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         if budget is not None and budget.evaluations is not None:
             allowed = budget.evaluations
         fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed
-        chosen = METHODS["exact" if fits and not sampled else "mc"]()
+        if fits and not marginals and on_error != "skip":
+            chosen = METHODS["exact"]()
+        else:
+            chosen = METHODS["mc" if marginals or bounded else "adjusted"]()
     elif isinstance(method, str) and method in METHODS:
         chosen = METHODS[method]()
     else:

@@ -21,11 +21,16 @@ ESTIMATORS = [
     fs.GreedyActive(selection="uniform", bootstrap=4),
     fs.GreedyActive(reuse="walk", bootstrap=4, alpha=1.0),
     fs.LeverageSHAP(),
+    fs.RegressionAdjusted(proxy="linear"),
     fs.StratifiedSVARM(),
     fs.TruncatedMonteCarlo(),
 ]
 # Further settings of the same methods, for `make test-full`.
 MORE = [
+    fs.RegressionAdjusted(),
+    fs.RegressionAdjusted(proxy="none"),
+    fs.RegressionAdjusted(sizes="fixed"),
+    fs.RegressionAdjusted(border=False),
     fs.LeverageSHAP(levels=False),
     fs.TruncatedMonteCarlo(tolerance=0.0),
     fs.TruncatedMonteCarlo(tolerance=0.2, patience=2),

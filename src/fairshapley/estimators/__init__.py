@@ -17,6 +17,7 @@ from fairshapley.estimators.optimal_proposal import importance_variance, optimal
 from fairshapley.estimators.orthogonal import Orthogonal
 from fairshapley.estimators.owen import Owen
 from fairshapley.estimators.proposal import size_explained_variance
+from fairshapley.estimators.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.sobol import Sobol
 from fairshapley.estimators.stratified import Stratified
 from fairshapley.estimators.svarm import StratifiedSVARM
@@ -33,6 +34,7 @@ __all__ = [
     "Orthogonal",
     "Owen",
     "Problem",
+    "RegressionAdjusted",
     "Sobol",
     "Stratified",
     "StratifiedSVARM",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 METHODS: dict[str, type[Estimator[Any]]] = {
+    "adjusted": RegressionAdjusted,
     "exact": Exact,
     "gae": GreedyActive,
     "kernel": UnbiasedKernelSHAP,

@@ -34,6 +34,8 @@ class Problem:
     xi: float
     nulls: int = 0
     """The last players, so many of them, are declared null"""
+    identical: tuple[tuple[int, int], ...] = ()
+    """Pairs of players that no utility tells apart"""
 
 
 @dataclass(frozen=True, eq=False)

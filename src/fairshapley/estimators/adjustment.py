@@ -1,0 +1,172 @@
+"""The adjusted contributions: residuals of cross-fitted proxies, and the proxies' own values.
+
+Unit t contributes y_t = x_t(v − g) + E[x(g)], with a proxy g that was fitted without its fold:
+given the other folds, E[y_t] is the value, whatever g is. The mean of y_t is the estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley.estimators.base import Estimate
+from fairshapley.estimators.kernel_proxy import MAX_PLAYERS, MAX_UNITS, KernelProxies, fit_kernel
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.pooling import Pooling
+from fairshapley.estimators.proxy import LinearProxies, Sample, fit_linear
+from fairshapley.estimators.size_plan import SizeWeights
+
+ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
+
+# Below so many units there is no proxy: each fold would be left with next to nothing.
+LEAST_UNITS = 16
+# Proxies are fitted again when there is an eighth more: units since then are judged by a proxy that
+# saw all the units before, no fewer than those of a fold's own proxy (seven eighths).
+REFIT_SHARE = 8
+# Nor do more units than this improve a linear proxy by much: with 128 units for each player the
+# error of its coefficients adds 2 % to the variance.
+UNITS_PER_PLAYER = 128
+# The correction for units that train each other's proxies at most doubles a variance.
+MOST_DEPENDENCE = 2.0
+
+
+def fitted_units(count: int, n_players: int) -> int:
+    """How many of `count` units the proxies are fitted to: the last step of a fixed ladder.
+
+    Examples
+    --------
+    >>> [fitted_units(count, 10) for count in (15, 16, 30, 1000, 10**6)]
+    [0, 16, 24, 929, 1175]
+    """
+    if count < LEAST_UNITS:
+        return 0
+    most = max(UNITS_PER_PLAYER * n_players, LEAST_UNITS)
+    step = LEAST_UNITS
+    while (further := step + max(REFIT_SHARE, step // REFIT_SHARE)) <= min(count, most):
+        step = further
+    return step
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Proxies, and the units that they were fitted to."""
+
+    proxies: LinearProxies | KernelProxies
+    start: int
+    stop: int
+    values: FloatArray
+    """E[x_i(g)] of each fold's proxy and of the one that saw all"""
+
+    def columns(self, count: int, n_folds: int) -> IntArray:
+        """Which proxy judges each of `count` units: its fold's, or for others the last."""
+        columns = np.full(count, n_folds)
+        columns[self.start : self.stop] = np.arange(self.stop - self.start) % n_folds
+        return columns
+
+
+class Adjustment:
+    """Proxies for a sample, fitted in one or two stages.
+
+    1. On a game of up to 64 players the first 1536 units train a kernel proxy, with linear terms.
+       Once there are as many units more, those train a linear proxy of what the first leaves.
+    2. On a larger one all units, up to 128 for each player, train a linear proxy.
+
+    Parameters
+    ----------
+    sample
+        The units.
+    weights, interior
+        The weights of the sizes, and which of them are not enumerated.
+    proxy
+        "auto" as above, "linear" or "none".
+    """
+
+    def __init__(
+        self, sample: Sample, weights: SizeWeights, interior: BoolArray, proxy: ProxyOption
+    ) -> None:
+        self.sample, self.weights, self.interior = sample, weights, interior
+        self.stages: list[Fitted] = []
+        self.residuals: FloatArray = sample.gains.copy()
+        count = fitted_units(len(sample.chosen), weights.n_players)
+        if count == 0 or proxy == "none" or not sample.gains[:count].any():
+            return
+        if proxy == "linear" or weights.n_players > MAX_PLAYERS:
+            self._fit(0, count)
+            return
+        # So few players have no more different units than 2**(n − 1).
+        most = min(MAX_UNITS, 1 << (weights.n_players - 1))
+        first = min(count, most)
+        self._fit(0, first, kernel=True)
+        if count >= 2 * most:
+            self._fit(first, count)
+
+    def _fit(self, start: int, stop: int, *, kernel: bool = False) -> None:
+        """One more stage, on the units from `start` on, for what is left of the gains."""
+        part = self.sample.part(slice(start, stop), self.residuals[start:stop])
+        proxies: LinearProxies | KernelProxies
+        if kernel:
+            proxies = fit_kernel(part, self.weights, self.interior)
+        else:
+            proxies = fit_linear(part, self.weights)
+        values = proxies.interior_values(self.weights, self.interior)
+        stage = Fitted(proxies, start, stop, values)
+        columns = stage.columns(len(self.residuals), self.sample.n_folds)
+        for rows, masks in self.sample.units.rows(self.sample.chosen):
+            fitted = proxies.predict(masks, self.sample.sizes[rows], columns[rows])
+            self.residuals[rows] -= fitted
+        self.stages.append(stage)
+
+    def contributions(self) -> Iterator[FloatArray]:
+        """y_t of one unit after the other, in blocks, without what is known exactly."""
+        sample = self.sample
+        inside, outside = self._factors()
+        columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
+        for rows, masks in sample.units.rows(sample.chosen):
+            block = masks * (inside + outside)[rows, None] - outside[rows, None]
+            for stage, column in zip(self.stages, columns, strict=True):
+                block += stage.values[column[rows]]
+            yield block
+
+    def _factors(self) -> tuple[FloatArray, FloatArray]:
+        """x_t(r) of a player inside, and −x_t(r) of one outside."""
+        at = self.sample.sizes - 1
+        scaled = self.residuals / self.sample.probabilities
+        return self.weights.inside[at] * scaled, self.weights.outside[at] * scaled
+
+    def estimate(self, constant: FloatArray, pooling: Pooling | None = None) -> Estimate:
+        """The mean of the contributions; `constant` holds what is known exactly."""
+        moments = Moments(self.weights.n_players)
+        for block in self.contributions():
+            contributions = block + constant
+            moments.add(contributions if pooling is None else pooling.shared(contributions))
+        plain = moments.estimate()
+        factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
+        return replace(plain, variances=plain.variances * min(max(factor, 1.0), MOST_DEPENDENCE))
+
+    def _dependence(self) -> float:
+        """What Σ_t (y_t − ȳ)² misses, all players together.
+
+        y_t has a part u_tu for each unit u that trained its proxy, and y_u has u_ut. Of the
+        variance V + Σ_{t<u} (u_tu + u_ut)², the squared deviations see V + U, U = Σ_{t≠u} u_tu²,
+        and those of the influences y_t + Σ_u u_ut see V + 2U(1 + ρ), ρ the correlation of u_tu
+        and u_ut. The variance itself is V + U(1 + ρ). ρ lies between 0, when the residuals of
+        the two are unrelated, and 1; with ½ a quarter of the difference is missing. Measured, that
+        makes standard errors 0.97 to 1.05 times the true ones at n = 9 to 40, where they would be
+        0.87 to 1.0 times. Linear proxies with many units for each column do without.
+        """
+        first = self.stages[0] if self.stages else None
+        if first is None or not isinstance(first.proxies, KernelProxies):
+            return 0.0
+        inside, outside = self._factors()
+        head = slice(first.start, first.stop)
+        columns = first.columns(first.stop, self.sample.n_folds)
+        own = first.proxies.masks * (inside + outside)[head, None] - outside[head, None]
+        own += first.values[columns]
+        extra = self.residuals[head, None] * first.proxies.influence
+        both = own + extra
+        deviations = [np.square(part - part.mean(axis=0)).sum() for part in (both, own)]
+        return 0.25 * float(deviations[0] - deviations[1])

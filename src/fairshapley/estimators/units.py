@@ -1,0 +1,91 @@
+"""What the regression-adjusted estimator keeps of every unit: a coalition, or a pair of them.
+
+Nothing else in the estimator knows how masks are kept, so that they may as well be drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
+
+# Entries of a block of masks: 2**20 doubles are 8 MiB, about what a core keeps in its cache.
+BLOCK_ENTRIES = 1 << 20
+
+
+class Units:
+    """Packed masks, sizes, gains and plans of the units told so far, in the order of telling.
+
+    n/8 + 20 bytes for each: 6 MB for 10⁵ units of 300 players, 0.4 GB for the 300 000 units that
+    are 60 evaluations for each of 10 000 players.
+
+    Examples
+    --------
+    >>> units = Units(3)
+    >>> units.add(np.array([[True, False, True]]), np.array([0.5]), plan=0)
+    >>> len(units), units.sizes, units.masks(0, 1)
+    (1, array([2]), array([[ True, False,  True]]))
+    """
+
+    def __init__(self, n_players: int) -> None:
+        self.n_players = n_players
+        self._count = 0
+        self._packed: ByteArray = np.empty((16, (n_players + 7) // 8), dtype=np.uint8)
+        self._sizes = np.empty(16, dtype=np.int32)
+        self._gains: FloatArray = np.empty(16)
+        self._plans = np.empty(16, dtype=np.int16)
+
+    def add(self, masks: BoolArray, gains: FloatArray, plan: int) -> None:
+        """Keep units drawn by the plan of this number; those with a gain of NaN are left out."""
+        kept = ~np.isnan(gains)
+        masks, gains = masks[kept], gains[kept]
+        start, stop = self._count, self._count + len(gains)
+        if stop > len(self._gains):
+            self._grow(max(stop, len(self._gains) * 3 // 2))
+        self._packed[start:stop] = np.packbits(masks, axis=1, bitorder="little")
+        self._sizes[start:stop] = masks.sum(axis=1)
+        self._gains[start:stop] = gains
+        self._plans[start:stop] = plan
+        self._count = stop
+
+    def _grow(self, capacity: int) -> None:
+        for name in ("_packed", "_sizes", "_gains", "_plans"):
+            old = getattr(self, name)
+            new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
+            new[: self._count] = old[: self._count]
+            setattr(self, name, new)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def sizes(self) -> IntArray:
+        """The size of each unit's coalition."""
+        return self._sizes[: self._count].astype(np.int64)
+
+    @property
+    def gains(self) -> FloatArray:
+        """v(S), or half of v(S) − v(N ∖ S) for a pair."""
+        return self._gains[: self._count]
+
+    @property
+    def plans(self) -> IntArray:
+        """The number of the plan that drew each unit."""
+        return self._plans[: self._count].astype(np.int64)
+
+    def masks(self, start: int, stop: int) -> BoolArray:
+        """The coalitions of the units `start` … `stop` − 1."""
+        rows = self._packed[start:stop]
+        bits = np.unpackbits(rows, axis=1, bitorder="little", count=self.n_players)
+        return bits.view(np.bool_)
+
+    def rows(self, chosen: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+        """The masks of the chosen units as numbers, in blocks, with their places in `chosen`."""
+        step = max(1, BLOCK_ENTRIES // self.n_players)
+        for start in range(0, len(chosen), step):
+            part = slice(start, min(start + step, len(chosen)))
+            packed = self._packed[chosen[part]]
+            bits = np.unpackbits(packed, axis=1, bitorder="little", count=self.n_players)
+            yield part, bits.astype(np.float64)
