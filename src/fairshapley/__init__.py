@@ -20,6 +20,7 @@ from fairshapley.auditing import Comparison, audit, compare
 from fairshapley.errors import (
     BudgetError,
     ContractError,
+    EngineError,
     FairShapleyError,
     FingerprintError,
     GameError,
@@ -42,7 +43,7 @@ from fairshapley.estimators import (
     TruncatedMonteCarlo,
     UnbiasedKernelSHAP,
 )
-from fairshapley.evaluation import Journal, SerialEngine
+from fairshapley.evaluation import DaskEngine, Journal, ProcessEngine, RayEngine, SerialEngine
 from fairshapley.explanation import Attributions, explain, shap_explanation
 from fairshapley.fairness import (
     Audit,
@@ -71,7 +72,9 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ContractError",
+    "DaskEngine",
     "Decisions",
+    "EngineError",
     "Estimator",
     "Evaluations",
     "Exact",
@@ -91,6 +94,8 @@ __all__ = [
     "MonteCarlo",
     "Orthogonal",
     "Owen",
+    "ProcessEngine",
+    "RayEngine",
     "RegressionAdjusted",
     "Result",
     "Seconds",

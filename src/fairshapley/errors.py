@@ -50,6 +50,10 @@ class JournalError(FairShapleyError, OSError):
     """A journal that cannot be read, written or used for this game."""
 
 
+class EngineError(FairShapleyError, RuntimeError):
+    """Workers or a cluster that cannot compute any more; what they had computed is kept."""
+
+
 class MissingExtraError(FairShapleyError, ImportError):
     """A feature that needs an optional dependency; the message names the extra to install."""
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.evaluation.engines import Engine
+from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.games.base import Game
-from fairshapley.valuation import JournalOption, _check_engine, _facts, _opened
+from fairshapley.valuation import JournalOption, _facts, _opened
 
 
 def leave_one_out(
     game: Game,
     *,
-    engine: Engine | None = None,
+    engine: EngineOption = None,
     journal: JournalOption = None,
 ) -> FloatArray:
     """v(N) − v(N∖{i}) of each player, from n + 1 evaluations.
@@ -32,7 +32,7 @@ def leave_one_out(
     game
         A callable with `n_players` that maps a boolean array (m, n) to m utilities.
     engine
-        Who computes the utilities; by default this process.
+        Who computes the utilities, as in `estimate`; by default this process.
     journal
         A file that keeps every utility, shared with `estimate`: what it holds is not computed
         again.
@@ -57,13 +57,15 @@ def leave_one_out(
             opened = stack.enter_context(_opened(journal))
             names = None if names is None else names[:n_active]
             slot = JournalSlot(opened, opened.open_game(facts.fingerprint, n_active, names))
-        evaluator = Evaluator(
-            game,
-            n_players,
-            engine=_check_engine(engine),
-            slot=slot,
-            guard=guard,
-            n_active=n_active,
+        evaluator = stack.enter_context(
+            Evaluator(
+                game,
+                n_players,
+                engine=stack.enter_context(opened_engine(engine)),
+                slot=slot,
+                guard=guard,
+                n_active=n_active,
+            )
         )
         draw = _WithoutEach(n_players)
         evaluator.begin_round(draw)

@@ -12,7 +12,7 @@ import fairshapley as fs
 from fairshapley.draws import ListedCoalitions
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.cache import Cache, pack, unpack
-from fairshapley.evaluation.engines import CHUNK_SECONDS
+from fairshapley.evaluation.pace import CHUNK_SECONDS, Pace
 
 
 def evaluate(evaluator, masks):
@@ -129,16 +129,38 @@ def test_a_complete_cache_is_a_table():
 
 
 def test_chunks_follow_the_speed_of_the_game():
-    engine = SerialEngine()
-    assert engine.chunk_size(100) == 64
-    fast = fs.games.Additive(np.ones(100))
+    pace = Pace(None, 100)
+    assert pace.size() == 64
     for _ in range(8):
-        engine.compute(fast, np.ones((engine.chunk_size(100), 100), dtype=bool))
-    assert engine.chunk_size(100) > 1000
-    assert engine.chunk_size(10**7) <= 4  # 32 MiB of masks
-    slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(CHUNK_SECONDS / 2) or 1.0, 100)
-    engine.compute(slow, np.ones((1, 100), dtype=bool))
-    assert engine.chunk_size(100) <= 2
+        pace.observe(pace.size(), 1e-6 * pace.size())
+    assert pace.size() == 335_544  # 32 MiB of masks; half a second would be 500 000
+    pace.observe(1, CHUNK_SECONDS / 2)
+    assert pace.size() == 2
+    pace.failed(100)
+    assert pace.size() == 50
+    assert Pace(None, 10**9).size() == 1
+
+
+def test_every_worker_gets_work_unless_the_way_is_longer():
+    pace = Pace(None, 100)
+    assert [pace.share(missing, 2) for missing in (1, 4, 99, 1000)] == [1, 1, 25, 64]
+    assert pace.share(1000, 0) == 64  # in this process
+    pace.observe(64, 64 * 5e-3)
+    assert pace.share(99, 2) == 25
+    assert pace.share(8, 2) == 4  # 20 ms of work are worth the way
+    assert pace.rows(2) == 4 * pace.size()
+    assert (pace.capacity(0), pace.capacity(3)) == (1, 6)
+    pace.observe(1, 10.0)
+    assert pace.capacity(3) == 3  # none waits ten seconds behind another
+    assert Pace(7, 100).share(3, 2) == 7
+
+
+def test_a_size_that_was_too_large_is_not_tried_again():
+    pace = Pace(None, 100)
+    pace.too_large(32)
+    for _ in range(5):
+        pace.observe(16, 1e-6)
+    assert pace.size() == 16
 
 
 def failing(bad, answer):

@@ -1,7 +1,21 @@
 """Evaluation of coalitions: cache, journal and engine. It knows games, not estimators."""
 
-from fairshapley.evaluation.engines import Engine, SerialEngine
+from fairshapley.evaluation.engines import (
+    DaskEngine,
+    Engine,
+    ProcessEngine,
+    RayEngine,
+    SerialEngine,
+)
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.evaluation.journal import Journal
 
-__all__ = ["Engine", "Evaluator", "Journal", "SerialEngine"]
+__all__ = [
+    "DaskEngine",
+    "Engine",
+    "Evaluator",
+    "Journal",
+    "ProcessEngine",
+    "RayEngine",
+    "SerialEngine",
+]

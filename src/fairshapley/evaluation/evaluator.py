@@ -1,32 +1,41 @@
-"""The evaluator: utilities of the coalitions of a draw, each distinct one computed once."""
+"""The evaluator: utilities of the coalitions of a draw, each distinct one computed once.
+
+A draw is worked through in blocks of rows. What a block lacks is cut into chunks for the engine; a
+chunk is journalled as soon as it is answered, whatever the order. Blocks are settled in the order
+of the draw, so that values, counts and the first failure are those of a serial run.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from types import TracebackType
 
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.draws import Draw
-from fairshapley.errors import GameError, JournalError
-from fairshapley.evaluation.cache import Cache, pack, unpack
-from fairshapley.evaluation.engines import Engine, SerialEngine, check_answer
+from fairshapley.draws import Draw, ListedCoalitions
+from fairshapley.errors import EngineError, GameError, JournalError
+from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
+from fairshapley.evaluation.cache import Cache, pack
+from fairshapley.evaluation.dispatch import Chunk, Dispatcher
+from fairshapley.evaluation.engines import Engine, SerialEngine, Session
+from fairshapley.evaluation.failures import changed
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.journal import Journal
-from fairshapley.games.base import MAX_TABLE_PLAYERS, Game, members
+from fairshapley.evaluation.ledger import Ledger
+from fairshapley.evaluation.pace import Pace
+from fairshapley.games.base import MAX_TABLE_PLAYERS, Game
+
+__all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 
 CACHE_BYTES = 512 * 2**20
 # Two evaluations of the same coalition may differ by the order of a sum inside a linear algebra
 # library; more than that is another utility.
 VERIFY_TOLERANCE = 1e-9
-# Squares of marginal contributions, and sums of them, stay below 1e308.
-LARGEST_UTILITY = 1e140
-
-OnError = Literal["raise", "skip"]
+# While one chunk hangs, others may run ahead of it: so many blocks are kept until it is answered.
+MAX_BLOCKS = 16
 
 
 class OutOfTimeError(Exception):
@@ -35,33 +44,6 @@ class OutOfTimeError(Exception):
 
 class ExhaustedError(Exception):
     """A replay without the game met a coalition that the journal does not hold."""
-
-
-@dataclass(eq=False)
-class Tally:
-    """What evaluation has cost so far."""
-
-    evaluations: int = 0
-    """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
-    that the bounded cache forgot counts again when it is needed again"""
-    computed: int = 0
-    """Utilities computed in this process"""
-    cache_hits: int = 0
-    """Requests answered from memory"""
-    skipped: int = 0
-    """Evaluations that failed and were skipped on request"""
-    first_failure: str = ""
-    """The first of them, with the reason"""
-    recovered: int = 0
-    """Batches that raised as a whole and succeeded in parts"""
-
-
-@dataclass(eq=False)
-class JournalSlot:
-    """A journal together with the number that the game has in it."""
-
-    journal: Journal
-    game: int
 
 
 class Evaluator:
@@ -108,9 +90,42 @@ class Evaluator:
         self.guard = guard if guard is not None else InterruptGuard()
         self.n_active = n_players if n_active is None else n_active
         self.cache = Cache(self.n_active, cache_bytes)
-        self.tally = Tally()
-        self._remember = True
-        self._failures: dict[bytes, str] | None = None
+        self.pace = Pace(self.engine.chunk_size, n_players)
+        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace)
+        self.tally = self._ledger.tally
+        self._session: Session | None = None
+        self._dispatcher: Dispatcher | None = None
+
+    def __enter__(self) -> Evaluator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the game in the engine."""
+        if self._session is not None:
+            self._session.close()
+            self._session = self._dispatcher = None
+
+    @property
+    def workers(self) -> int:
+        """How many workers compute; 0 when it is this process, or nothing was computed yet."""
+        return 0 if self._session is None else self._session.workers
+
+    def _opened(self, game: Game) -> tuple[Session, Dispatcher]:
+        """The session and its dispatcher, when the first utility must be computed."""
+        if self._session is None or self._dispatcher is None:
+            self._session = self.engine.open(game)
+            self._dispatcher = Dispatcher(
+                self._session, self.pace, self.guard, self._ledger.journal
+            )
+        return self._session, self._dispatcher
 
     @property
     def complete(self) -> bool:
@@ -125,17 +140,11 @@ class Evaluator:
     def _keys(self, masks: BoolArray) -> list[bytes]:
         return pack(masks if self.n_active == self.n_players else masks[:, : self.n_active])
 
-    def _mask(self, key: bytes) -> BoolArray:
-        """A coalition of a key, without null players."""
-        mask = np.zeros(self.n_players, dtype=bool)
-        mask[: self.n_active] = unpack([key], self.n_active)[0]
-        return mask
-
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
         masks = np.zeros((2, self.n_players), dtype=bool)
         masks[1] = True
-        empty, full = self._chunk(masks).tolist()
+        empty, full = self.evaluate(ListedCoalitions.of(masks)).tolist()
         if self.tally.skipped:
             raise GameError(
                 "v(∅), the utility of the empty coalition, and v(N) cannot be skipped: failed is "
@@ -146,7 +155,7 @@ class Evaluator:
     def begin_round(self, draw: Draw) -> None:
         """Make room in the cache; a round that would fill half of it is not remembered at all."""
         self.cache.turn()
-        self._remember = len(draw) <= self.cache.generation_size
+        self._ledger.remember = len(draw) <= self.cache.generation_size
 
     def price(self, draw: Draw, at_most: int) -> int:
         """How many evaluations a draw would add; counting ends above `at_most`.
@@ -160,7 +169,7 @@ class Evaluator:
             return len(draw)
         if 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
             return 0  # all coalitions together do not exceed the budget
-        if not self._remember:
+        if not self._ledger.remember:
             return len(draw)
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
@@ -183,178 +192,108 @@ class Evaluator:
         Call `begin_round` before it.
         """
         values = np.empty(len(draw))
+        blocks: deque[Block] = deque()
         start = 0
-        while start < len(draw):
-            self.guard.check()
-            if time.monotonic() > deadline:
-                raise OutOfTimeError
-            stop = min(len(draw), start + self.engine.chunk_size(self.n_players))
-            values[start:stop] = self._chunk(draw.masks(start, stop))
-            start = stop
-            if after_chunk is not None:
-                after_chunk()
+        try:
+            while start < len(draw) or blocks:
+                self.guard.check()
+                unfinished = start < len(draw) or self._waiting()
+                if unfinished and time.monotonic() > deadline:
+                    self._finish_in_flight()
+                    raise OutOfTimeError
+                if start < len(draw) and len(blocks) < MAX_BLOCKS and self._hungry():
+                    blocks.append(self._look_up(draw, start))
+                    start = blocks[-1].stop
+                elif self._dispatcher is not None:
+                    self._dispatcher.step()
+                    self.tally.lost = self._dispatcher.losses
+                while blocks and self._ledger.settle(blocks[0]):
+                    block = blocks.popleft()
+                    values[block.start : block.stop] = self._ledger.conclude(block)
+                    if after_chunk is not None:
+                        after_chunk()
+        except BaseException as error:
+            self._abandon(keep=not isinstance(error, JournalError))
+            if isinstance(error, EngineError):
+                raise EngineError(f"{error}. {self._how_to_continue()}") from error
+            raise
         return values
+
+    def _hungry(self) -> bool:
+        return self._dispatcher is None or self._dispatcher.hungry
+
+    def _waiting(self) -> bool:
+        return self._dispatcher is not None and self._dispatcher.waiting
+
+    def _finish_in_flight(self) -> None:
+        """Out of time: what workers have begun is paid for, and journalled."""
+        while self._dispatcher is not None and self._dispatcher.drop_waiting():
+            self._dispatcher.step()
+
+    def _abandon(self, *, keep: bool) -> None:
+        """Stop in the middle of a round; keep what is answered already."""
+        self._ledger.pending.clear()
+        if self._dispatcher is not None:
+            for chunk in self._dispatcher.abandon():
+                if keep:
+                    self._ledger.journal(chunk)
+
+    def _how_to_continue(self) -> str:
+        if self.slot is None:
+            return "Give journal= so that a run can be continued where it stopped"
+        return (
+            f"All that was computed is in the journal {self.slot.journal.path}: run again with it, "
+            "with any engine, to continue"
+        )
 
     def verify(self, count: int, rng: np.random.Generator) -> None:
         """Compute `count` journalled coalitions again; a JournalError when a value differs."""
         if self.slot is None or self.game is None or count == 0:
             return
-        for key, journalled in self.slot.journal.sample(self.slot.game, count, rng):
-            mask = self._mask(key)
-            try:
-                value = float(self._call(self.game, mask[None])[0])
-            except GameError:
-                raise
-            except Exception as error:
-                raise self._failure(mask, f"{type(error).__name__}: {error}") from error
-            self.tally.computed += 1
-            if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
-                raise JournalError(
-                    f"the utility of coalition {_shorten(members(mask))} is {value!r} now and "
-                    f"{journalled!r} in the journal {self.slot.journal.path}: the game has "
-                    "changed or is random. Use a new journal, fix its random seed, or give the "
-                    "game another key"
-                )
+        rows = self.slot.journal.sample(self.slot.game, count, rng)
+        if rows:
+            session, _ = self._opened(self.game)
+            chunks = [Chunk([key], self._ledger.mask(key)[None]) for key, _ in rows]
+            computed = Dispatcher(session, self.pace, self.guard).compute(chunks)
+            for chunk, (_, journalled) in zip(computed, rows, strict=True):
+                value = float(chunk.outcome()[0])
+                self.tally.computed += 1
+                if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
+                    raise changed(chunk.masks[0], value, journalled, self.slot.journal.path)
 
-    def _chunk(self, masks: BoolArray) -> FloatArray:
+    def _look_up(self, draw: Draw, start: int) -> Block:
+        """The next rows of a draw: what is known of them, and chunks of what is not."""
+        stop = min(len(draw), start + self.pace.rows(self.workers))
+        masks = draw.masks(start, stop)
         keys = self._keys(masks)
-        found = self.cache.get_many(keys)
-        missing = [at for at, value in enumerate(found) if value is None]
-        if not missing:
-            self.tally.cache_hits += len(found)
-            return np.array(found, dtype=np.float64)
-        first: dict[bytes, int] = {}
+        block = Block(start, stop, keys, self.cache.get_many(keys))
+        pending = self._ledger.pending
+        missing = [at for at, value in enumerate(block.found) if value is None]
+        if pending:
+            missing = [at for at in missing if keys[at] not in pending]
         for at in missing:
-            first.setdefault(keys[at], at)
-        fresh = self._obtain(list(first), masks[list(first.values())])
-        if self._remember:
-            self.cache.update(fresh.items())
-            self.tally.evaluations += len(first)
-            self.tally.cache_hits += len(found) - len(first)
-        else:
-            # Without memory the chunks do not know of each other: count as if each were one row.
-            self.tally.evaluations += len(missing)
-            self.tally.cache_hits += len(found) - len(missing)
-        values = [fresh[keys[at]] if value is None else value for at, value in enumerate(found)]
-        return np.array(values, dtype=np.float64)
+            block.first.setdefault(keys[at], at)
+        block.missing = len(missing)
+        if block.first:
+            self._obtain(block, masks)
+            if self._ledger.remember:
+                pending.update(block.first)
+        return block
 
-    def _obtain(self, keys: list[bytes], masks: BoolArray) -> dict[bytes, float]:
-        """Values of distinct new coalitions, from the journal or computed."""
-        values = self._journalled(keys)
-        rows = [at for at, key in enumerate(keys) if key not in values]
-        if not rows:
-            return values
+    def _obtain(self, block: Block, masks: BoolArray) -> None:
+        """Values of distinct new coalitions from the journal; chunks of the others."""
+        self._ledger.read_journal(block)
+        wanted = block.first
+        if block.fresh:
+            wanted = {key: at for key, at in wanted.items() if key not in block.fresh}
+        if not wanted:
+            return
         if self.game is None:
             raise ExhaustedError
-        if len(rows) < len(keys):
-            keys, masks = [keys[at] for at in rows], masks[rows]
-        self._compute(self.game, keys, masks, values)
-        return values
-
-    def _journalled(self, keys: list[bytes]) -> dict[bytes, float]:
-        """What the journal holds, with NaN for failures when they are to be skipped."""
-        if self.slot is None:
-            return {}
-        found = self.slot.journal.lookup(self.slot.game, keys)
-        if self.on_error == "skip":
-            if self._failures is None:
-                self._failures = self.slot.journal.failures(self.slot.game)
-            for key in keys if self._failures else ():
-                if key in self._failures and key not in found:
-                    found[key] = math.nan
-                    self._count_skipped(self._mask(key), self._failures[key])
-        return found
-
-    def _compute(
-        self, game: Game, keys: list[bytes], masks: BoolArray, values: dict[bytes, float]
-    ) -> None:
-        """Compute into `values`, halving a batch that raises until what fails is found."""
-        try:
-            answer = self._call(game, masks)
-        except GameError as error:
-            # A wrong shape or a complex answer is not the fault of one coalition.
-            if error.coalition is None:
-                raise
-            self._halve(game, keys, masks, values, error)
-        except Exception as error:
-            self._halve(game, keys, masks, values, error)
-        else:
-            self._store(keys, masks, answer, values)
-
-    def _call(self, game: Game, masks: BoolArray) -> FloatArray:
-        """The utilities from the engine; a copy of the masks, lest a game change ours."""
-        with self.guard.interruptible():
-            answer = self.engine.compute(game, masks.copy())
-        return check_answer(answer, len(masks))
-
-    def _halve(
-        self,
-        game: Game,
-        keys: list[bytes],
-        masks: BoolArray,
-        values: dict[bytes, float],
-        error: Exception,
-    ) -> None:
-        if len(keys) == 1:
-            own = isinstance(error, GameError)
-            reason = str(error) if own else f"{type(error).__name__}: {error}"
-            values[keys[0]] = self._skip(masks[0], keys[0], reason, error)
-            return
-        skipped = self.tally.skipped
-        middle = len(keys) // 2
-        self._compute(game, keys[:middle], masks[:middle], values)
-        self._compute(game, keys[middle:], masks[middle:], values)
-        if self.tally.skipped == skipped:
-            self.tally.recovered += 1
-
-    def _store(
-        self, keys: list[bytes], masks: BoolArray, answer: FloatArray, values: dict[bytes, float]
-    ) -> None:
-        """Journal what is a number, then deal with what is not."""
-        # Sums of squares must not overflow; the comparison is false for NaN as well.
-        usable = np.abs(answer) <= LARGEST_UTILITY
-        good, numbers = keys, answer.tolist()
-        if not usable.all():
-            good = [key for key, ok in zip(keys, usable, strict=True) if ok]
-            numbers = answer[usable].tolist()
-        if self.slot is not None:
-            self.slot.journal.append(self.slot.game, good, numbers)
-        values.update(zip(good, numbers, strict=True))
-        self.tally.computed += len(good)
-        for at in np.flatnonzero(~usable):
-            reason = f"it returned {answer[at]}"
-            if np.isfinite(answer[at]):
-                reason += ", which is too large to be squared: rescale the utility"
-            values[keys[at]] = self._skip(masks[at], keys[at], reason, None)
-
-    def _skip(self, mask: BoolArray, key: bytes, reason: str, cause: Exception | None) -> float:
-        """NaN when failures are to be skipped, else a GameError; recorded either way."""
-        if self.slot is not None:
-            self.slot.journal.append_failure(self.slot.game, key, reason)
-        if self.on_error == "raise":
-            raise self._failure(mask, reason) from cause
-        self.tally.computed += 1
-        self._count_skipped(mask, reason)
-        return math.nan
-
-    def _count_skipped(self, mask: BoolArray, reason: str) -> None:
-        if not self.tally.skipped:
-            self.tally.first_failure = f"coalition {_shorten(members(mask))}: {reason}"
-        self.tally.skipped += 1
-
-    def _failure(self, mask: BoolArray, reason: str) -> GameError:
-        coalition = members(mask)
-        return GameError(
-            f"the utility of coalition {_shorten(coalition)} failed: {reason}. Make the utility "
-            "return a finite number for every coalition, or leave such coalitions out with "
-            "on_error='skip' (no certificate is issued then)",
-            coalition,
-        )
-
-
-def _shorten(coalition: tuple[int, ...]) -> str:
-    """The members, cut in the middle when there are very many."""
-    if len(coalition) <= 30:
-        return str(coalition)
-    head, tail = ", ".join(map(str, coalition[:12])), ", ".join(map(str, coalition[-3:]))
-    return f"({head}, …, {tail}) of {len(coalition)} players"
+        session, dispatcher = self._opened(self.game)
+        keys, rows = list(wanted), masks[list(wanted.values())]
+        while keys:
+            size = self.pace.share(len(keys), session.workers)
+            block.leaves.append(Chunk(keys[:size], rows[:size]))
+            keys, rows = keys[size:], rows[size:]
+        dispatcher.push(block.leaves)

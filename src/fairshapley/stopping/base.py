@@ -92,6 +92,8 @@ class Snapshot:
     """Whether the run may stop at any round because of what it has estimated"""
     coalitions: float = math.inf
     """How many there are: after so many evaluations the values are exact"""
+    workers: int = 0
+    """How many workers compute; 0 when it is the process of the run"""
 
     @property
     def min_fidelity(self) -> float:

@@ -1,0 +1,236 @@
+"""Chunks on their way through an engine: several at a time, and what is done when one is lost.
+
+A worker that dies takes its chunk with it, in a pool of processes those of its neighbours too.
+Such a chunk is tried again, once beside others, then alone; one that is lost alone is halved until
+the coalition is found that ends its worker. So every chunk ends as utilities or as an error, and
+what is computed twice was in a lost worker's hands.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.errors import EngineError, GameError
+from fairshapley.evaluation.engines.base import Answer, Session, Ticket, WorkerLostError
+from fairshapley.evaluation.failures import failure, reason_of
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.pace import Pace
+
+# A worker may die for reasons of its own (a spot instance, the memory taken by others). So a chunk
+# may be lost once beside others, and a coalition twice alone, before it is to blame.
+LOSSES_IN_COMPANY = 1
+LOSSES_ALONE = 2
+
+
+class Batch:
+    """Two halves of a chunk that failed: when both are settled, what failed is known."""
+
+    def __init__(self, count: int, parent: Batch | None) -> None:
+        self.count = count
+        self.parent = parent
+        self.unsettled = 2
+        self.clean = True
+
+
+class Chunk:
+    """Some distinct coalitions, and what became of them.
+
+    It is done when it has values or an error; one that was halved is replaced by its halves.
+    """
+
+    def __init__(self, keys: list[bytes], masks: BoolArray, batch: Batch | None = None) -> None:
+        self.keys = keys
+        self.masks = masks
+        self.batch = batch
+        self.values: FloatArray | None = None
+        self.error: Exception | None = None
+        self.halves: tuple[Chunk, Chunk] | None = None
+        self.losses = 0
+        self.alone = False
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is an outcome."""
+        return self.values is not None or self.error is not None
+
+    def outcome(self) -> FloatArray:
+        """The values; the error is raised when there is one, with the coalition's name."""
+        if self.values is not None:
+            return self.values
+        if self.error is None or (
+            isinstance(self.error, GameError) and self.error.coalition is None
+        ):
+            raise self.error or GameError("the game gave no answer")
+        raise failure(self.masks[0], reason_of(self.error)) from self.error
+
+    def halve(self) -> tuple[Chunk, Chunk]:
+        """Replace the chunk by two."""
+        middle, batch = len(self) // 2, Batch(len(self), self.batch)
+        self.halves = (
+            Chunk(self.keys[:middle], self.masks[:middle], batch),
+            Chunk(self.keys[middle:], self.masks[middle:], batch),
+        )
+        return self.halves
+
+
+class Dispatcher:
+    """Keeps a session busy.
+
+    Parameters
+    ----------
+    session
+        Where chunks are computed.
+    pace
+        Says how many chunks to hand in, and learns how long they take.
+    guard
+        Lets Ctrl-C through while chunks are waited for.
+    on_values
+        Called with each chunk as soon as it has values, in any order.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        pace: Pace,
+        guard: InterruptGuard,
+        on_values: Callable[[Chunk], None] | None = None,
+    ) -> None:
+        self._session = session
+        self._pace = pace
+        self._guard = guard
+        self._on_values = on_values
+        self._queue: deque[Chunk] = deque()
+        self._suspects: deque[Chunk] = deque()
+        self._flying: dict[Ticket, Chunk] = {}
+        self._tainted = False
+        self.losses = 0
+        """How many times a chunk was lost with its worker"""
+
+    @property
+    def hungry(self) -> bool:
+        """Whether the engine could take more than there is."""
+        return len(self) < self._pace.capacity(self._session.workers)
+
+    def __len__(self) -> int:
+        return len(self._queue) + len(self._suspects) + len(self._flying)
+
+    def drop_waiting(self) -> bool:
+        """Forget the chunks that no worker has; whether any are left to wait for."""
+        self._queue.clear()
+        self._suspects.clear()
+        return bool(self._flying)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are chunks that no worker has."""
+        return bool(self._queue or self._suspects)
+
+    def push(self, chunks: list[Chunk]) -> None:
+        """Add chunks behind those that wait."""
+        self._queue.extend(chunks)
+
+    def step(self) -> None:
+        """Hand in what the engine can take, and wait for an answer."""
+        self._fill()
+        if not self._flying:
+            return
+        with self._guard.interruptible():
+            answers = self._session.wait(list(self._flying))
+        for ticket, answer in answers:
+            self._land(self._flying.pop(ticket), answer)
+
+    def compute(self, chunks: list[Chunk]) -> list[Chunk]:
+        """Chunks of one coalition each, when all are done."""
+        self.push(chunks)
+        try:
+            while not all(chunk.done for chunk in chunks):
+                self.step()
+        except BaseException:
+            self.abandon()
+            raise
+        return chunks
+
+    def _fill(self) -> None:
+        if self._suspects:
+            if self._flying:
+                return  # a suspect is tried alone
+            if self._tainted:
+                self._session.renew()
+                self._tainted = False
+            self._submit(self._suspects.popleft())
+            return
+        capacity = self._pace.capacity(self._session.workers)
+        while self._queue and len(self._flying) < capacity:
+            self._submit(self._queue.popleft())
+
+    def _submit(self, chunk: Chunk) -> None:
+        self._flying[self._session.submit(chunk.masks, alone=chunk.alone)] = chunk
+
+    def _land(self, chunk: Chunk, answer: Answer) -> None:
+        error = answer.error
+        if error is None and answer.values is not None:
+            chunk.values = answer.values
+            self._pace.observe(len(chunk), answer.seconds)
+            if self._on_values is not None:
+                self._on_values(chunk)
+        elif isinstance(error, WorkerLostError):
+            self._lost(chunk, error)
+        elif len(chunk) == 1 or (isinstance(error, GameError) and error.coalition is None):
+            # A wrong shape or a complex answer is not the fault of one coalition.
+            chunk.error = error
+        else:
+            self._pace.failed(len(chunk))
+            self._queue.extendleft(reversed(chunk.halve()))
+
+    def _lost(self, chunk: Chunk, error: WorkerLostError) -> None:
+        self.losses += 1
+        self._tainted = True
+        chunk.losses += 1
+        if not chunk.alone:
+            if error.timed_out or chunk.losses > LOSSES_IN_COMPANY:
+                chunk.alone, chunk.losses = True, 0
+                self._suspects.append(chunk)
+            else:
+                self._queue.appendleft(chunk)
+        elif len(chunk) > 1:
+            self._pace.failed(len(chunk))
+            for half in reversed(chunk.halve()):
+                half.alone = True
+                self._suspects.appendleft(half)
+        elif error.timed_out or chunk.losses >= LOSSES_ALONE:
+            self._require_a_worker(chunk, error)
+            chunk.error = error
+        else:
+            self._suspects.appendleft(chunk)
+
+    def _require_a_worker(self, chunk: Chunk, error: WorkerLostError) -> None:
+        """Before a coalition is blamed: a worker must be able to load the game at all."""
+        self._session.renew()
+        self._tainted = False
+        probe = self._session.submit(chunk.masks[:0], alone=True)
+        with self._guard.interruptible():
+            answers = self._session.wait([probe])
+        if isinstance(answers[0][1].error, WorkerLostError):
+            raise EngineError(
+                f"the workers die as soon as they load the game ({answers[0][1].error}): it may "
+                "need more memory than they have"
+            ) from error
+
+    def abandon(self) -> list[Chunk]:
+        """Drop all chunks; those that were answered meanwhile are given back."""
+        flying, self._flying = self._flying, {}
+        self._queue.clear()
+        self._suspects.clear()
+        answered = []
+        with suppress(EngineError):  # something else is being reported already
+            for ticket, answer in self._session.abort(list(flying)) if flying else []:
+                if answer.values is not None:
+                    flying[ticket].values = answer.values
+                    answered.append(flying[ticket])
+        return answered

@@ -1,0 +1,88 @@
+"""The engine= option: a name, an address, a client or an engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from fairshapley.errors import InputError
+from fairshapley.evaluation.engines.base import Engine
+from fairshapley.evaluation.engines.dask import DaskEngine
+from fairshapley.evaluation.engines.processes import ProcessEngine
+from fairshapley.evaluation.engines.ray import RayEngine
+from fairshapley.evaluation.engines.serial import SerialEngine
+
+EngineOption: TypeAlias = Any
+"""None, a text as in `parse_engine`, a `distributed.Client`, or an `Engine`"""
+
+DASK_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
+
+
+def parse_engine(engine: EngineOption) -> Engine:
+    """The engine that an option names.
+
+    Parameters
+    ----------
+    engine
+        None or "serial"; "processes" or, for four of them, "processes:4"; a `distributed.Client`,
+        "dask://host:port" or a scheduler's own address, "tcp://host:port"; "ray" or
+        "ray://host:port"; or an engine.
+
+    Examples
+    --------
+    >>> parse_engine("serial")
+    SerialEngine(chunk_size=None)
+    """
+    if engine is None:
+        return SerialEngine()
+    if isinstance(engine, str):
+        return _named(engine)
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(engine, distributed.Client):
+        return DaskEngine(engine)
+    methods = all(callable(getattr(engine, name, None)) for name in ("open", "close"))
+    if isinstance(engine, type) or not methods or not hasattr(engine, "chunk_size"):
+        raise _unknown(engine)
+    known: Engine = engine
+    return known
+
+
+def _named(text: str) -> Engine:
+    """The engine of a text."""
+    name, colon, rest = text.partition(":")
+    if text == "serial":
+        return SerialEngine()
+    if name == "processes" and (not colon or rest.isdecimal()):
+        return ProcessEngine(int(rest) if rest else None)
+    if text == "ray":
+        return RayEngine()
+    host = rest.removeprefix("//")
+    if rest.startswith("//") and host:
+        if name == "ray":
+            return RayEngine(text)
+        if name == "dask":
+            return DaskEngine(f"tcp://{host}")
+        if name in DASK_SCHEMES:
+            return DaskEngine(text)
+    raise _unknown(text)
+
+
+def _unknown(engine: object) -> InputError:
+    return InputError(
+        "engine must be None, 'serial', 'processes', 'processes:4', 'dask://host:port', 'ray', "
+        "'ray://host:port', a distributed.Client or an engine such as SerialEngine(), not "
+        f"{engine!r}"
+    )
+
+
+@contextmanager
+def opened_engine(option: EngineOption) -> Iterator[Engine]:
+    """The engine of an option, closed afterwards when it was made here."""
+    engine = parse_engine(option)
+    try:
+        yield engine
+    finally:
+        if engine is not option:
+            engine.close()

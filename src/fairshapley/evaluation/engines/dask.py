@@ -1,0 +1,281 @@
+"""The engine of a Dask cluster: the game is scattered once, the chunks are tasks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairshapley._types import BoolArray
+from fairshapley.errors import EngineError, InputError, MissingExtraError
+from fairshapley.evaluation.engines.base import (
+    Answer,
+    Ticket,
+    WorkerLostError,
+    check_count,
+    check_timeout,
+)
+from fairshapley.evaluation.engines.wire import pack_masks, pickle_game, to_answer, unique_name
+from fairshapley.evaluation.engines.worker import (
+    LAST_SECONDS,
+    Reply,
+    Settings,
+    mark_driver,
+    run_chunk,
+)
+from fairshapley.games.base import Game
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# How often to look whether scheduler and workers are still there, and how long a cluster may be
+# without workers (they may be about to start) before that is an error.
+LOOK_SECONDS = 1.0
+EMPTY_SECONDS = 60.0
+
+
+class DaskEngine:
+    """Computes on a Dask cluster (needs distributed).
+
+    A worker that dies is replaced by its nanny, and its chunks are computed again by the scheduler.
+    fairshapley must be installed on the workers, in the same version.
+
+    Parameters
+    ----------
+    cluster
+        A `distributed.Client`, or the address of a scheduler: "tcp://host:port".
+    timeout
+        The seconds that a chunk may take, not counting the time it waits for a worker. A utility
+        that takes longer is found, and named or skipped as `on_error` says; its worker is ended,
+        and started again where it has a nanny. By default it is waited for.
+    chunk_size
+        Coalitions per chunk; by default it follows the measured speed.
+    threads
+        Threads of BLAS and OpenMP in each worker.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> from distributed import Client
+    >>> with Client("tcp://10.0.0.1:8786") as client:  # doctest: +SKIP
+    ...     fs.estimate(fs.games.Airport([1.0, 2.0]), engine=client)
+    """
+
+    def __init__(
+        self,
+        cluster: Client | str,
+        *,
+        timeout: float | None = None,
+        chunk_size: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise MissingExtraError(
+                "a Dask engine needs distributed: pip install 'fairshapley[dask]'"
+            ) from None
+        if not isinstance(cluster, str | distributed.Client):
+            raise InputError(
+                "a Dask engine needs a distributed.Client or the address of a scheduler such as "
+                f"'tcp://host:8786', not {cluster!r}"
+            )
+        if isinstance(cluster, distributed.Client) and cluster.asynchronous:
+            raise InputError("the client is asynchronous: give a Client(asynchronous=False)")
+        self._distributed: Any = distributed
+        self._address = cluster if isinstance(cluster, str) else None
+        self._client: Any = None if isinstance(cluster, str) else cluster
+        self.timeout = check_timeout(timeout)
+        self.chunk_size = check_count("chunk_size", chunk_size)
+        self.threads = check_count("threads", threads) or 1
+
+    def __repr__(self) -> str:
+        return f"DaskEngine({self._address or self._client!r}, timeout={self.timeout})"
+
+    def client(self) -> Any:
+        """The client, connected where an address was given."""
+        if self._client is None:
+            try:
+                self._client = self._distributed.Client(self._address, set_as_default=False)
+            except (OSError, TimeoutError, ValueError) as error:
+                raise EngineError(
+                    f"no Dask scheduler answers at {self._address} ({error}): start one with "
+                    "'dask scheduler', or correct the address"
+                ) from error
+        return self._client
+
+    def open(self, game: Game) -> DaskSession:
+        """Scatter the game to the workers."""
+        import cloudpickle  # type: ignore[import-untyped]
+
+        mark_driver()
+        return DaskSession(self, pickle_game(game, cloudpickle.dumps), game.n_players)
+
+    def close(self) -> None:
+        """Close the client where an address was given; the cluster stays."""
+        if self._address is not None and self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+class DaskSession:
+    """A game on the workers of a cluster."""
+
+    def __init__(self, engine: DaskEngine, payload: bytes, n_players: int) -> None:
+        self._client = engine.client()
+        self._distributed = engine._distributed
+        self._n_players = n_players
+        self._name = unique_name()
+        self._count = 0
+        self._payload = np.frombuffer(payload, dtype=np.uint8)
+        self._settings = Settings(engine.threads, engine.timeout, sole=False)
+        self._workers = 0
+        self._looked = -LOOK_SECONDS
+        self._seen = time.monotonic()
+        self._await_workers()
+        self._game: Any = self._scatter()
+
+    @property
+    def workers(self) -> int:
+        """The threads of all workers; a cluster may grow and shrink."""
+        if time.monotonic() > self._looked + LOOK_SECONDS:
+            with suppress(EngineError):  # raised where chunks are handed in and waited for
+                self._look()
+        return max(1, self._workers)
+
+    def _look(self) -> None:
+        """Count the workers; an EngineError when the scheduler is gone, or they are for long."""
+        if self._client.status != "running":
+            raise EngineError(
+                f"the connection to the Dask scheduler {self._where()} is lost (the client is "
+                f"{self._client.status})"
+            )
+        try:
+            self._workers = sum(self._client.nthreads().values())
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise EngineError(
+                f"the Dask scheduler {self._where()} does not answer ({error})"
+            ) from error
+        self._looked = time.monotonic()
+        if self._workers:
+            self._seen = self._looked
+        elif self._looked > self._seen + EMPTY_SECONDS:
+            raise EngineError(
+                f"the Dask cluster {self._where()} has had no workers for {EMPTY_SECONDS:.0f} s: "
+                "start some with 'dask worker'"
+            )
+
+    def _where(self) -> str:
+        return str(getattr(self._client.scheduler, "address", "") or "")
+
+    def _await_workers(self) -> None:
+        self._look()
+        while not self._workers:
+            time.sleep(LOOK_SECONDS / 10)
+            self._look()
+
+    def _scatter(self) -> Any:
+        """One copy for every worker there is; one that comes later fetches it from another."""
+        try:
+            return self._client.scatter(self._payload, broadcast=True, hash=False)
+        except (OSError, TimeoutError, RuntimeError, CancelledError) as error:
+            raise EngineError(
+                f"the game could not be sent to the Dask cluster {self._where()}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+        """Hand a chunk to the scheduler."""
+        if self._game.status != "finished":
+            # All workers that had a copy are gone.
+            self._await_workers()
+            self._game = self._scatter()
+        self._count += 1
+        try:
+            future: Any = self._client.submit(
+                run_chunk,
+                self._name,
+                self._game,
+                pack_masks(masks),
+                self._n_players,
+                self._settings,
+                key=f"{self._name}-{self._count}",
+                pure=False,
+            )
+        except Exception as error:
+            self._look()
+            raise EngineError(
+                f"a chunk could not be sent to the Dask scheduler {self._where()}: {error}"
+            ) from error
+        return future
+
+    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """Wait for at least one chunk, with a look at the cluster now and then."""
+        futures: Any = tickets
+        while True:
+            # Cancelled futures are seen by their status below.
+            with suppress(TimeoutError, CancelledError), self._client.as_current():
+                self._distributed.wait(futures, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            done = [future for future in futures if future.status != "pending"]
+            if not done or any(future.status in ("cancelled", "lost") for future in done):
+                self._look()
+            if done:
+                replies = self._gather(done)
+                return [(future, self._answer(future, replies.get(future))) for future in done]
+
+    def _gather(self, futures: Sequence[Any]) -> dict[Any, Any]:
+        """The replies, fetched together instead of one by one; none when one of them is lost."""
+        finished = [future for future in futures if future.status == "finished"]
+        with suppress(Exception):
+            return dict(zip(finished, self._client.gather(finished), strict=True))
+        return {}
+
+    def _answer(self, future: Any, reply: Any = None) -> Answer:
+        if reply is not None:
+            return self._read(future, reply)
+        if future.status in ("cancelled", "lost"):
+            return Answer(error=WorkerLostError("the workers that held its data died"))
+        try:
+            reply = future.result()
+        except self._distributed.KilledWorker:
+            return Answer(error=WorkerLostError("the Dask workers that computed it died"))
+        except (CancelledError, OSError, TimeoutError):
+            self._look()
+            return Answer(error=WorkerLostError("the workers that held its data died"))
+        except Exception as error:
+            raise EngineError(
+                f"a Dask worker could not take a chunk ({type(error).__name__}: {error}): "
+                "fairshapley must be installed there, in the same version"
+            ) from error
+        return self._read(future, reply)
+
+    def _read(self, future: Any, reply: Reply) -> Answer:
+        if reply.failure is not None:
+            # The scheduler would compute it again when its worker ends itself.
+            future.release()
+        return to_answer(reply, self._settings.timeout)
+
+    def renew(self) -> None:
+        """Wait until a worker that hangs has ended itself; its nanny starts it again."""
+        time.sleep(2 * LAST_SECONDS)
+
+    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """What is done; the rest is cancelled, though a worker finishes what it has begun."""
+        futures: Any = tickets
+        done = [future for future in futures if future.status == "finished"]
+        answers = []
+        for future in done:
+            with suppress(Exception):
+                answers.append((future, self._answer(future)))
+        with suppress(Exception):
+            self._client.cancel([future for future in futures if future not in done])
+        return answers
+
+    def close(self) -> None:
+        """Release the game on the workers."""
+        with suppress(Exception):
+            self._game.release()

@@ -1,0 +1,252 @@
+"""The engine of local processes, on loky: fresh interpreters that survive each other's death."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import signal
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fairshapley._types import BoolArray
+from fairshapley.errors import EngineError, MissingExtraError
+from fairshapley.evaluation.engines.base import (
+    LAST_MOMENT,
+    Answer,
+    Ticket,
+    WorkerLostError,
+    check_count,
+    check_timeout,
+)
+from fairshapley.evaluation.engines.wire import pack_masks, pickle_game, to_answer, unique_name
+from fairshapley.evaluation.engines.worker import Reply, Settings, mark_driver, run_chunk
+from fairshapley.games.base import Game
+
+# What numerical libraries read when they are loaded; threadpoolctl limits those loaded before.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+# How long a process may outlive a driver that was killed.
+ORPHAN_SECONDS = 1.0
+
+
+class ProcessEngine:
+    """Computes in processes of this machine (needs loky).
+
+    The processes start at the first evaluation and stay for further runs until `close`; a
+    ``with`` statement closes. The game is written to a temporary file once, and each process reads
+    it once; a chunk carries one bit per player and coalition.
+
+    Parameters
+    ----------
+    workers
+        The number of processes; by default the cores that this process may use.
+    timeout
+        The seconds that a chunk may take. A utility that takes longer is found, and named or
+        skipped as `on_error` says; its process is ended. By default it is waited for.
+    chunk_size
+        Coalitions per chunk; by default it follows the measured speed.
+    threads
+        Threads of BLAS and OpenMP in each process; by default the cores shared out evenly.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(8, seed=0)
+    >>> with ProcessEngine(2) as engine:  # doctest: +SKIP
+    ...     fs.estimate(game, engine=engine)
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        timeout: float | None = None,
+        chunk_size: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        try:
+            import loky  # type: ignore[import-untyped]
+        except ImportError:
+            raise MissingExtraError(
+                "engine='processes' needs loky: pip install 'fairshapley[processes]', or use "
+                "engine='serial'"
+            ) from None
+        self._loky = loky
+        self.workers = check_count("workers", workers) or loky.cpu_count()
+        self.timeout = check_timeout(timeout)
+        self.chunk_size = check_count("chunk_size", chunk_size)
+        self.threads = check_count("threads", threads) or max(1, loky.cpu_count() // self.workers)
+        self._pool: Any = None
+        self._size = 0
+
+    def __repr__(self) -> str:
+        return f"ProcessEngine(workers={self.workers}, timeout={self.timeout})"
+
+    def __enter__(self) -> ProcessEngine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def open(self, game: Game) -> ProcessSession:
+        """Write the game where the processes find it."""
+        import cloudpickle  # type: ignore[import-untyped]
+
+        mark_driver()
+        return ProcessSession(self, pickle_game(game, cloudpickle.dumps), game.n_players)
+
+    def pool(self, size: int) -> Any:
+        """So many processes, started where there are others or none."""
+        if size != self._size:
+            self.forget_pool()
+        if self._pool is None:
+            self._size = size
+            self._pool = self._loky.ProcessPoolExecutor(
+                size,
+                initializer=_settle_in,
+                initargs=(os.getpid(),),
+                env=dict.fromkeys(THREAD_VARIABLES, str(self.threads)),
+            )
+        return self._pool
+
+    def forget_pool(self, pool: Any = None) -> None:
+        """End the processes and take new ones next time; a pool that was replaced is let be."""
+        if self._pool is not None and pool in (None, self._pool):
+            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool = None
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Submitted:
+    """A chunk, and the processes that have it."""
+
+    future: Future[Reply]
+    pool: Any
+
+
+class ProcessSession:
+    """A game in the processes of an engine."""
+
+    def __init__(self, engine: ProcessEngine, payload: bytes, n_players: int) -> None:
+        self._engine = engine
+        self._n_players = n_players
+        self._name = unique_name()
+        self._settings = Settings(engine.threads, engine.timeout)
+        descriptor, self._path = tempfile.mkstemp(prefix=f"{self._name}-", suffix=".pickle")
+        # loky's tracker removes the file when this process is killed and cannot.
+        tracker: Any = importlib.import_module("loky.backend.resource_tracker")
+        tracker.register(self._path, "file")
+        self._remove = weakref.finalize(self, _remove, self._path, tracker)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(payload)
+
+    @property
+    def workers(self) -> int:
+        """The number of processes."""
+        return self._engine.workers
+
+    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+        """Hand a chunk to the processes, to new ones when these have died."""
+        packed = pack_masks(masks)
+        # A chunk that may end its process does not take those of all cores with it.
+        size = 1 if alone else self._engine.workers
+        for _ in range(3):
+            pool = self._engine.pool(size)
+            try:
+                future = pool.submit(
+                    run_chunk, self._name, self._path, packed, self._n_players, self._settings
+                )
+            except (BrokenProcessPool, RuntimeError) as error:
+                self._engine.forget_pool(pool)
+                broken = error
+            else:
+                return _Submitted(future, pool)
+        raise EngineError(f"no worker processes can be started: {broken}") from broken
+
+    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """Wait for at least one chunk."""
+        done, _ = wait([ticket.future for ticket in tickets], return_when=FIRST_COMPLETED)
+        return [(ticket, self._answer(ticket)) for ticket in tickets if ticket.future in done]
+
+    def _answer(self, ticket: _Submitted) -> Answer:
+        error = ticket.future.exception()
+        if error is None:
+            return to_answer(ticket.future.result(), self._settings.timeout)
+        if isinstance(error, BrokenProcessPool):
+            self._engine.forget_pool(ticket.pool)
+            return Answer(
+                error=WorkerLostError(f"the process that computed it died{_codes(error)}")
+            )
+        raise EngineError(
+            f"a chunk could not be sent to a process or back: {type(error).__name__}: {error}"
+        ) from error
+
+    def renew(self) -> None:
+        """End all processes; new ones start with the next chunk."""
+        self._engine.forget_pool()
+
+    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """What is done, or will be in a moment; a process that computes longer is ended."""
+        begun = [ticket for ticket in tickets if not ticket.future.cancel()]
+        done, rest = wait([ticket.future for ticket in begun], timeout=LAST_MOMENT)
+        if rest:
+            self._engine.forget_pool()
+        whole = [ticket for ticket in begun if ticket.future in done]
+        return [(ticket, self._answer(ticket)) for ticket in whole if not ticket.future.exception()]
+
+    def close(self) -> None:
+        """Remove the file of the game."""
+        self._remove()
+
+
+def _settle_in(driver: int) -> None:
+    """Make a process depend on the driver, and on it alone."""
+    # Ctrl-C reaches every process of a terminal: the driver decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow, args=(driver,), daemon=True).start()
+
+
+def _follow(driver: int) -> None:
+    """End this process when the driver was killed: nobody would ever ask it anything."""
+    while os.getppid() == driver:
+        time.sleep(ORPHAN_SECONDS)
+    os._exit(1)
+
+
+def _remove(path: str, tracker: Any) -> None:
+    Path(path).unlink(missing_ok=True)
+    tracker.unregister(path, "file")
+
+
+def _codes(error: BrokenProcessPool) -> str:
+    """How the processes ended, as far as loky says: ``{SIGKILL(-9)}`` is often a lack of memory."""
+    found = re.search(r"\{[^}]+\}", str(error))
+    return f" {found.group()}" if found else ""

@@ -1,0 +1,228 @@
+"""The engine of a Ray cluster: the game lies in the object store, the chunks are tasks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from fairshapley._types import BoolArray
+from fairshapley.errors import EngineError, InputError, MissingExtraError
+from fairshapley.evaluation.engines.base import (
+    LAST_MOMENT,
+    Answer,
+    Ticket,
+    WorkerLostError,
+    check_count,
+    check_timeout,
+)
+from fairshapley.evaluation.engines.wire import pack_masks, pickle_game, to_answer, unique_name
+from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
+from fairshapley.games.base import Game
+
+# How often to look whether the cluster is still there, and how long it may be too small for one
+# task (nodes may be about to start) before that is an error.
+LOOK_SECONDS = 1.0
+EMPTY_SECONDS = 60.0
+
+_connected: dict[str, str | None] = {}
+"""The address that this process connected to, for Ray knows only that it is connected"""
+
+
+class RayEngine:
+    """Computes on a Ray cluster (needs ray).
+
+    fairshapley must be installed on the nodes, in the same version.
+
+    Parameters
+    ----------
+    address
+        The cluster, e.g. "ray://host:10001" or "auto". None takes the Ray that this process is
+        connected to, or starts one on this machine, which then stays until the process ends.
+    timeout
+        The seconds that a chunk may take, not counting the time it waits for a worker. A utility
+        that takes longer is found, and named or skipped as `on_error` says; its process is ended.
+        By default it is waited for.
+    chunk_size
+        Coalitions per chunk; by default it follows the measured speed.
+    cpus, gpus
+        What a chunk takes of the cluster. The threads of BLAS and OpenMP are as many as the CPUs;
+        without `gpus` Ray hides the GPUs from a utility.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> fs.estimate(fs.games.Airport([1.0, 2.0]), engine="ray")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        timeout: float | None = None,
+        chunk_size: int | None = None,
+        cpus: int = 1,
+        gpus: float = 0.0,
+    ) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtraError("a Ray engine needs ray: pip install 'fairshapley[ray]'") from (
+                None
+            )
+        if address is not None and (not isinstance(address, str) or not address):
+            raise InputError(
+                f"address must be that of a Ray cluster such as 'ray://host:10001', not {address!r}"
+            )
+        if not isinstance(gpus, int | float) or isinstance(gpus, bool) or not 0 <= gpus < np.inf:
+            raise InputError(f"gpus must be a number of at least 0, not {gpus!r}")
+        self._ray: Any = ray
+        self.address = address
+        self.timeout = check_timeout(timeout)
+        self.chunk_size = check_count("chunk_size", chunk_size)
+        self.cpus = check_count("cpus", cpus) or 1
+        self.gpus = float(gpus)
+
+    def __repr__(self) -> str:
+        return f"RayEngine({self.address!r}, timeout={self.timeout})"
+
+    def connect(self) -> Any:
+        """Ray itself, connected."""
+        if self._ray.is_initialized():
+            if self.address is not None and self.address != _connected.get("address"):
+                raise InputError(
+                    f"this process is connected to a Ray already, not to {self.address}: use it "
+                    "with engine='ray', or call ray.shutdown() first"
+                )
+        else:
+            try:
+                options = {"address": self.address} if self.address else {}
+                self._ray.init(**options)
+                _connected["address"] = self.address
+            except Exception as error:
+                raise EngineError(
+                    f"no Ray cluster answers at {self.address or 'this machine'} "
+                    f"({type(error).__name__}: {error}): start one with 'ray start --head', or "
+                    "correct the address; 'ray://' also needs pip install 'ray[client]'"
+                ) from error
+        return self._ray
+
+    def open(self, game: Game) -> RaySession:
+        """Put the game into the object store."""
+        mark_driver()
+        ray = self.connect()
+        return RaySession(self, ray, pickle_game(game, ray.cloudpickle.dumps), game.n_players)
+
+    def close(self) -> None:
+        """Leave Ray running: others may use it, and it ends with the process."""
+
+
+class RaySession:
+    """A game in the object store of a cluster."""
+
+    def __init__(self, engine: RayEngine, ray: Any, payload: bytes, n_players: int) -> None:
+        self._ray = ray
+        self._engine = engine
+        self._n_players = n_players
+        self._name = unique_name()
+        # Ray lends arrays to its workers without copying them, but copies bytes for every task.
+        self._payload = np.frombuffer(payload, dtype=np.uint8)
+        self._settings = Settings(engine.cpus, engine.timeout)
+        # What is done about a worker that dies is decided by the evaluator, alike for all engines.
+        self._task = ray.remote(run_chunk).options(
+            max_retries=0, num_cpus=engine.cpus, num_gpus=engine.gpus
+        )
+        self._game = ray.put(self._payload)
+        self._workers = 0
+        self._looked = -LOOK_SECONDS
+        self._seen = time.monotonic()
+
+    @property
+    def workers(self) -> int:
+        """How many chunks the resources of the cluster allow at a time."""
+        if time.monotonic() > self._looked + LOOK_SECONDS:
+            with suppress(EngineError):  # raised where chunks are handed in and waited for
+                self._look()
+        return max(1, self._workers)
+
+    def _look(self) -> None:
+        """Count what the cluster can do; an EngineError when it can do nothing for long."""
+        try:
+            total = self._ray.cluster_resources()
+        except Exception as error:
+            raise EngineError(f"the Ray cluster is lost ({error})") from error
+        places = total.get("CPU", 0.0) / self._engine.cpus
+        if self._engine.gpus:
+            places = min(places, total.get("GPU", 0.0) / self._engine.gpus)
+        self._workers, self._looked = int(places), time.monotonic()
+        if self._workers:
+            self._seen = self._looked
+        elif self._looked > self._seen + EMPTY_SECONDS:
+            raise EngineError(
+                f"the Ray cluster has had no room for a task of {self._engine.cpus} CPUs and "
+                f"{self._engine.gpus:g} GPUs for {EMPTY_SECONDS:.0f} s: it has {total}"
+            )
+
+    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+        """Hand in a chunk as a task."""
+        try:
+            ticket: Ticket = self._task.remote(
+                self._name, self._game, pack_masks(masks), self._n_players, self._settings
+            )
+        except Exception as error:
+            raise EngineError(f"a chunk could not be sent to Ray: {error}") from error
+        return ticket
+
+    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """Wait for at least one chunk, with a look at the cluster now and then."""
+        while True:
+            done = self._done(tickets, LOOK_SECONDS)
+            if done:
+                return [(ticket, self._answer(ticket)) for ticket in done]
+            self._look()
+
+    def _done(self, tickets: Sequence[Ticket], timeout: float) -> list[Ticket]:
+        """What is answered by now, or within the time when nothing is."""
+        done, rest = self._ray.wait(list(tickets), num_returns=1, timeout=timeout)
+        if done and rest:
+            more, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0)
+            done = [*done, *more]
+        return list(done)
+
+    def _answer(self, ticket: Ticket) -> Answer:
+        errors = self._ray.exceptions
+        try:
+            reply = self._ray.get(ticket)
+        except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
+            kind = type(error).__name__
+            return Answer(error=WorkerLostError(f"the Ray worker that computed it died ({kind})"))
+        except errors.ObjectLostError:
+            self._game = self._ray.put(self._payload)
+            return Answer(error=WorkerLostError("the node that held its data died"))
+        except Exception as error:
+            raise EngineError(
+                f"a Ray worker could not take a chunk ({type(error).__name__}: {error}): "
+                "fairshapley must be installed there, in the same version"
+            ) from error
+        return to_answer(reply, self._settings.timeout)
+
+    def renew(self) -> None:
+        """Wait until a worker that hangs has ended itself; Ray starts another."""
+        time.sleep(2 * LAST_SECONDS)
+
+    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """What is done, or will be in a moment; the rest is cancelled, with its processes."""
+        with suppress(Exception):
+            waited = list(tickets)
+            done, rest = self._ray.wait(waited, num_returns=len(waited), timeout=LAST_MOMENT)
+            for ticket in rest:
+                self._ray.cancel(ticket, force=True)
+            return [(ticket, self._answer(ticket)) for ticket in done]
+        return []
+
+    def close(self) -> None:
+        """Release the game."""
+        self._game = None

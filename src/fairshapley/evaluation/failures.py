@@ -1,0 +1,57 @@
+"""How a coalition whose utility failed, or has changed, is named."""
+
+from __future__ import annotations
+
+from fairshapley._types import BoolArray
+from fairshapley.errors import GameError, JournalError
+from fairshapley.evaluation.engines.base import WorkerLostError
+from fairshapley.evaluation.engines.wire import RemoteError
+from fairshapley.games.base import members
+
+
+def reason_of(error: Exception | None) -> str:
+    """What went wrong, in the words that a serial run would use.
+
+    Examples
+    --------
+    >>> reason_of(ValueError("singular"))
+    'ValueError: singular'
+    """
+    if isinstance(error, GameError | WorkerLostError):
+        return str(error)
+    name = error.name if isinstance(error, RemoteError) else type(error).__name__
+    return f"{name}: {error}"
+
+
+def failure(mask: BoolArray, reason: str) -> GameError:
+    """The error that names a coalition and the remedies."""
+    coalition = members(mask)
+    return GameError(
+        f"the utility of coalition {shorten(coalition)} failed: {reason}. Make the utility "
+        "return a finite number for every coalition, or leave such coalitions out with "
+        "on_error='skip' (no certificate is issued then)",
+        coalition,
+    )
+
+
+def changed(mask: BoolArray, value: float, journalled: float, path: object) -> JournalError:
+    """The error of a utility that is not what the journal holds."""
+    return JournalError(
+        f"the utility of coalition {shorten(members(mask))} is {value!r} now and {journalled!r} "
+        f"in the journal {path}: the game has changed or is random. Use a new journal, fix its "
+        "random seed, or give the game another key"
+    )
+
+
+def shorten(coalition: tuple[int, ...]) -> str:
+    """The members, cut in the middle when there are very many.
+
+    Examples
+    --------
+    >>> shorten((0, 2))
+    '(0, 2)'
+    """
+    if len(coalition) <= 30:
+        return str(coalition)
+    head, tail = ", ".join(map(str, coalition[:12])), ", ".join(map(str, coalition[-3:]))
+    return f"({head}, …, {tail}) of {len(coalition)} players"

@@ -1,0 +1,165 @@
+"""The ledger: what a run's utilities are, what they cost, and what is journalled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fairshapley._types import BoolArray, FloatArray
+from fairshapley.errors import GameError
+from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
+from fairshapley.evaluation.cache import Cache, unpack
+from fairshapley.evaluation.dispatch import Batch, Chunk
+from fairshapley.evaluation.failures import failure, reason_of, shorten
+from fairshapley.evaluation.pace import Pace
+from fairshapley.games.base import members
+
+# Squares of marginal contributions, and sums of them, stay below 1e308.
+LARGEST_UTILITY = 1e140
+
+
+class Ledger:
+    """Takes what chunks bring: journals it at once, counts and remembers it block by block.
+
+    Parameters
+    ----------
+    cache
+        The memory of the run.
+    n_players
+        The number of players; the keys are those of the cache's players, the first of them.
+    slot, on_error
+        As for the evaluator.
+    pace
+        Is told of batches that were too large.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        n_players: int,
+        slot: JournalSlot | None,
+        on_error: OnError,
+        pace: Pace,
+    ) -> None:
+        self.cache = cache
+        self.n_players = n_players
+        self.slot = slot
+        self.on_error = on_error
+        self.pace = pace
+        self.tally = Tally()
+        self.remember = True
+        """Whether the round fits the cache"""
+        self.pending: set[bytes] = set()
+        """Coalitions of blocks that are not settled yet"""
+        self._failures: dict[bytes, str] | None = None
+
+    def mask(self, key: bytes) -> BoolArray:
+        """A coalition of a key, without null players."""
+        mask = np.zeros(self.n_players, dtype=bool)
+        active = self.cache.n_players
+        mask[:active] = unpack([key], active)[0]
+        return mask
+
+    def read_journal(self, block: Block) -> None:
+        """What the journal holds, with NaN for failures when they are to be skipped."""
+        if self.slot is None:
+            return
+        block.fresh.update(self.slot.journal.lookup(self.slot.game, list(block.first)))
+        if self.on_error == "skip":
+            if self._failures is None:
+                self._failures = self.slot.journal.failures(self.slot.game)
+            for key in block.first if self._failures else ():
+                if key in self._failures and key not in block.fresh:
+                    block.fresh[key] = math.nan
+                    block.failures[key] = self._failures[key]
+
+    def journal(self, chunk: Chunk) -> None:
+        """Keep what is a number, as soon as it is there."""
+        values = chunk.outcome()
+        usable = _usable(values)
+        good, numbers = chunk.keys, values.tolist()
+        if not usable.all():
+            good = [key for key, ok in zip(good, usable, strict=True) if ok]
+            numbers = values[usable].tolist()
+        if self.slot is not None:
+            self.slot.journal.append(self.slot.game, good, numbers)
+        self.tally.computed += len(good)
+
+    def settle(self, block: Block) -> bool:
+        """Take what the chunks brought, in order; whether all have brought it."""
+        while block.leaves:
+            chunk = block.leaves[0]
+            if chunk.halves is not None:
+                block.leaves[:1] = chunk.halves
+                continue
+            if not chunk.done:
+                return False
+            failed = len(block.failures)
+            self._take(block, chunk)
+            self._close(chunk.batch, clean=len(block.failures) == failed)
+            del block.leaves[0]
+        return True
+
+    def _take(self, block: Block, chunk: Chunk) -> None:
+        if chunk.values is None:
+            if isinstance(chunk.error, GameError) and chunk.error.coalition is None:
+                raise chunk.error
+            self._fail(block, chunk, 0, reason_of(chunk.error))
+            return
+        block.fresh.update(zip(chunk.keys, chunk.values.tolist(), strict=True))
+        for at in np.flatnonzero(~_usable(chunk.values)).tolist():
+            reason = f"it returned {chunk.values[at]}"
+            if np.isfinite(chunk.values[at]):
+                reason += ", which is too large to be squared: rescale the utility"
+            self._fail(block, chunk, at, reason)
+
+    def _fail(self, block: Block, chunk: Chunk, at: int, reason: str) -> None:
+        """NaN when failures are to be skipped, else a GameError; recorded either way."""
+        key = chunk.keys[at]
+        if self.slot is not None:
+            self.slot.journal.append_failure(self.slot.game, key, reason)
+        if self.on_error == "raise":
+            raise failure(chunk.masks[at], reason) from chunk.error
+        self.tally.computed += 1
+        block.fresh[key] = math.nan
+        block.failures[key] = reason
+
+    def _close(self, batch: Batch | None, *, clean: bool) -> None:
+        """Part of a batch that raised is settled; perhaps the batch with it."""
+        while batch is not None:
+            batch.clean = batch.clean and clean
+            batch.unsettled -= 1
+            if batch.unsettled:
+                return
+            if batch.clean:
+                self.tally.recovered += 1
+                self.pace.too_large(batch.count)
+            clean = batch.clean
+            batch = batch.parent
+
+    def conclude(self, block: Block) -> FloatArray:
+        """The values of a settled block; counted and remembered."""
+        if block.failures:
+            for key in block.first:
+                if key in block.failures:
+                    self._count_skipped(self.mask(key), block.failures[key])
+        # Without memory the blocks do not know of each other: count as if each were one row.
+        new = len(block.first) if self.remember else block.missing
+        self.tally.evaluations += new
+        self.tally.cache_hits += len(block.keys) - new
+        if self.remember and block.first:
+            self.cache.update(block.fresh.items())
+            self.pending.difference_update(block.first)
+        return block.values(self.cache)
+
+    def _count_skipped(self, mask: BoolArray, reason: str) -> None:
+        if not self.tally.skipped:
+            self.tally.first_failure = f"coalition {shorten(members(mask))}: {reason}"
+        self.tally.skipped += 1
+
+
+def _usable(values: FloatArray) -> BoolArray:
+    """Which utilities are finite, and small enough for sums of squares not to overflow."""
+    usable: BoolArray = np.abs(values) <= LARGEST_UTILITY  # false for NaN as well
+    return usable

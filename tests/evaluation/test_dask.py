@@ -1,0 +1,192 @@
+"""A real Dask cluster: the bits of a serial run, killed workers, hangs, and a lost scheduler."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+import fairshapley as fs
+from fairshapley.errors import EngineError
+from fairshapley.evaluation import DaskEngine
+
+# Closing a cluster leaves sockets and event loops to the garbage collector, in Dask's own code.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+SETTINGS = {
+    # A worker that dies ends its task, so that ours is what is tested and not Dask's own patience.
+    "distributed.scheduler.allowed-failures": 0,
+    # On a busy machine a new worker may take longer than the 15 s after which one is given up.
+    "distributed.deploy.lost-worker-timeout": "600s",
+    "distributed.comm.timeouts.connect": "5s",
+}
+
+
+@contextlib.contextmanager
+def cluster(**options):
+    with dask.config.set(SETTINGS):
+        started = LocalCluster(
+            threads_per_worker=1, dashboard_address=":0", silence_logs=60, **options
+        )
+        with started, Client(started, set_as_default=False) as client:
+            yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(n_workers=2, processes=True) as client:
+        yield client
+
+
+def plain(result):
+    return {**result.to_dict(), "seconds": 0, "notes": 0}
+
+
+def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(client, tmp_path):
+    """One test, so that one process starts one cluster."""
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    for method in ("mc", "gae", "kernel"):
+        options = {"method": method, "budget": 500, "seed": 3}
+        journal = tmp_path / f"{method}.db"
+        result = fs.estimate(game, engine=client, journal=journal, **options)
+        assert plain(result) == plain(fs.estimate(game, **options))
+        assert fs.estimate(game, journal=journal, **options).computed == 0
+
+    log, flag = tmp_path / "log", tmp_path / "killed"
+
+    def fn(coalition):
+        if len(coalition) == 5:
+            with contextlib.suppress(FileExistsError):
+                flag.touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
+        with log.open("a") as file:
+            file.write(f"{coalition}\n")
+        return float(len(coalition))
+
+    deadly = fs.games.FunctionGame(fn, 9, key="deadly")
+    result = fs.estimate(deadly, "exact", engine=DaskEngine(client, chunk_size=8))
+    assert flag.exists()
+    np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
+    asked = log.read_text().splitlines()
+    assert len(set(asked)) == 512
+    assert len(asked) <= 512 + 4 * 8  # what was in flight
+
+    failing = fs.games.FunctionGame(lambda s: 1 / 0 if s == (1, 2) else 1.0, 4)
+    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: ZeroDivisionError") as caught:
+        fs.estimate(failing, "exact", engine=client)
+    with pytest.raises(fs.GameError) as serial:
+        fs.estimate(failing, "exact")
+    assert str(caught.value) == str(serial.value)
+    lock = threading.Lock()
+    locked = fs.games.FunctionGame(lambda s: float(lock.locked()), 4)
+    with pytest.raises(fs.InputError, match="cannot be sent"):
+        fs.estimate(locked, engine=client)
+    for library in _threads(client):
+        assert library == 1
+
+
+def _threads(client):
+    """The threads of BLAS in each worker."""
+
+    def most():
+        from threadpoolctl import threadpool_info
+
+        return max(library["num_threads"] for library in threadpool_info())
+
+    return client.run(most).values()
+
+
+@pytest.mark.full
+def test_a_coalition_that_ends_its_worker_is_named(client):
+    game = fs.games.FunctionGame(lambda s: os._exit(3) if s == (1, 3) else float(len(s)), 5)
+    with pytest.raises(fs.GameError, match=r"\(1, 3\) failed: the Dask workers .* died"):
+        fs.estimate(game, "exact", engine=DaskEngine(client, chunk_size=4))
+
+
+@pytest.mark.full
+def test_a_utility_that_hangs_is_named(client):
+    def hang(coalition):
+        while coalition == (0, 2):
+            time.sleep(0.01)
+        return float(len(coalition))
+
+    game = fs.games.FunctionGame(hang, 4)
+    engine = DaskEngine(client, timeout=1.0, chunk_size=2)
+    with pytest.raises(fs.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"):
+        fs.estimate(game, "exact", engine=engine)
+
+
+def test_a_lost_scheduler_stops_the_run_with_all_journalled(tmp_path):
+    """Workers are threads of this process here: games then have a copy for each thread."""
+    journal, calls = tmp_path / "j.db", tmp_path / "calls"
+    with cluster(n_workers=1, processes=False) as client:
+        lost = threading.Event()
+
+        def fn(coalition):
+            with calls.open("a") as file:
+                file.write("x")
+            return float(len(coalition))
+
+        def close(now):
+            if now.evaluations > 40 and not lost.is_set():
+                lost.set()
+                client.cluster.sync(client.cluster.scheduler.close)
+
+        game = fs.games.FunctionGame(fn, 9, key="calls")
+        with pytest.raises(EngineError, match=r"(?s)scheduler.*run again with it") as caught:
+            fs.estimate(
+                game,
+                "exact",
+                engine=DaskEngine(client, chunk_size=4, timeout=100.0),
+                journal=journal,
+                progress=close,
+            )
+        assert lost.is_set()
+        assert caught.value.partial is not None
+    with fs.Journal(journal) as opened:
+        kept = opened.count(1)
+        assert opened.runs()[0].status == "failed"
+    assert 40 < kept < 512
+    before = len(calls.read_text())
+    assert before <= kept + 8  # two chunks were in flight
+    result = fs.estimate(game, "exact", journal=journal)
+    np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
+    assert result.computed == 512 - kept == len(calls.read_text()) - before
+
+
+def test_an_address_where_nobody_answers_is_named():
+    with dask.config.set(SETTINGS), pytest.raises(EngineError, match=r"no Dask scheduler answers"):
+        fs.estimate(fs.games.Airport([1.0, 2.0]), engine="dask://127.0.0.1:9")
+
+
+def test_an_address_is_enough():
+    with cluster(n_workers=1, processes=False, protocol="tcp") as client:
+        address = client.scheduler.address.replace("tcp://", "dask://")
+        assert address.startswith("dask://")
+        result = fs.estimate(fs.games.Airport([1.0, 2.0, 4.0]), engine=address)
+    np.testing.assert_allclose(result.values, [1 / 3, 5 / 6, 17 / 6])
+
+
+def test_asynchronous_clients_are_refused():
+    async def attempt():
+        options = {"processes": False, "dashboard_address": ":0", "silence_logs": 60}
+        async with (
+            LocalCluster(n_workers=1, asynchronous=True, **options) as started,
+            Client(started, asynchronous=True, set_as_default=False) as client,
+        ):
+            with pytest.raises(fs.InputError, match="asynchronous"):
+                DaskEngine(client)
+
+    asyncio.run(attempt())

@@ -1,0 +1,355 @@
+"""Chunks in flight: any order of answers and any deaths of workers give what a serial run gives."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairshapley as fs
+from fairshapley.draws import ListedCoalitions
+from fairshapley.errors import EngineError
+from fairshapley.evaluation import Evaluator, SerialEngine
+from fairshapley.evaluation.engines import opened_engine, parse_engine
+from fairshapley.evaluation.engines.base import Answer, WorkerLostError, check_answer
+
+ALL = np.array([[code >> i & 1 for i in range(6)] for code in range(64)], dtype=bool)
+
+
+class Chaos:
+    """An engine whose workers answer in random order, and die when told to.
+
+    `deadly` says of a chunk whether it kills its worker, which takes all others with it. `dies`
+    is how many workers die for no reason of the game.
+    """
+
+    def __init__(self, seed=0, workers=3, chunk_size=None, deadly=None, dies=0, hangs=None):
+        self.rng = np.random.default_rng(seed)
+        self.workers = workers
+        self.chunk_size = chunk_size
+        self.deadly = deadly or (lambda masks: False)
+        self.hangs = hangs or (lambda masks: False)
+        self.dies = dies
+        self.computed = []
+        self.answered = 0
+        self.most_in_flight = 0
+        self.renewed = self.closed = self.aborted = 0
+        self.loads = True
+
+    def open(self, game):
+        self.game = game
+        self.chunks = {}
+        self.count = 0
+        return self
+
+    def submit(self, masks, *, alone=False):
+        self.count += 1
+        self.chunks[self.count] = masks.copy()
+        self.most_in_flight = max(self.most_in_flight, len(self.chunks))
+        assert not alone or len(self.chunks) == 1
+        return self.count
+
+    def wait(self, tickets):
+        assert set(tickets) == set(self.chunks)
+        begun = self.rng.permutation(tickets)[: self.workers].tolist()
+        for ticket in begun:
+            masks = self.chunks[ticket]
+            if not len(masks):
+                del self.chunks[ticket]
+                lost = None if self.loads else WorkerLostError("gone")
+                return [(ticket, Answer(np.empty(0), error=lost))]
+            if self.hangs(masks):
+                del self.chunks[ticket]
+                return [(ticket, Answer(error=WorkerLostError("too long", timed_out=True)))]
+            if self.deadly(masks) or self.dies:
+                self.dies = max(0, self.dies - 1)
+                self.chunks.clear()
+                return [(other, Answer(error=WorkerLostError("it died"))) for other in tickets]
+        done = begun[: int(self.rng.integers(1, len(begun) + 1))]
+        return [(ticket, self.answer(self.chunks.pop(ticket))) for ticket in done]
+
+    def answer(self, masks):
+        self.computed.extend(map(tuple, masks.tolist()))
+        try:
+            values = check_answer(self.game(masks), len(masks))
+        except Exception as error:
+            return Answer(error=error)
+        self.answered += len(masks)
+        return Answer(values, 1e-3 * len(masks))
+
+    def renew(self):
+        self.renewed += 1
+
+    def abort(self, tickets):
+        self.aborted += 1
+        done, rest = tickets[::2], tickets[1::2]
+        answers = [(ticket, self.answer(self.chunks.pop(ticket))) for ticket in done]
+        for ticket in rest:
+            del self.chunks[ticket]
+        return answers
+
+    def close(self):
+        self.closed += 1
+
+
+def holds(*bad):
+    """Whether a chunk has one of these coalitions."""
+    rows = [np.isin(np.arange(6), coalition) for coalition in bad]
+    return lambda masks: any((masks == row).all(axis=1).any() for row in rows)
+
+
+def evaluate(evaluator, masks):
+    draw = ListedCoalitions.of(np.asarray(masks, dtype=bool))
+    evaluator.begin_round(draw)
+    return evaluator.evaluate(draw)
+
+
+@pytest.fixture(scope="module")
+def game():
+    return fs.games.SumOfUnanimity(12, seed=3)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.none() | st.integers(1, 20), st.integers(0, 3))
+def test_any_order_and_any_deaths_give_the_same_bits_and_counts(seed, workers, chunk_size, dies):
+    rng = np.random.default_rng(seed)
+    rounds = [rng.random((int(rng.integers(0, 90)), 6)) < 0.5 for _ in range(3)]
+    game = fs.games.SumOfUnanimity(6, n_terms=20, seed=1)
+    engine = Chaos(seed, workers, chunk_size, dies=dies)
+    plain, many = Evaluator(game, 6), Evaluator(game, 6, engine=engine)
+    for masks in rounds:
+        expected = evaluate(plain, masks)
+        assert evaluate(many, masks).tobytes() == expected.tobytes()
+    for name in ("evaluations", "computed", "cache_hits", "skipped"):
+        assert getattr(many.tally, name) == getattr(plain.tally, name), name
+    assert len(engine.computed) == len(set(engine.computed))  # nothing answered was asked again
+    assert engine.most_in_flight <= 2 * workers
+
+
+@pytest.mark.parametrize("method", ["mc", "gae", "kernel", "stratified", "exact"])
+def test_whole_runs_are_the_same(game, method, tmp_path):
+    budget = None if method == "exact" else 1500
+    plain = fs.estimate(game, method, budget=budget, seed=5).to_dict()
+    engine = Chaos(7, workers=4, chunk_size=2)
+    result = fs.estimate(
+        game, method, budget=budget, seed=5, engine=engine, journal=tmp_path / "j.db"
+    )
+    assert engine.most_in_flight > 4
+    assert {**result.to_dict(), "seconds": 0} == {**plain, "seconds": 0}
+    again = fs.estimate(game, method, budget=budget, seed=5, journal=tmp_path / "j.db")
+    assert again.computed == 0
+    assert again.values.tobytes() == result.values.tobytes()
+    assert engine.closed == 1  # the session; an engine of one's own is left open
+
+
+@pytest.mark.parametrize("chunk_size", [1, 8, 64])
+@pytest.mark.parametrize("fault", ["deadly", "hangs"])
+def test_a_coalition_that_ends_its_worker_is_found_and_named(fault, chunk_size):
+    bad = (1, 3, 4)
+    options = {fault: holds(bad), "workers": 2, "chunk_size": chunk_size}
+    game = fs.games.Additive(np.arange(6.0))
+    with pytest.raises(fs.GameError, match=r"it died|too long") as caught:
+        evaluate(Evaluator(game, 6, engine=Chaos(1, **options)), ALL)
+    assert caught.value.coalition == bad
+    assert caught.value.__cause__ is not None
+    engine = Chaos(1, **options)
+    skipping = Evaluator(game, 6, engine=engine, on_error="skip")
+    values = evaluate(skipping, ALL)
+    expected = game(ALL)
+    expected[int(sum(1 << i for i in bad))] = np.nan
+    np.testing.assert_array_equal(values, expected)
+    assert (skipping.tally.skipped, skipping.tally.recovered) == (1, 0)
+    assert skipping.tally.lost > 0
+    assert engine.renewed > 0
+    assert len(engine.computed) == len(set(engine.computed)) == 63
+
+
+def test_several_that_end_their_workers_are_all_found():
+    bad = [(), (0, 1, 2, 3, 4, 5), (2,), (2, 5)]
+    engine = Chaos(3, workers=4, chunk_size=5, deadly=holds(*bad[2:]), hangs=holds(*bad[:2]))
+    evaluator = Evaluator(fs.games.Additive(np.ones(6)), 6, engine=engine, on_error="skip")
+    values = evaluate(evaluator, ALL)
+    found = [tuple(np.flatnonzero(row)) for row in ALL[np.isnan(values)]]
+    assert sorted(found) == sorted(bad)
+    assert evaluator.tally.first_failure.startswith("coalition (): ")  # the first of the draw
+
+
+def test_chunks_that_are_too_large_for_a_worker_are_halved_once():
+    engine = Chaos(0, workers=2, deadly=lambda masks: len(masks) > 5)
+    evaluator = Evaluator(fs.games.Additive(np.ones(6)), 6, engine=engine)
+    np.testing.assert_array_equal(evaluate(evaluator, ALL), ALL.sum(axis=1))
+    assert evaluator.tally.skipped == 0
+    assert evaluator.tally.recovered > 0
+    assert evaluator.pace.size() <= 5
+
+
+def test_workers_that_cannot_load_the_game_are_not_the_fault_of_a_coalition(tmp_path):
+    engine = Chaos(0, workers=2, deadly=lambda masks: True)
+    engine.loads = False
+    game = fs.games.Additive(np.ones(6))
+    with pytest.raises(EngineError, match=r"as soon as they load the game.*Give journal="):
+        fs.estimate(game, engine=engine, on_error="skip")
+    with pytest.raises(EngineError, match=r"is in the journal .*j\.db: run again"):
+        fs.estimate(game, engine=engine, journal=tmp_path / "j.db")
+
+
+def test_the_first_failure_is_that_of_a_serial_run():
+    """Whatever comes back first: the same coalition is named, in the same words."""
+
+    def fn(masks):
+        sizes = masks.sum(axis=1)
+        if (sizes == 4).any():
+            raise ValueError("four is a crowd")
+        return np.where(sizes == 5, np.nan, sizes)
+
+    class Game:
+        n_players = 6
+        __call__ = staticmethod(fn)
+
+    order = ALL[np.random.default_rng(0).permutation(64)]
+    with pytest.raises(fs.GameError) as serial:
+        evaluate(Evaluator(Game(), 6, engine=SerialEngine(7)), order)
+    plain = Evaluator(Game(), 6, on_error="skip", engine=SerialEngine(7))
+    expected = evaluate(plain, order)
+    for seed in range(8):
+        with pytest.raises(fs.GameError) as caught:
+            evaluate(Evaluator(Game(), 6, engine=Chaos(seed, 3, 5)), order)
+        assert str(caught.value) == str(serial.value)
+        assert caught.value.coalition == serial.value.coalition
+        many = Evaluator(Game(), 6, engine=Chaos(seed, 3, 5), on_error="skip")
+        np.testing.assert_array_equal(evaluate(many, order), expected)
+        assert many.tally.first_failure == plain.tally.first_failure
+        assert many.tally.skipped == plain.tally.skipped
+
+
+def test_what_is_answered_when_a_run_fails_is_journalled(tmp_path):
+    game = fs.games.FunctionGame(lambda s: 1 / 0 if s == (0, 1) else float(len(s)), 8, key="g")
+    engine = Chaos(2, workers=4, chunk_size=4)
+    with pytest.raises(fs.GameError, match=r"\(0, 1\) failed: ZeroDivisionError"):
+        fs.estimate(game, "exact", engine=engine, journal=tmp_path / "j.db")
+    assert engine.aborted == 1
+    with fs.Journal(tmp_path / "j.db") as journal:
+        assert journal.count(1) == engine.answered > 4
+        assert journal.runs()[0].status == "failed"
+
+
+def test_out_of_time_finishes_what_is_in_flight_and_no_more(tmp_path):
+    class Slow(Chaos):
+        def wait(self, tickets):
+            time.sleep(0.05)
+            return super().wait(tickets)
+
+    game = fs.games.Additive(np.ones(12))
+    engine = Slow(0, workers=2, chunk_size=3)
+    limit = fs.Budget(seconds=0.3)
+    with pytest.raises(fs.BudgetError):  # no round of 4096 coalitions in that time
+        fs.estimate(game, "exact", budget=limit, engine=engine, journal=tmp_path / "j.db")
+    with fs.Journal(tmp_path / "j.db") as journal:
+        assert journal.count(1) == len(set(engine.computed)) < 500
+    assert engine.aborted == 0
+    assert not engine.chunks
+
+
+def test_one_chunk_that_hangs_does_not_let_the_others_run_ahead_for_ever():
+    class Stuck(Chaos):
+        """The first chunk of the second round is answered only when nothing else is left."""
+
+        def wait(self, tickets):
+            others = [ticket for ticket in tickets if ticket != 1]
+            ticket = others[0] if others else 1
+            return [(ticket, self.answer(self.chunks.pop(ticket)))]
+
+    engine = Stuck(0, workers=2, chunk_size=2)
+    evaluator = Evaluator(fs.games.Additive(np.ones(12)), 12, engine=engine)
+    masks = np.random.default_rng(0).random((3000, 12)) < 0.5
+    np.testing.assert_array_equal(evaluate(evaluator, masks), masks.sum(axis=1))
+    assert engine.most_in_flight <= 4
+
+
+def test_verify_runs_in_the_engine_and_survives_deaths(tmp_path):
+    game = fs.games.Additive(np.arange(12.0))
+    fs.estimate(game, "mc", budget=300, seed=0, journal=tmp_path / "j.db")
+    engine = Chaos(0, workers=3, dies=2)
+    result = fs.estimate(
+        game, "mc", budget=300, seed=0, journal=tmp_path / "j.db", verify=20, engine=engine
+    )
+    assert result.computed == len(engine.computed) == 20
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("", "process", "processes:", "processes:x", "processes:-1", "dask", "dask://", "ray://"),
+        *("tcp:", "http://host:1", 3, object(), SerialEngine, Chaos, {"engine": "ray"}),
+    ],
+)
+def test_what_is_no_engine_is_refused(option):
+    with pytest.raises(fs.InputError, match="engine must be None, 'serial'"):
+        parse_engine(option)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (lambda: parse_engine("processes:0"), "workers must be a whole number of at least 1"),
+        (lambda: fs.evaluation.ProcessEngine(2.5), "workers"),
+        (lambda: fs.evaluation.ProcessEngine(True), "workers"),
+        (lambda: fs.evaluation.ProcessEngine(timeout=0), "timeout"),
+        (lambda: fs.evaluation.ProcessEngine(timeout="1"), "timeout"),
+        (lambda: fs.evaluation.ProcessEngine(timeout=float("nan")), "timeout"),
+        (lambda: fs.evaluation.ProcessEngine(chunk_size=-1), "chunk_size"),
+        (lambda: fs.evaluation.ProcessEngine(threads=0), "threads"),
+        (lambda: fs.evaluation.DaskEngine(5), r"distributed\.Client or the address"),
+        (lambda: fs.evaluation.RayEngine(5), "address"),
+        (lambda: fs.evaluation.RayEngine(""), "address"),
+        (lambda: fs.evaluation.RayEngine(cpus=0), "cpus"),
+        (lambda: fs.evaluation.RayEngine(gpus=-1), "gpus"),
+        (lambda: SerialEngine(1.5), "chunk_size"),
+    ],
+)
+def test_bad_settings_are_named(option, words):
+    with pytest.raises(fs.InputError, match=words):
+        option()
+
+
+def test_names_of_engines():
+    assert repr(parse_engine(None)) == repr(parse_engine("serial"))
+    assert parse_engine("processes:3").workers == 3
+    assert parse_engine("processes").workers >= 1
+    assert "tcp://here:1" in repr(parse_engine("dask://here:1"))
+    assert "tls://here:1" in repr(parse_engine("tls://here:1"))
+    assert "ray://here:1" in repr(parse_engine("ray://here:1"))
+    mine = Chaos()
+    with opened_engine(mine) as engine:
+        assert engine is mine
+    assert mine.closed == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "option"),
+    [("loky", "processes"), ("distributed", "dask://here:1"), ("ray", "ray")],
+)
+def test_an_extra_that_is_missing_is_named(module, option, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    extra = {"loky": "processes", "distributed": "dask"}.get(module, module)
+    with pytest.raises(fs.MissingExtraError, match=rf"fairshapley\[{extra}\]"):
+        parse_engine(option)
+
+
+def test_progress_knows_the_workers():
+    seen = []
+    game = fs.games.Additive(np.ones(10))
+    fs.estimate(game, "exact", engine=Chaos(0, 3, 16), progress=seen.append)
+    assert {now.workers for now in seen} == {3}
+    fs.estimate(game, "exact", progress=seen.append)
+    assert seen[-1].workers == 0
+
+
+def test_a_run_in_a_thread_needs_no_signals():
+    results = []
+    game = fs.games.Additive(np.ones(5))
+    thread = threading.Thread(target=lambda: results.append(fs.estimate(game, engine=Chaos())))
+    thread.start()
+    thread.join()
+    np.testing.assert_array_equal(results[0].values, 1.0)
