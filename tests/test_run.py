@@ -15,7 +15,14 @@ def game():
 
 def test_auto_is_exact_when_everything_fits(game):
     assert fs.estimate(game, budget=4096).method == "exact"
-    assert fs.estimate(game, budget=4095, seed=0).method == "mc"
+    assert fs.estimate(game, budget=4095, seed=0).method == "adjusted"
+    assert fs.estimate(game, budget=fs.Budget(marginals=120), seed=0).method == "mc"
+
+
+def test_auto_samples_walks_where_a_bound_needs_a_range():
+    game = fs.games.WeightedVoting([1] * 14, quota=8)
+    fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.1, bound="bernstein")
+    assert fs.estimate(game, budget=2000, until=fair, seed=0).method == "mc"
 
 
 def test_without_a_budget_100_evaluations_per_player_are_allowed_and_said(game):
@@ -138,7 +145,7 @@ def test_skipped_evaluations_leave_no_silent_trace():
     assert caught.value.partial.complete is False
     with pytest.raises(fs.InputError, match="have no value"):
         fs.estimate(game, "exact", on_error="skip")
-    assert fs.estimate(game, on_error="skip", budget=2000, seed=0).method == "mc"
+    assert fs.estimate(game, on_error="skip", budget=2000, seed=0).method == "adjusted"
     result = fs.estimate(game, "mc", budget=500, seed=0, on_error="skip")
     assert result.skipped == 1
     assert "cannot be certified" in result.notes[-1]

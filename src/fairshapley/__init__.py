@@ -55,6 +55,7 @@ from fairshapley.fairness import (
 )
 from fairshapley.knn_shapley import knn_shapley
 from fairshapley.leave_one_out import leave_one_out
+from fairshapley.proxy_valuation import estimate_with_proxy
 from fairshapley.result import Result
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
@@ -110,6 +111,7 @@ __all__ = [
     "compare",
     "datasets",
     "estimate",
+    "estimate_with_proxy",
     "estimators",
     "exact",
     "explain",

@@ -15,6 +15,7 @@ from fairshapley.draws import (
     SingleMarginals,
     Walks,
     random_ranks,
+    random_sets,
     random_sizes,
 )
 
@@ -94,6 +95,31 @@ def test_permutations_are_uniform():
     ranks = random_ranks(np.random.default_rng(4), 12_000, 4)
     counts = [(ranks == order).all(axis=1).sum() for order in permutations(range(4))]
     assert sum(counts) == 12_000
+    assert stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_sets_of_a_size_are_uniform(monkeypatch):
+    """χ² over the 20 sets of 3 of 6 players; false alarm 1e−6. Drawn in several parts."""
+    monkeypatch.setattr("fairshapley.draws.permutations.KEY_ENTRIES", 10_000)
+    sizes = np.tile([3, 1, 0, 6], 5_000)
+    masks = random_sets(np.random.default_rng(8), sizes, 6)
+    np.testing.assert_array_equal(masks.sum(axis=1), sizes)
+    _, counts = np.unique(masks[::4] @ (1 << np.arange(6)), return_counts=True)
+    assert len(counts) == 20
+    assert stats.chisquare(counts).pvalue > 1e-6
+
+
+def test_tied_keys_are_drawn_again():
+    """Keys of one bit: half of the draws of 2 of 4 players and more are tied."""
+
+    class OneBit(np.random.Generator):
+        def integers(self, low, **kwargs):
+            return super().integers(2, **kwargs)
+
+    masks = random_sets(OneBit(np.random.PCG64(9)), np.full(3_000, 2), 4)
+    _, counts = np.unique(masks @ (1 << np.arange(4)), return_counts=True)
+    assert counts.sum() == 3_000
+    assert len(counts) == 6
     assert stats.chisquare(counts).pvalue > 1e-6
 
 

@@ -1,5 +1,7 @@
 """Proxies: their values in closed form, and that no fold's proxy saw its units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,9 @@ from fairshapley.estimators.kernel_proxy import (
     kernel_curve,
     kernel_values,
 )
-from fairshapley.estimators.proxy import LinearProxies, Sample, SizeBases, fit_linear, spread
+from fairshapley.estimators.proxy import LinearProxies, fit_linear
+from fairshapley.estimators.sample import Sample
+from fairshapley.estimators.size_bases import SizeBases, spread
 from fairshapley.estimators.size_plan import SizeWeights
 from fairshapley.estimators.units import Units
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
@@ -39,8 +43,9 @@ def every_unit(weights, table, interior):
     plan /= plan.sum()
     sizes = sizes[kept]
     folds = np.arange(len(sizes)) % N_FOLDS
+    first = np.zeros_like(sizes)
     sample = Sample(
-        units, np.arange(len(sizes)), sizes, units.gains, plan[sizes - 1], folds, N_FOLDS
+        units, np.arange(len(sizes)), sizes, units.gains, plan[None], first, folds, N_FOLDS
     )
     chances = plan[sizes - 1] / np.bincount(sizes, minlength=n)[sizes]
     return sample, chances
@@ -153,9 +158,8 @@ def random_sample(n, count, seed, noise=0.1):
     units = Units(n)
     units.add(masks, gains, plan=0)
     folds = np.arange(count) % 8
-    return Sample(
-        units, np.arange(count), sizes, units.gains, weights.base[sizes - 1], folds, 8
-    ), weights
+    places, first, base = np.arange(count), np.zeros(count, dtype=int), weights.base[None]
+    return Sample(units, places, sizes, units.gains, base, first, folds, 8), weights
 
 
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
@@ -179,6 +183,71 @@ def test_no_proxy_sees_its_fold(kind):
             assert np.abs(one - other).max() > 0.01
     values = [proxy.interior_values(weights, interior) for proxy in proxies]
     np.testing.assert_allclose(values[0][3], values[1][3], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
+    """Nor do other coalitions and sizes in a fold change its proxy: else values are biased."""
+    n, count, interior = 10, 150, np.ones(9, dtype=bool)
+    proxies = []
+    for other in (False, True):
+        sample, weights = random_sample(n, count, 6)
+        chosen = np.flatnonzero(sample.folds == 3)
+        masks, gains = sample.units.masks(0, count).copy(), sample.gains.copy()
+        # Pairs of any other size but the one that they had, by other probabilities.
+        if other:
+            masks[chosen] = np.random.default_rng(2).random((len(chosen), n)) < 0.5
+            masks[chosen, :2] = [True, False]
+        units = Units(n)
+        units.add(masks, gains, plan=0)
+        changed = replace(sample, units=units, sizes=units.sizes, gains=gains)
+        fit = fit_linear(changed, weights) if kind == "linear" else None
+        proxies.append(fit or fit_kernel(changed, weights, interior))
+    judged, sizes = units.masks(0, count).astype(float), units.sizes
+    one, other = (proxy.predict(judged, sizes, np.full(count, 3)) for proxy in proxies)
+    np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("proxy", "count"), [("linear", 900), ("linear", 905), ("auto", 905)])
+def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
+    """Looking before changes no bit; a fit that is known is not made again."""
+    monkeypatch.setattr("fairshapley.estimators.units.BLOCK_ENTRIES", 700)
+    monkeypatch.setattr("fairshapley.estimators.adjustment.MAX_UNITS", 120)
+    sample, weights = random_sample(10, count, 11)
+    interior = np.ones(9, dtype=bool)
+    anew = Adjustment(sample, weights, interior, proxy)
+    known = []
+    for early in (20, 250, 500, 888):
+        part = sample.part(slice(early), sample.gains[:early])
+        known = Adjustment(part, weights, interior, proxy, known).stages
+    again = Adjustment(sample, weights, interior, proxy, known)
+    np.testing.assert_array_equal(again.residuals, anew.residuals)
+    np.testing.assert_array_equal(again.stages[-1].values, anew.stages[-1].values)
+    assert again.stages[0] is known[0]
+
+
+def test_small_and_large_utilities_have_the_same_proxy():
+    """In any unit of measurement: products in single precision must not underflow."""
+    sample, weights = random_sample(12, 300, 12)
+    interior = np.ones(11, dtype=bool)
+    plain = Adjustment(sample, weights, interior, "linear").residuals
+    for scale in (1e-60, 1e60):
+        scaled = replace(sample, gains=scale * sample.gains)
+        residuals = Adjustment(scaled, weights, interior, "linear").residuals
+        np.testing.assert_allclose(residuals / scale, plain, rtol=1e-6, atol=1e-9)
+
+
+def test_many_units_are_fitted_in_single_precision(monkeypatch):
+    """The proxies are those of double precision, but for rounding; efficient to the last bit."""
+    fits = []
+    for entries in (1 << 24, 1):
+        monkeypatch.setattr("fairshapley.estimators.proxy.DENSE_ENTRIES", entries)
+        sample, weights = random_sample(12, 600, 13)
+        fits.append(fit_linear(replace(sample, gains=1e-60 * sample.gains), weights))
+    double, single = (1e60 * fit.slopes for fit in fits)
+    np.testing.assert_allclose(single, double, atol=1e-4)
+    assert not np.array_equal(single, double)
+    np.testing.assert_allclose(single.sum(axis=1), 0.0, atol=1e-12)
 
 
 def test_a_linear_proxy_finds_a_linear_game():

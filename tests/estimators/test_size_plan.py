@@ -124,6 +124,27 @@ def test_all_sizes_enumerated_are_exact(n, semivalue):
             gains = table[masks @ powers]
             if weights.paired:
                 gains = 0.5 * (gains - table[~masks @ powers])
-            enumeration.add(masks, gains, weights)
+            enumeration.add(masks, gains)
         values += enumeration.values(weights)
     np.testing.assert_allclose(values, exact_values(table, semivalue), atol=1e-12)
+
+
+@pytest.mark.parametrize("semivalue", SEMIVALUES, ids=lambda s: s.name)
+@pytest.mark.parametrize("n", [5, 6])
+def test_a_size_with_skipped_units_does_not_see_the_zero_of_utilities(n, semivalue):
+    """Gains that are shifted at one size add the same to every player, skipped units or not."""
+    weights = SizeWeights.of(semivalue, n)
+    for border in borders(weights):
+        if weights.paired and 2 * border.size == n:
+            continue  # half of the coalitions: their gains change sign with the choice of the half
+        found = []
+        for shift in (0.0, 1e6):
+            enumeration = Enumeration(border, n)
+            while not enumeration.finished:
+                masks = enumeration.next_masks()
+                gains = shift + np.random.default_rng(4).standard_normal(len(masks))
+                gains[1::3] = np.nan
+                enumeration.add(masks, gains)
+            found.append(enumeration.values(weights))
+        added = 1e6 * weights.constant[border.size - 1] * (2.0 if weights.paired else 1.0)
+        np.testing.assert_allclose(found[1] - added, found[0], atol=1e-7)

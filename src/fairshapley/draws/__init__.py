@@ -8,7 +8,7 @@ from fairshapley.draws.coalitions import (
     SingleMarginals,
     Walks,
 )
-from fairshapley.draws.permutations import RankArray, random_ranks, random_sizes
+from fairshapley.draws.permutations import RankArray, random_ranks, random_sets, random_sizes
 
 __all__ = [
     "AllCoalitions",
@@ -19,5 +19,6 @@ __all__ = [
     "SingleMarginals",
     "Walks",
     "random_ranks",
+    "random_sets",
     "random_sizes",
 ]

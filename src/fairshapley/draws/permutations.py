@@ -1,4 +1,4 @@
-"""Random permutations, as ranks, and random sizes."""
+"""Random permutations, as ranks, random sizes and random sets of given sizes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._types import BoolArray, FloatArray, IntArray
 
 # Entry (r, i) is the place of player i in permutation r: np.uint16, or np.uint32 above 65 536.
 RankArray: TypeAlias = NDArray[Any]
+
+# Keys are drawn for so many entries at a time: 16 MiB.
+KEY_ENTRIES = 1 << 22
 
 
 def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArray:
@@ -29,3 +32,43 @@ def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> In
     # The last entry may be 1 − 1e−16; dividing keeps every draw inside.
     sizes = np.searchsorted(cumulative / cumulative[-1], rng.random(rows), side="right")
     return sizes.astype(np.int64)
+
+
+def random_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:
+    """One uniform coalition of each given size, 0 … n_players; a row each.
+
+    The players with the smallest of n random keys: sorting keys of 32 bits takes vector
+    instructions, and a quarter of the time of a permutation.
+
+    Examples
+    --------
+    >>> random_sets(np.random.default_rng(0), np.array([0, 2, 3]), 3).sum(axis=1)
+    array([0, 2, 3])
+    """
+    masks: BoolArray = np.empty((len(sizes), n_players), dtype=bool)
+    step = max(1, KEY_ENTRIES // max(n_players, 1))
+    waiting = np.arange(len(sizes))
+    while len(waiting):
+        rows, waiting = waiting[:step], waiting[step:]
+        tied = _smallest_keys(rng, sizes[rows], n_players, masks, rows)
+        waiting = np.concatenate([waiting, tied])
+    return masks
+
+
+def _smallest_keys(
+    rng: np.random.Generator, sizes: IntArray, n_players: int, masks: BoolArray, rows: IntArray
+) -> IntArray:
+    """Draw these rows of `masks`; those whose last player is tied with the next must be redrawn.
+
+    A tie between the two concerns all players alike, so that sets without one stay uniform.
+    """
+    keys = rng.integers(1 << 32, size=(len(rows), n_players), dtype=np.uint32)
+    ordered = np.sort(keys, axis=1)
+    at, inner = np.arange(len(rows)), (sizes > 0) & (sizes < n_players)
+    last = ordered[at, np.where(inner, sizes - 1, 0)]
+    following = ordered[at, np.where(inner, sizes, 0)]
+    drawn = keys <= last[:, None]
+    drawn[~inner] = (sizes == n_players)[~inner, None]
+    masks[rows] = drawn
+    tied: IntArray = rows[inner & (last == following)]
+    return tied

@@ -6,8 +6,8 @@ given the other folds, E[y_t] is the value, whatever g is. The mean of y_t is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +17,8 @@ from fairshapley.estimators.base import Estimate
 from fairshapley.estimators.kernel_proxy import MAX_PLAYERS, MAX_UNITS, KernelProxies, fit_kernel
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
-from fairshapley.estimators.proxy import LinearProxies, Sample, fit_linear
+from fairshapley.estimators.proxy import LinearProxies, fit_linear
+from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import SizeWeights
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
@@ -32,6 +33,11 @@ REFIT_SHARE = 8
 UNITS_PER_PLAYER = 128
 # The correction for units that train each other's proxies at most doubles a variance.
 MOST_DEPENDENCE = 2.0
+
+
+def uses_kernel(proxy: ProxyOption, n_players: int) -> bool:
+    """Whether the first stage is a kernel proxy."""
+    return proxy == "auto" and n_players <= MAX_PLAYERS
 
 
 def fitted_units(count: int, n_players: int) -> int:
@@ -51,7 +57,7 @@ def fitted_units(count: int, n_players: int) -> int:
     return step
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Fitted:
     """Proxies, and the units that they were fitted to."""
 
@@ -60,6 +66,9 @@ class Fitted:
     stop: int
     values: FloatArray
     """E[x_i(g)] of each fold's proxy and of the one that saw all"""
+    residuals: FloatArray = field(default_factory=lambda: np.empty(0))
+    """What is left of the gains of the first units: whole blocks, because the last bits of a
+    product depend on how many rows there are"""
 
     def columns(self, count: int, n_folds: int) -> IntArray:
         """Which proxy judges each of `count` units: its fold's, or for others the last."""
@@ -83,10 +92,18 @@ class Adjustment:
         The weights of the sizes, and which of them are not enumerated.
     proxy
         "auto" as above, "linear" or "none".
+    known
+        The stages of an earlier adjustment with the same proxy, whose sample was the beginning of
+        this one; what still holds is not computed again.
     """
 
     def __init__(
-        self, sample: Sample, weights: SizeWeights, interior: BoolArray, proxy: ProxyOption
+        self,
+        sample: Sample,
+        weights: SizeWeights,
+        interior: BoolArray,
+        proxy: ProxyOption,
+        known: Sequence[Fitted] = (),
     ) -> None:
         self.sample, self.weights, self.interior = sample, weights, interior
         self.stages: list[Fitted] = []
@@ -94,41 +111,58 @@ class Adjustment:
         count = fitted_units(len(sample.chosen), weights.n_players)
         if count == 0 or proxy == "none" or not sample.gains[:count].any():
             return
-        if proxy == "linear" or weights.n_players > MAX_PLAYERS:
-            self._fit(0, count)
-            return
-        # So few players have no more different units than 2**(n − 1).
-        most = min(MAX_UNITS, 1 << (weights.n_players - 1))
-        first = min(count, most)
-        self._fit(0, first, kernel=True)
-        if count >= 2 * most:
-            self._fit(first, count)
+        parts, kernel = [(0, count)], uses_kernel(proxy, weights.n_players)
+        if kernel:
+            # So few players have no more different units than 2**(n − 1).
+            most = min(MAX_UNITS, 1 << (weights.n_players - 1))
+            parts = [(0, min(count, most))]
+            if count >= 2 * most:
+                parts.append((most, count))
+        for place, (start, stop) in enumerate(parts):
+            if place >= len(known) or (known[place].start, known[place].stop) != (start, stop):
+                known = ()
+            stage = known[place] if known else self._fit(start, stop, kernel=kernel and place == 0)
+            self._judge(stage)
+            self.stages.append(stage)
 
-    def _fit(self, start: int, stop: int, *, kernel: bool = False) -> None:
-        """One more stage, on the units from `start` on, for what is left of the gains."""
+    def _fit(self, start: int, stop: int, *, kernel: bool) -> Fitted:
+        """Proxies of what is left of the gains, from the units from `start` on."""
         part = self.sample.part(slice(start, stop), self.residuals[start:stop])
         proxies: LinearProxies | KernelProxies
         if kernel:
             proxies = fit_kernel(part, self.weights, self.interior)
         else:
             proxies = fit_linear(part, self.weights)
-        values = proxies.interior_values(self.weights, self.interior)
-        stage = Fitted(proxies, start, stop, values)
-        columns = stage.columns(len(self.residuals), self.sample.n_folds)
-        for rows, masks in self.sample.units.rows(self.sample.chosen):
-            fitted = proxies.predict(masks, self.sample.sizes[rows], columns[rows])
-            self.residuals[rows] -= fitted
-        self.stages.append(stage)
+        return Fitted(proxies, start, stop, proxies.interior_values(self.weights, self.interior))
 
-    def contributions(self) -> Iterator[FloatArray]:
-        """y_t of one unit after the other, in blocks, without what is known exactly."""
+    def _judge(self, stage: Fitted) -> None:
+        """Take off what a stage explains, and let it keep what is left."""
+        units, done = self.sample.units, len(stage.residuals)
+        columns = stage.columns(len(self.residuals), self.sample.n_folds)
+        self.residuals[:done] = stage.residuals
+        for rows, masks in units.rows(self.sample.chosen, done):
+            fitted = stage.proxies.predict(masks, self.sample.sizes[rows], columns[rows])
+            self.residuals[rows] -= fitted
+        whole = len(self.residuals) // units.block * units.block
+        stage.residuals = self.residuals[:whole].copy()
+
+    def contributions(self, constant: FloatArray | None = None) -> Iterator[FloatArray]:
+        """y_t of one unit after the other, in blocks; `constant` is what is known exactly."""
         sample = self.sample
         inside, outside = self._factors()
+        both = inside + outside
         columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
         for rows, masks in sample.units.rows(sample.chosen):
-            block = masks * (inside + outside)[rows, None] - outside[rows, None]
+            block: FloatArray = masks * both[rows, None]
+            block -= outside[rows, None]
+            shared = np.zeros(block.shape[1]) if constant is None else constant
             for stage, column in zip(self.stages, columns, strict=True):
-                block += stage.values[column[rows]]
+                at = column[rows]
+                if (at == at[0]).all():  # units that came after the fit
+                    shared = shared + stage.values[at[0]]
+                else:
+                    block += stage.values[at]
+            block += shared
             yield block
 
     def _factors(self) -> tuple[FloatArray, FloatArray]:
@@ -140,9 +174,8 @@ class Adjustment:
     def estimate(self, constant: FloatArray, pooling: Pooling | None = None) -> Estimate:
         """The mean of the contributions; `constant` holds what is known exactly."""
         moments = Moments(self.weights.n_players)
-        for block in self.contributions():
-            contributions = block + constant
-            moments.add(contributions if pooling is None else pooling.shared(contributions))
+        for block in self.contributions(constant):
+            moments.add(block if pooling is None else pooling.shared(block))
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
         return replace(plain, variances=plain.variances * min(max(factor, 1.0), MOST_DEPENDENCE))

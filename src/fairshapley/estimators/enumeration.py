@@ -24,22 +24,26 @@ class Enumeration:
     known: int = 0
     """Units told whose utility was not skipped"""
     sums: FloatArray = field(init=False)
+    """The gains of the units that each player is in"""
+    members: FloatArray = field(init=False)
+    """How many they are"""
+    total: float = 0.0
+    """The gains of all units"""
 
     def __post_init__(self) -> None:
-        self.sums = np.zeros(self.n_players)
+        self.sums, self.members = np.zeros(self.n_players), np.zeros(self.n_players)
 
     def next_masks(self) -> BoolArray:
         """The coalitions of the next part, one for each unit."""
         stop = min(self.border.units, self.done + max(self.n_players, LEAST_PART))
         return unrank(self.n_players, self.border.size, np.arange(self.done, stop))
 
-    def add(self, masks: BoolArray, gains: FloatArray, weights: SizeWeights) -> None:
+    def add(self, masks: BoolArray, gains: FloatArray) -> None:
         """Fold in a part; NaN marks what was skipped."""
         known = ~np.isnan(gains)
-        gains = np.where(known, gains, 0.0)
-        inside = weights.inside[self.border.size - 1]
-        outside = weights.outside[self.border.size - 1]
-        self.sums += (inside + outside) * (gains @ masks) - outside * gains.sum()
+        self.sums += gains[known] @ masks[known]
+        self.members += masks[known].sum(axis=0)
+        self.total += float(gains[known].sum())
         self.known += int(known.sum())
         self.done += len(gains)
 
@@ -53,7 +57,16 @@ class Enumeration:
 
         The mean over all coalitions of the size; where some were skipped, over the others. A pair
         counts for two sizes, unless both are n/2.
+
+        What the gains have in common adds the same to every player. It is taken out first, or the
+        values of those in many of the skipped coalitions would depend on where utilities have
+        their zero. (For n/2 the units are half of the coalitions, and it has no meaning.)
         """
-        twice = weights.paired and 2 * self.border.size != self.n_players
-        values: FloatArray = (2.0 if twice else 1.0) / self.known * self.sums
-        return values
+        at, half = self.border.size - 1, weights.paired and 2 * self.border.size == self.n_players
+        inside, outside = weights.inside[at], weights.outside[at]
+        common = 0.0 if half else self.total / self.known
+        within = self.sums - common * self.members
+        rest = self.total - common * self.known
+        values: FloatArray = ((inside + outside) * within - outside * rest) / self.known
+        values += common * weights.constant[at]
+        return values if half or not weights.paired else 2.0 * values

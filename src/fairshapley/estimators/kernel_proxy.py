@@ -20,8 +20,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
-from fairshapley.estimators.proxy import LinearProxies, Sample, slope_variances
+from fairshapley.estimators.proxy import LinearProxies, slope_variances
+from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import SizeWeights
+from fairshapley.estimators.units import MaskArray
 
 # Above so many players there is nothing to gain (2 % of the residual variance at n = 100).
 MAX_PLAYERS = 64
@@ -45,7 +47,7 @@ BLOCK_ENTRIES = 1 << 21
 class KernelPart:
     """Proxies of the folds that share a covariance function: Σ_t c_t·k(S, S_t)."""
 
-    masks: FloatArray
+    masks: MaskArray
     sizes: IntArray
     curve: FloatArray
     """v·κ as a table over |S Δ S'| = 0 … n"""
@@ -54,15 +56,21 @@ class KernelPart:
     linear: LinearProxies
     """The linear terms of the covariance function"""
 
-    def predict(self, masks: FloatArray, sizes: IntArray, folds: IntArray) -> FloatArray:
+    def predict(self, masks: MaskArray, sizes: IntArray, folds: IntArray) -> FloatArray:
         """The proxy's utility of each coalition, by the fold given with it."""
+        used = np.flatnonzero(np.bincount(folds))
+        coefficients, at = self.coefficients[:, used], np.searchsorted(used, folds)
+        if not coefficients.any():  # all of them belong to the other part
+            return np.zeros(len(sizes))
         result = self.linear.predict(masks, sizes, folds)
+        if not self.curve.any():
+            return result
         step = max(1, BLOCK_ENTRIES // len(self.sizes))
         for start in range(0, len(sizes), step):
             part = slice(start, start + step)
             kernel = self.curve[differences(masks[part], sizes[part], self.masks, self.sizes)]
-            fitted = kernel @ self.coefficients
-            result[part] += fitted[np.arange(len(fitted)), folds[part]]
+            fitted = kernel @ coefficients
+            result[part] += fitted[np.arange(len(fitted)), at[part]]
         return result
 
     def interior_values(self, weights: SizeWeights, interior: BoolArray) -> FloatArray:
@@ -80,11 +88,11 @@ class KernelProxies:
     """Σ_{u ≠ t} ∂y_u/∂gain_t: what the gain of unit t does as a training unit, by player"""
 
     @property
-    def masks(self) -> FloatArray:
+    def masks(self) -> MaskArray:
         """The training units."""
         return self.parts[0].masks
 
-    def predict(self, masks: FloatArray, sizes: IntArray, folds: IntArray) -> FloatArray:
+    def predict(self, masks: MaskArray, sizes: IntArray, folds: IntArray) -> FloatArray:
         """The proxy's utility of each coalition, by the fold given with it."""
         one, other = (part.predict(masks, sizes, folds) for part in self.parts)
         return one + other
@@ -96,7 +104,7 @@ class KernelProxies:
 
 
 def differences(
-    masks: FloatArray, sizes: IntArray, others: FloatArray, other_sizes: IntArray
+    masks: MaskArray, sizes: IntArray, others: MaskArray, other_sizes: IntArray
 ) -> IntArray:
     """|S Δ S'| for every S in `masks` and S' in `others`."""
     common = masks @ others.T
@@ -151,7 +159,7 @@ def kernel_values(
 
 
 def unit_values(
-    masks: FloatArray,
+    masks: MaskArray,
     sizes: IntArray,
     curve: FloatArray,
     weights: SizeWeights,

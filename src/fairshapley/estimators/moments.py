@@ -48,12 +48,14 @@ class Moments:
             counts = np.full_like(self.counts, rows)
             means = contributions.mean(axis=0)
             squares = np.square(contributions - means).sum(axis=0)
+            lowest = contributions.min(axis=0, initial=np.inf)
+            highest = contributions.max(axis=0, initial=-np.inf)
         else:
             counts = valid.sum(axis=0)
             means = np.where(valid, contributions, 0.0).sum(axis=0) / np.maximum(counts, 1)
             squares = np.square(np.where(valid, contributions - means, 0.0)).sum(axis=0)
-        lowest = np.where(valid, contributions, np.inf).min(axis=0, initial=np.inf)
-        highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
+            lowest = np.where(valid, contributions, np.inf).min(axis=0, initial=np.inf)
+            highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
         self._merge(counts, means, squares, lowest, highest)
 
     def add_at(self, players: IntArray, contributions: FloatArray) -> None:

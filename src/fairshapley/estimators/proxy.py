@@ -2,11 +2,11 @@
 
 z_i = 2·[i ∈ S] − 2s/n is centred: Σ_i z_i = 0 for every S, and among the coalitions of one size
 E[z_i z_j] = 4s(n − s)/(n(n − 1))·([i = j] − 1/n). With size bases h_q that are orthogonal under the
-weights of the sample, the expected Gram matrix is therefore a multiple of the identity (on vectors
-that add up to 0), which serves twice: as the preconditioner of conjugate gradients, which need a
-few passes over the masks and no matrix, so that they work for any n; and to estimate how much of
-the utility each basis explains, from which its ridge penalty follows without cross-validation
-(Haseman & Elston 1972 estimate heritability from the same moments).
+expected weights of the sizes, the expected Gram matrix is therefore a multiple of the identity (on
+vectors that add up to 0), which serves twice: as the preconditioner of conjugate gradients, which
+need a few passes over the masks and no matrix, so that they work for any n; and to estimate how
+much of the utility each basis explains, from which its ridge penalty follows without
+cross-validation (Haseman & Elston 1972 estimate heritability from the same moments).
 
 The proxy of a pair is that of half the difference v(S) − v(N ∖ S): only odd functions matter, so a
 is odd and h_q are even in the size.
@@ -16,12 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley.estimators.sample import Sample
+from fairshapley.estimators.size_bases import SizeBases, spread
 from fairshapley.estimators.size_plan import SizeWeights
-from fairshapley.estimators.units import Units
+from fairshapley.estimators.units import MaskArray
 
 # Conjugate gradients stop at this residual relative to the first, or after so many passes. With ten
 # units for each column the Gram matrix has a condition number of about 4, and an error falls
@@ -37,89 +41,6 @@ SIZE_PENALTY = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """The units that proxies are fitted to and used on; all at sizes that are not enumerated."""
-
-    units: Units
-    chosen: IntArray
-    """Their places among all units"""
-    sizes: IntArray
-    gains: FloatArray
-    probabilities: FloatArray
-    """p_s of each, as drawn"""
-    folds: IntArray
-    n_folds: int
-
-    def importance(self, weights: SizeWeights) -> FloatArray:
-        """Σ_i x_i² of a residual over its square, power/p², with mean 1."""
-        importance: FloatArray = weights.power[self.sizes - 1] / self.probabilities**2
-        return importance / float(importance.mean())
-
-    def part(self, rows: slice, gains: FloatArray) -> Sample:
-        """Some of the units, with other gains and folds counted anew."""
-        sizes = self.sizes[rows]
-        folds = np.arange(len(sizes)) % self.n_folds
-        return Sample(
-            self.units,
-            self.chosen[rows],
-            sizes,
-            gains,
-            self.probabilities[rows],
-            folds,
-            self.n_folds,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class SizeBases:
-    """Functions of the size, as tables over the sizes 1 … n − 1."""
-
-    slopes: FloatArray
-    """h_q, shape (Q, n − 1)"""
-    offsets: FloatArray
-    """a's basis, shape (J, n − 1)"""
-
-    @classmethod
-    def of(cls, weights: SizeWeights, usage: FloatArray) -> SizeBases:
-        """Bases that are orthonormal under the weight that each size has in the sample."""
-        n, s = weights.n_players, weights.sizes
-        u, near, far = s / n, 1.0 / (s + 2.0), 1.0 / (n - s + 2.0)
-        if weights.paired:
-            slopes = [np.ones_like(s), near + far, u * (1.0 - u)]
-            offsets = [u - 0.5, near - far, (u - 0.5) ** 3]
-            usage = usage + usage[::-1]
-        else:
-            slopes = [np.ones_like(s), near, u]
-            offsets = [np.ones_like(s), near, u, u**2]
-        return cls(
-            _orthonormal(slopes, usage * spread(n)),
-            _orthonormal(offsets, usage),
-        )
-
-
-def spread(n_players: int) -> FloatArray:
-    """Σ_i E[z_i²]/(n − 1) at each size: 4s(n − s)/(n(n − 1))."""
-    s = np.arange(1.0, n_players)
-    result: FloatArray = 4.0 * s * (n_players - s) / (n_players * (n_players - 1.0))
-    return result
-
-
-def _orthonormal(functions: list[FloatArray], usage: FloatArray) -> FloatArray:
-    """Gram–Schmidt under the weights `usage`; functions that depend on earlier ones are dropped."""
-    usage = usage / usage.sum()
-    kept: list[FloatArray] = []
-    for function in functions:
-        rest = function
-        for _ in range(2):  # twice is enough for orthogonality to rounding
-            for other in kept:
-                rest = rest - (usage @ (other * rest)) * other
-        norm = np.sqrt(usage @ rest**2)
-        if norm > 1e-4 * np.sqrt(usage @ function**2) and norm > 0:
-            kept.append(rest / norm)
-    return np.array(kept).reshape(len(kept), len(usage))
-
-
-@dataclass(frozen=True, eq=False)
 class LinearProxies:
     """One linear proxy for each fold."""
 
@@ -129,12 +50,14 @@ class LinearProxies:
     offsets: FloatArray
     """Shape (J, folds)"""
 
-    def predict(self, masks: FloatArray, sizes: IntArray, folds: IntArray) -> FloatArray:
+    def predict(self, masks: MaskArray, sizes: IntArray, folds: IntArray) -> FloatArray:
         """The proxy's utility of each coalition, by the fold given with it."""
-        n_slopes, n_players, n_folds = self.slopes.shape
-        rows = np.arange(len(sizes))
-        columns = self.slopes.transpose(1, 0, 2).reshape(n_players, -1)
-        sums = (masks @ columns).reshape(-1, n_slopes, n_folds)[rows, :, folds]
+        used = np.flatnonzero(np.bincount(folds))
+        at = np.searchsorted(used, folds)
+        n_slopes, n_players, _ = self.slopes.shape
+        columns = self.slopes[:, :, used].transpose(1, 0, 2).reshape(n_players, -1)
+        sums = (masks @ columns).reshape(-1, n_slopes, len(used))
+        sums = sums[np.arange(len(sizes)), :, at]
         slopes = self.bases.slopes[:, sizes - 1].T
         offsets = self.bases.offsets[:, sizes - 1].T
         result: FloatArray = (offsets * self.offsets[:, folds].T).sum(axis=1)
@@ -151,6 +74,11 @@ class LinearProxies:
         return result
 
 
+def _power_of_two(size: float) -> float:
+    """The power of two next to a size, 1 for 0: dividing by it rounds nothing."""
+    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0
+
+
 def fit_linear(sample: Sample, weights: SizeWeights) -> LinearProxies:
     """Ridge regressions on all folds but one, for each fold."""
     return _Regression(sample, weights).solve()
@@ -161,28 +89,41 @@ def slope_variances(sample: Sample, weights: SizeWeights) -> tuple[SizeBases, Fl
     regression = _Regression(sample, weights)
     residual, _ = regression.without_sizes()
     variances = regression.penalties(residual, regression.adjoint(residual))[2]
-    return regression.bases, variances[:, : sample.n_folds]
+    return regression.bases, regression.scale**2 * variances[:, : sample.n_folds]
 
 
 class _Regression:
-    """The normal equations of all folds at once, applied without being formed."""
+    """The normal equations of all folds at once, applied without being formed.
+
+    Of many units, products with the masks are in single precision, which takes half the time:
+    conjugate gradients stop long before that counts, and whatever the coefficients are, the
+    proxy's values are those of just these. (Few units have rounding errors amplified to 1e−3.)
+    """
 
     def __init__(self, sample: Sample, weights: SizeWeights) -> None:
         self.sample = sample
         self.n_players = weights.n_players
         # Σ_i x_i² of a residual is its square times power/p²: the regression minimises just that.
         importance = sample.importance(weights)
-        at, length = sample.sizes - 1, self.n_players - 1
-        usage: FloatArray = np.bincount(at, weights=importance, minlength=length).astype(np.float64)
-        self.bases = SizeBases.of(weights, usage)
+        at = sample.sizes - 1
+        self.bases = SizeBases.of(weights, sample.usage(weights))
         # One proxy for each fold, and one that saw all units, for units that come later.
         self.n_folds = sample.n_folds + 1
         outside = sample.folds[:, None] != np.arange(self.n_folds)
         self.weights: FloatArray = importance[:, None] * outside
-        self.slopes = self.bases.slopes[:, sample.sizes - 1].T
-        self.offsets = self.bases.offsets[:, sample.sizes - 1].T
+        self.slopes = self.bases.slopes[:, at].T
+        self.offsets = self.bases.offsets[:, at].T
+        self.scale = _power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
         small = len(sample.chosen) * self.n_players <= DENSE_ENTRIES
-        self._dense = list(sample.units.rows(sample.chosen)) if small else None
+        self._precision = np.dtype(np.float64 if small else np.float32)
+        self._tables = [self._cast(part) for part in (self.slopes, self.offsets, self.weights)]
+        self._dense: list[tuple[slice, NDArray[Any]]] | None = None
+        if small:
+            blocks = sample.units.rows(sample.chosen)
+            self._dense = [(rows, self._cast(masks)) for rows, masks in blocks]
+
+    def _cast(self, part: NDArray[Any]) -> NDArray[Any]:
+        return part.astype(self._precision, copy=False)
 
     def solve(self) -> LinearProxies:
         """Conjugate gradients with the expected Gram matrix as preconditioner."""
@@ -204,15 +145,20 @@ class _Regression:
         solution = self._conjugate_gradients(gradient, scale, ridge)
         split = len(gradient) - len(offsets)
         slopes = solution[:split].reshape(-1, self.n_players, self.n_folds)
-        return LinearProxies(self.bases, slopes, offsets + solution[split:])
+        slopes = slopes - slopes.mean(axis=1, keepdims=True)  # 0 but for rounding
+        return LinearProxies(
+            self.bases, self.scale * slopes, self.scale * (offsets + solution[split:])
+        )
 
     def without_sizes(self) -> tuple[FloatArray, FloatArray]:
-        """The gains less a first fit of the size functions, by fold."""
-        columns, gains = self.offsets, self.sample.gains
-        products = np.einsum("tj,tk,tf->fjk", columns, columns, self.weights)
-        products += SIZE_PENALTY * np.eye(columns.shape[1])
-        right = np.einsum("tj,t,tf->fj", columns, gains, self.weights)
-        offsets = np.linalg.solve(products, right[..., None])[..., 0].T
+        """The gains less a first fit of the size functions, by fold; both divided by `scale`."""
+        columns, gains = self.offsets, self.sample.gains / self.scale
+        count = columns.shape[1]
+        products = self.weights.T @ _outer(columns, columns)
+        products = products.reshape(self.n_folds, count, count) + SIZE_PENALTY * np.eye(count)
+        right = self.weights.T @ (columns * gains[:, None])
+        solved: FloatArray = np.linalg.solve(products, right[..., None]).astype(np.float64)
+        offsets = solved[..., 0].T
         return gains[:, None] - columns @ offsets, offsets
 
     def penalties(
@@ -228,11 +174,12 @@ class _Regression:
         per_size = spread(n)[self.sample.sizes - 1]
         curve = self.slopes**2 * per_size[:, None]
         gram = curve.T @ weights
-        energy = (weights * residual**2).sum(axis=0)
+        weighted = weights * residual**2
+        energy = weighted.sum(axis=0)
         count = weights.sum(axis=0)
         safe = np.maximum(gram, 1e-300)
         direct = gradient[: len(gram) * n].reshape(len(gram), n, -1) / safe[:, None]
-        noise = (curve.T @ (weights**2 * residual**2)) / safe**2
+        noise = (curve.T @ (weights * weighted)) / safe**2
         variances = np.maximum((direct**2).sum(axis=1) / (n - 1.0) - noise, 0.0)
         explained = (gram * (n - 1.0) * variances).sum(axis=0)
         left = np.maximum(energy - explained, LEAST_RESIDUAL * energy) / np.maximum(count, 1e-300)
@@ -242,7 +189,7 @@ class _Regression:
         limit = 1e6 * np.maximum(gram, 1.0)
         return gram, np.minimum(np.nan_to_num(penalties, nan=np.inf), limit), variances
 
-    def _blocks(self) -> Iterable[tuple[slice, FloatArray]]:
+    def _blocks(self) -> Iterable[tuple[slice, NDArray[Any]]]:
         """The masks as numbers, with the rows that they are."""
         if self._dense is not None:
             return self._dense
@@ -251,26 +198,30 @@ class _Regression:
     def adjoint(self, residual: FloatArray) -> FloatArray:
         """The right-hand sides Fᵀ W r."""
         weighted = self.weights * residual
-        total = np.zeros((self.n_players, self.slopes.shape[1] * weighted.shape[1]))
+        slopes, cast = self._tables[0], self._cast(weighted)
+        total = np.zeros((self.n_players, slopes.shape[1] * weighted.shape[1]))
         for part, masks in self._blocks():
-            total += masks.T @ _outer(self.slopes[part], weighted[part])
+            total += masks.T @ _outer(slopes[part], cast[part])
         return self._stack(total, self.offsets.T @ weighted)
 
     def _normal(self, solution: FloatArray) -> FloatArray:
         """Fᵀ W F applied to the coefficients of all folds."""
         n_slopes, n_folds = self.slopes.shape[1], self.n_folds
         split = n_slopes * self.n_players
-        slopes = solution[:split].reshape(n_slopes, self.n_players, n_folds)
-        columns = slopes.transpose(1, 0, 2).reshape(self.n_players, -1)
+        cast = self._cast(solution)
+        columns = 2.0 * cast[:split].reshape(n_slopes, self.n_players, n_folds)
+        columns = columns.transpose(1, 0, 2).reshape(self.n_players, -1)
         total = np.zeros((self.n_players, n_slopes * n_folds))
         sizes = np.zeros((len(solution) - split, n_folds))
         for part, masks in self._blocks():
+            slopes, offsets, weights = (table[part] for table in self._tables)
             sums = (masks @ columns).reshape(-1, n_slopes, n_folds)
-            fitted = 2.0 * np.einsum("tq,tqf->tf", self.slopes[part], sums)
-            fitted += self.offsets[part] @ solution[split:]
-            fitted *= self.weights[part]
-            total += masks.T @ _outer(self.slopes[part], fitted)
-            sizes += self.offsets[part].T @ fitted
+            fitted = offsets @ cast[split:]
+            for basis in range(n_slopes):
+                fitted += slopes[:, basis, None] * sums[:, basis]
+            fitted *= weights
+            total += masks.T @ _outer(slopes, fitted)
+            sizes += offsets.T @ fitted
         return self._stack(total, sizes)
 
     def _stack(self, total: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -302,7 +253,7 @@ class _Regression:
         return solution
 
 
-def _outer(slopes: FloatArray, values: FloatArray) -> FloatArray:
+def _outer(slopes: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     """Columns h_q·value_f for every basis and fold."""
-    product: FloatArray = slopes[:, :, None] * values[:, None, :]
+    product: NDArray[Any] = slopes[:, :, None] * values[:, None, :]
     return product.reshape(len(slopes), -1)
