@@ -18,6 +18,8 @@ from tests.laws.estimators import ESTIMATORS
 
 DELTA = 0.1
 RUNS = 300
+# In `make test`: a method that fails in a quarter of its certified runs is found nine times in ten.
+FEW_RUNS = 100
 CERTIFIABLE = [estimator for estimator in ESTIMATORS if estimator.traits.certifiable]
 
 
@@ -65,14 +67,16 @@ def few_enough(failures, issued):
     return failures <= DELTA * issued + 2.5 * (issued * DELTA * (1 - DELTA)) ** 0.5
 
 
-def check_fixed_budget(estimator, name, budget=1500):
+def check_fixed_budget(estimator, name, budget=1500, runs=RUNS):
     game, phi = GAMES[name], truth(name)
     xi = 0.5 * float(np.abs(phi).mean())
     options = {"budget": budget, "xi": xi}
-    pilot = [fs.estimate(game, estimator, seed=10_000 + k, **options) for k in range(40)]
+    pilot = [
+        fs.estimate(game, estimator, seed=10_000 + k, **options) for k in range(max(20, runs // 8))
+    ]
     epsilon1 = tolerance_for(pilot, xi)
     issued = failures = missed = 0
-    for seed in range(RUNS):
+    for seed in range(runs):
         run = fs.estimate(game, estimator, seed=seed, **options)
         certificate = run.certificate(epsilon1, DELTA)
         missed += not (np.abs(run.values - phi) <= certificate.half_widths).all()
@@ -83,11 +87,11 @@ def check_fixed_budget(estimator, name, budget=1500):
             if fair:
                 checks = check_fairness(run.values, epsilon1=epsilon1, xi=xi, truth=phi)
                 assert all(check.holds for check in checks)
-    assert issued >= RUNS / 2
+    assert issued >= runs / 2
     assert few_enough(failures, issued), (failures, issued)
     # The intervals themselves, whatever they certify. With some 100 skewed contributions (airport,
     # heavy tails) normal intervals miss up to twice as often as stated, of which they warn.
-    assert few_enough(missed, 2 * RUNS), missed
+    assert few_enough(missed, 2 * runs), missed
 
 
 def check_stopped(estimator, name, budget=6000, runs=RUNS):
@@ -111,12 +115,19 @@ def check_stopped(estimator, name, budget=6000, runs=RUNS):
 @pytest.mark.parametrize("estimator", CERTIFIABLE, ids=str)
 def test_certificates_at_a_fixed_budget(estimator):
     name = list(GAMES)[CERTIFIABLE.index(estimator) % len(GAMES)]
-    check_fixed_budget(estimator, name)
+    check_fixed_budget(estimator, name, runs=FEW_RUNS)
 
 
-@pytest.mark.parametrize("name", ["planted", "heavy tails"])
-def test_certificates_of_runs_stopped_when_fair(name):
-    check_stopped(fs.MonteCarlo(antithetic=True), name)
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (fs.MonteCarlo(antithetic=True), "planted"),
+        (fs.RegressionAdjusted(proxy="linear"), "heavy tails"),
+    ],
+    ids=str,
+)
+def test_certificates_of_runs_stopped_when_fair(estimator, name):
+    check_stopped(estimator, name, runs=FEW_RUNS)
 
 
 @pytest.mark.full
