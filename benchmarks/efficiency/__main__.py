@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--limit", type=float, default=450.0, help="seconds for a method")
     parser.add_argument("--renew", action="append", default=[], help="methods to run again")
+    parser.add_argument("--kept-only", action="store_true", help="compare the runs there are")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -48,6 +49,7 @@ def main() -> None:
                     limit=options.limit,
                     per_player=options.per_player,
                     renew=options.renew,
+                    kept_only=options.kept_only,
                 )
             )
             write(lines, options.out / f"{name}.csv")

@@ -102,10 +102,12 @@ def run_case(
     limit: float,
     per_player: Sequence[int] | None = None,
     renew: Collection[str] = (),
+    kept_only: bool = False,
 ) -> Iterator[Line]:
     """The lines of one case; a method that would take longer than `limit` seconds is left out.
 
-    Runs that are kept are not repeated, but for the methods in `renew`.
+    Runs that are kept are not repeated, but for the methods in `renew`; with `kept_only` nothing
+    is run at all.
     """
     game = case.make()
     truth = truth_of(case, game)
@@ -119,6 +121,9 @@ def run_case(
             path = KEPT / case.name / f"{per}-{repeats}" / f"{name}.npz"
             if name not in renew and path.exists():
                 runs[name] = Runs.load(path)
+                continue
+            if kept_only:
+                runs[name] = Runs([], "not run")
                 continue
             runs[name] = repeat(name, solve, case, game, budget, xi, repeats=repeats, limit=limit)
             runs[name].save(path)

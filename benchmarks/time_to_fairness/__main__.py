@@ -65,9 +65,10 @@ def needed(phi: Floats, variances: Floats) -> float:
     return float(np.exp(brentq(excess, 0.0, 40.0)))
 
 
-def ours(game: Game, phi: Floats, repeats: int) -> Reached:
+def ours(game: Game, phi: Floats, repeats: int, *, pool: bool) -> Reached:
     """The fewest evaluations, on a grid of steps of a tenth, that pass."""
-    pilot = fs.estimate(game, "adjusted", budget=60 * game.n_players, xi=XI, seed=1, progress=False)
+    method = fs.RegressionAdjusted(pool=pool)
+    pilot = fs.estimate(game, method, budget=60 * game.n_players, xi=XI, seed=1, progress=False)
     pairs = needed(phi, np.square(pilot.standard_errors) * pilot.counts)
     evaluations = int(0.7 * pairs / pilot.counts.mean() * pilot.evaluations)
     while True:
@@ -75,7 +76,7 @@ def ours(game: Game, phi: Floats, repeats: int) -> Reached:
         for seed in range(repeats):
             began = time.perf_counter()
             run = fs.estimate(
-                game, "adjusted", budget=evaluations, xi=XI, seed=10_000 + seed, progress=False
+                game, method, budget=evaluations, xi=XI, seed=10_000 + seed, progress=False
             )
             seconds.append(time.perf_counter() - began)
             failures += bool((np.abs(run.values - phi) > tolerance(phi)).any())
@@ -127,16 +128,25 @@ def pydvl(phi: Floats, permutations: int) -> tuple[Reached, float, int]:
     return Reached(evaluations, evaluations * rate, 0, 0), rate, answer["evaluations"]
 
 
-def render(own: Reached, stopped: Reached, theirs: Reached, rate: float, measured: int) -> str:
+def render(
+    own: Reached, apart: Reached, stopped: Reached, theirs: Reached, rate: float, measured: int
+) -> str:
     versions = f"fairshapley {fs.__version__}, pyDVL 0.10.0, scikit-learn {version('scikit-learn')}"
     machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     rows = [
         (
-            "adjusted, batched fits",
+            "adjusted, batched fits; equal points share their value",
             f"{own.evaluations:,}",
             f"{own.seconds:.2f}",
             "1",
             f"A0 failed in {own.failures} of {own.repeats} repeats",
+        ),
+        (
+            "the same, equal points not pooled (`pool=False`)",
+            f"{apart.evaluations:,}",
+            f"{apart.seconds:.2f}",
+            f"{apart.seconds / own.seconds:.1f}",
+            f"A0 failed in {apart.failures} of {apart.repeats} repeats",
         ),
         (
             "adjusted, stopped by its own certificate (`fs.Fair`)",
@@ -181,9 +191,10 @@ def main() -> None:
     game = case.make()
     phi = truth_of(case, game).values
     theirs, rate, measured = pydvl(phi, options.permutations)
-    own = ours(game, phi, options.repeats)
+    own = ours(game, phi, options.repeats, pool=True)
+    apart = ours(game, phi, options.repeats, pool=False)
     stopped = certified(game, options.certified, phi)
-    text = render(own, stopped, theirs, rate, measured)
+    text = render(own, apart, stopped, theirs, rate, measured)
     print(text)
     if options.write:
         RESULTS.write_text(text, encoding="utf-8")
