@@ -14,9 +14,10 @@ from fairshapley.estimators import Estimator
 from fairshapley.fairness.audit import Audit, audit_runs
 from fairshapley.fairness.axioms import check_vector
 from fairshapley.games.base import Game
+from fairshapley.preparation import check_game
 from fairshapley.randomness import root_seed
 from fairshapley.stopping import Budget, Rule
-from fairshapley.valuation import check_game, estimate, exact
+from fairshapley.valuation import estimate, exact
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,11 +20,12 @@ from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.journal import Journal
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import Rows, check_output
+from fairshapley.preparation import JournalOption
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.result import Result
 from fairshapley.semivalues import Semivalue
 from fairshapley.stopping import Budget, Rule
-from fairshapley.valuation import JournalOption, estimate
+from fairshapley.valuation import estimate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.evaluator import Evaluator, JournalSlot
-from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.engines import EngineOption
 from fairshapley.games.base import Game
-from fairshapley.valuation import JournalOption, _facts, _opened
+from fairshapley.preparation import JournalOption, evaluating, game_facts
 
 
 def leave_one_out(
@@ -48,26 +45,9 @@ def leave_one_out(
     >>> leave_one_out(fs.games.Airport([1.0, 2.0, 4.0]))
     array([0., 0., 2.])
     """
-    facts = _facts(game, needed=journal is not None)
-    n_players, n_active, names = facts.n_players, facts.n_active, facts.player_names
-    with ExitStack() as stack:
-        guard = stack.enter_context(InterruptGuard())
-        slot = None
-        if journal is not None and facts.fingerprint is not None:
-            opened = stack.enter_context(_opened(journal))
-            names = None if names is None else names[:n_active]
-            slot = JournalSlot(opened, opened.open_game(facts.fingerprint, n_active, names))
-        evaluator = stack.enter_context(
-            Evaluator(
-                game,
-                n_players,
-                engine=stack.enter_context(opened_engine(engine)),
-                slot=slot,
-                guard=guard,
-                n_active=n_active,
-            )
-        )
-        draw = _WithoutEach(n_players)
+    facts = game_facts(game, needed=journal is not None)
+    draw = _WithoutEach(facts.n_players)
+    with evaluating(game, facts, engine=engine, journal=journal) as evaluator:
         evaluator.begin_round(draw)
         values = evaluator.evaluate(draw)
     losses: FloatArray = values[0] - values[1:]

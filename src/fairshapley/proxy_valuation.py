@@ -22,6 +22,7 @@ from fairshapley.estimators.size_plan import SizeWeights
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.games.base import Game
 from fairshapley.games.fingerprint import fingerprint
+from fairshapley.preparation import JournalOption, check_game
 from fairshapley.progress import ProgressOption
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.result import Result
@@ -29,11 +30,9 @@ from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, parse_budget
 from fairshapley.valuation import (
     DEFAULT_EVALUATIONS_PER_PLAYER,
-    JournalOption,
-    _limits,
-    _resolve,
-    check_game,
     estimate,
+    resolve_method,
+    run_limits,
 )
 
 # With so many evaluations of the proxy for one of the game, c²·se_g² is a few percent of se².
@@ -134,10 +133,10 @@ def estimate_with_proxy(
     # With a journal and no seed the run takes up a recorded one, provided that its configuration is
     # the same: then the proxy's values must be too.
     chosen_seed = root_seed(seed) if seed is not None or journal is None else None
-    allowed, _ = _limits(limits, None, n_players, "auto")
+    allowed, _ = run_limits(limits, None, n_players, "auto")
     n_active = int(getattr(game, "n_active", n_players))
     base = _base(method)
-    chosen = _resolve("auto", n_active, allowed, None, "raise")
+    chosen = resolve_method("auto", n_active, allowed, None, "raise")
     if not isinstance(chosen, Exact):
         if proxy_values is None:
             spent = parse_budget(proxy_budget) or _default(allowed, n_players)
@@ -191,7 +190,7 @@ def _value_proxy(
 ) -> Result:
     """The values of the proxy, drawn independently of those of the game."""
     own = int(side_generator(seed, "proxy game").integers(2**63))
-    method = _resolve("auto", proxy.n_players, budget, None, "raise")
+    method = resolve_method("auto", proxy.n_players, budget, None, "raise")
     if not isinstance(method, Exact):
         method = base
     try:

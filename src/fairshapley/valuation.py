@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import math
-import os
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from fairshapley.errors import BudgetError, FingerprintError, InputError, JournalError
+from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal, RunRecord
-from fairshapley.fairness.axioms import check_pairs
 from fairshapley.fairness.fidelity import check_xi
-from fairshapley.games.base import Game, check_n_players, check_names
-from fairshapley.games.fingerprint import fingerprint
+from fairshapley.games.base import Game
 from fairshapley.plan import GameFacts, Plan, RunLog
+from fairshapley.preparation import (
+    JournalOption,
+    evaluating,
+    game_facts,
+    opened_journal,
+)
 from fairshapley.progress import ProgressOption
 from fairshapley.randomness import root_seed
 from fairshapley.result import Result
@@ -34,8 +35,6 @@ from fairshapley.stopping.fair import is_sequential
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
-
-JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
 
 
 def estimate(
@@ -107,11 +106,11 @@ def estimate(
     started = time.monotonic()
     if on_error not in ("raise", "skip"):
         raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
-    facts = _facts(game, needed=journal is not None)
+    facts = game_facts(game, needed=journal is not None)
     n_players = facts.n_players
-    limits, notes = _limits(parse_budget(budget), until, n_players, method)
+    limits, notes = run_limits(parse_budget(budget), until, n_players, method)
     plan = Plan(
-        estimator=_resolve(method, facts.n_active, limits, until, on_error),
+        estimator=resolve_method(method, facts.n_active, limits, until, on_error),
         semivalue=parse_semivalue(semivalue),
         xi=check_xi(xi),
         budget=limits,
@@ -124,25 +123,8 @@ def estimate(
     _check_certifiable(plan, facts)
     if seed is not None:
         seed = root_seed(seed)
-    with ExitStack() as stack:
-        guard = stack.enter_context(InterruptGuard())
-        slot = None
-        if journal is not None and facts.fingerprint is not None:
-            opened = stack.enter_context(_opened(journal))
-            names = None if facts.player_names is None else facts.player_names[: facts.n_active]
-            number = opened.open_game(facts.fingerprint, facts.n_active, names)
-            slot = JournalSlot(opened, number)
-        evaluator = stack.enter_context(
-            Evaluator(
-                game,
-                n_players,
-                engine=stack.enter_context(opened_engine(engine)),
-                slot=slot,
-                on_error=on_error,
-                guard=guard,
-                n_active=facts.n_active,
-            )
-        )
+    with evaluating(game, facts, engine=engine, journal=journal, on_error=on_error) as evaluator:
+        slot = evaluator.slot
         run = Run(plan, facts, evaluator, RunLog.begin(slot, plan, seed), started)
         return run.execute(progress, _check_verify(verify, slot))
 
@@ -197,7 +179,7 @@ def resume(
     started = time.monotonic()
     with ExitStack() as stack:
         guard = stack.enter_context(InterruptGuard())
-        opened = stack.enter_context(_opened(journal, readonly=game is None, create=False))
+        opened = stack.enter_context(opened_journal(journal, readonly=game is None, create=False))
         record = _recorded_run(opened, run)
         if game is None and budget is None and until is None and record.result is not None:
             return Result.from_dict(record.result)
@@ -216,7 +198,7 @@ def resume(
             )
             plan = replace(plan, budget=_without_seconds(plan.budget))
         else:
-            facts = _facts(game, needed=True)
+            facts = game_facts(game, needed=True)
             _check_same_game(facts, record, opened)
             _check_certifiable(plan, facts)
         slot = JournalSlot(opened, record.game)
@@ -233,46 +215,6 @@ def resume(
         )
         current = Run(plan, facts, evaluator, RunLog.begin(slot, plan, record.seed), started)
         return current.execute(progress, _check_verify(verify, slot))
-
-
-def check_game(game: Game) -> int:
-    """The number of players of a game, or an InputError when it is none."""
-    if not callable(game) or not hasattr(game, "n_players"):
-        raise InputError(
-            "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
-            "wrap a function of one coalition in fs.games.FunctionGame(fn, n_players)"
-        )
-    return check_n_players(game.n_players)
-
-
-def _facts(game: Game, *, needed: bool) -> GameFacts:
-    """What is known of a game; a fingerprint only where one can be had, unless it is needed."""
-    n_players = check_game(game)
-    identity = None
-    try:
-        identity = fingerprint(game)
-    except FingerprintError:
-        if needed:
-            raise
-    names = check_names(getattr(game, "player_names", None), n_players)
-    n_active = getattr(game, "n_active", n_players)
-    pairs = check_pairs(getattr(game, "identical_players", ()), n_players)
-    identical = tuple((int(i), int(j)) for i, j in pairs)
-    return GameFacts(n_players, identity, names, _value_width(game), n_active, identical)
-
-
-def _value_width(game: Game) -> float | None:
-    """The highest minus the lowest utility, where the game states them."""
-    stated = getattr(game, "value_range", None)
-    if stated is None:
-        return None
-    try:
-        lowest, highest = (float(end) for end in stated)
-    except (TypeError, ValueError):
-        lowest, highest = math.nan, math.nan
-    if not lowest <= highest or math.isinf(highest - lowest):
-        raise InputError(f"value_range must be (lowest, highest), both finite, not {stated!r}")
-    return highest - lowest
 
 
 def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:
@@ -321,7 +263,7 @@ def _without_seconds(budget: Budget | None) -> Budget | None:
     return rest if rest.limits() else None
 
 
-def _limits(
+def run_limits(
     budget: Budget | None, until: Rule | None, n_players: int, method: str | Estimator[Any]
 ) -> tuple[Budget | None, tuple[str, ...]]:
     """The budget, with the default where neither it nor a rule was given, and a note of that."""
@@ -339,7 +281,7 @@ def _limits(
     return Budget(evaluations=evaluations), (note,)
 
 
-def _resolve(
+def resolve_method(
     method: str | Estimator[Any],
     n_players: int,
     budget: Budget | None,
@@ -380,24 +322,6 @@ def _resolve(
                 f"budget is {limit:,}: give a larger budget, or use method='auto'"
             )
     return chosen
-
-
-@contextmanager
-def _opened(
-    journal: str | os.PathLike[str] | Journal, *, readonly: bool = False, create: bool = True
-) -> Iterator[Journal]:
-    """The journal, closed afterwards when it was opened here."""
-    if isinstance(journal, Journal):
-        if journal.readonly and not readonly:
-            raise JournalError(
-                f"the journal {journal.path} is open for reading only: give its path instead"
-            )
-        yield journal
-        return
-    if not isinstance(journal, str | os.PathLike):
-        raise InputError(f"journal must be the path of a file, not {journal!r}")
-    with Journal(journal, readonly=readonly, create=create) as opened:
-        yield opened
 
 
 def _recorded_run(journal: Journal, run: int | None) -> RunRecord:

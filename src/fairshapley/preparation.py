@@ -1,0 +1,110 @@
+"""What comes before a run: the facts of a game, its journal, and its evaluator."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeAlias
+
+from fairshapley.errors import FingerprintError, InputError, JournalError
+from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.journal import Journal
+from fairshapley.fairness.axioms import check_pairs
+from fairshapley.games.base import Game, check_n_players, check_names
+from fairshapley.games.fingerprint import fingerprint
+from fairshapley.plan import GameFacts
+
+JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
+
+
+def check_game(game: Game) -> int:
+    """The number of players of a game, or an InputError when it is none."""
+    if not callable(game) or not hasattr(game, "n_players"):
+        raise InputError(
+            "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
+            "wrap a function of one coalition in fs.games.FunctionGame(fn, n_players)"
+        )
+    return check_n_players(game.n_players)
+
+
+def game_facts(game: Game, *, needed: bool) -> GameFacts:
+    """What is known of a game; a fingerprint only where one can be had, unless it is needed."""
+    n_players = check_game(game)
+    identity = None
+    try:
+        identity = fingerprint(game)
+    except FingerprintError:
+        if needed:
+            raise
+    names = check_names(getattr(game, "player_names", None), n_players)
+    n_active = getattr(game, "n_active", n_players)
+    pairs = check_pairs(getattr(game, "identical_players", ()), n_players)
+    identical = tuple((int(i), int(j)) for i, j in pairs)
+    return GameFacts(n_players, identity, names, _value_width(game), n_active, identical)
+
+
+def _value_width(game: Game) -> float | None:
+    """The highest minus the lowest utility, where the game states them."""
+    stated = getattr(game, "value_range", None)
+    if stated is None:
+        return None
+    try:
+        lowest, highest = (float(end) for end in stated)
+    except (TypeError, ValueError):
+        lowest, highest = math.nan, math.nan
+    if not lowest <= highest or math.isinf(highest - lowest):
+        raise InputError(f"value_range must be (lowest, highest), both finite, not {stated!r}")
+    return highest - lowest
+
+
+@contextmanager
+def opened_journal(
+    journal: str | os.PathLike[str] | Journal, *, readonly: bool = False, create: bool = True
+) -> Iterator[Journal]:
+    """The journal, closed afterwards when it was opened here."""
+    if isinstance(journal, Journal):
+        if journal.readonly and not readonly:
+            raise JournalError(
+                f"the journal {journal.path} is open for reading only: give its path instead"
+            )
+        yield journal
+        return
+    if not isinstance(journal, str | os.PathLike):
+        raise InputError(f"journal must be the path of a file, not {journal!r}")
+    with Journal(journal, readonly=readonly, create=create) as opened:
+        yield opened
+
+
+@contextmanager
+def evaluating(
+    game: Game,
+    facts: GameFacts,
+    *,
+    engine: EngineOption = None,
+    journal: JournalOption = None,
+    on_error: OnError = "raise",
+) -> Iterator[Evaluator]:
+    """An evaluator of the game, with its journal and engine; all are closed afterwards."""
+    with ExitStack() as stack:
+        guard = stack.enter_context(InterruptGuard())
+        slot = None
+        if journal is not None and facts.fingerprint is not None:
+            opened = stack.enter_context(opened_journal(journal))
+            names = None if facts.player_names is None else facts.player_names[: facts.n_active]
+            number = opened.open_game(facts.fingerprint, facts.n_active, names)
+            slot = JournalSlot(opened, number)
+        yield stack.enter_context(
+            Evaluator(
+                game,
+                facts.n_players,
+                engine=stack.enter_context(opened_engine(engine)),
+                slot=slot,
+                on_error=on_error,
+                guard=guard,
+                n_active=facts.n_active,
+            )
+        )
