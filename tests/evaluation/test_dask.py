@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import signal
 import threading
 import time
 
@@ -11,6 +10,11 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from tests.engine_checks import (
+    check_a_failure_reads_as_in_a_serial_run,
+    check_same_bits,
+    deadly_game,
+)
 
 import fairshapley as fs
 from fairshapley.errors import EngineError
@@ -50,45 +54,19 @@ def client():
         yield client
 
 
-def plain(result):
-    return {**result.to_dict(), "seconds": 0, "notes": 0}
-
-
 def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(client, tmp_path):
     """One test, so that one process starts one cluster."""
-    game = fs.games.SumOfUnanimity(20, seed=1)
-    for method in ("mc", "gae", "kernel"):
-        options = {"method": method, "budget": 500, "seed": 3}
-        journal = tmp_path / f"{method}.db"
-        result = fs.estimate(game, engine=client, journal=journal, **options)
-        assert plain(result) == plain(fs.estimate(game, **options))
-        assert fs.estimate(game, journal=journal, **options).computed == 0
+    check_same_bits(client, tmp_path)
 
     log, flag = tmp_path / "log", tmp_path / "killed"
-
-    def fn(coalition):
-        if len(coalition) == 5:
-            with contextlib.suppress(FileExistsError):
-                flag.touch(exist_ok=False)
-                os.kill(os.getpid(), signal.SIGKILL)
-        with log.open("a") as file:
-            file.write(f"{coalition}\n")
-        return float(len(coalition))
-
-    deadly = fs.games.FunctionGame(fn, 9, key="deadly")
-    result = fs.estimate(deadly, "exact", engine=DaskEngine(client, chunk_size=8))
+    result = fs.estimate(deadly_game(log, flag), "exact", engine=DaskEngine(client, chunk_size=8))
     assert flag.exists()
     np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
     asked = log.read_text().splitlines()
     assert len(set(asked)) == 512
     assert len(asked) <= 512 + 4 * 8  # what was in flight
 
-    failing = fs.games.FunctionGame(lambda s: 1 / 0 if s == (1, 2) else 1.0, 4)
-    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: ZeroDivisionError") as caught:
-        fs.estimate(failing, "exact", engine=client)
-    with pytest.raises(fs.GameError) as serial:
-        fs.estimate(failing, "exact")
-    assert str(caught.value) == str(serial.value)
+    check_a_failure_reads_as_in_a_serial_run(client)
     lock = threading.Lock()
     locked = fs.games.FunctionGame(lambda s: float(lock.locked()), 4)
     with pytest.raises(fs.InputError, match="cannot be sent"):

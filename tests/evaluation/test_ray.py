@@ -1,12 +1,15 @@
 """A real local Ray: the bits of a serial run, a killed worker, a hang."""
 
-import contextlib
 import os
-import signal
 import time
 
 import numpy as np
 import pytest
+from tests.engine_checks import (
+    check_a_failure_reads_as_in_a_serial_run,
+    check_same_bits,
+    deadly_game,
+)
 
 import fairshapley as fs
 from fairshapley.evaluation import RayEngine
@@ -32,33 +35,12 @@ def local():
     ray.shutdown()
 
 
-def plain(result):
-    return {**result.to_dict(), "seconds": 0, "notes": 0}
-
-
 def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(local, tmp_path):
     """One test, so that one process starts one Ray."""
-    game = fs.games.SumOfUnanimity(20, seed=1)
-    for method in ("mc", "gae", "kernel"):
-        options = {"method": method, "budget": 500, "seed": 3}
-        journal = tmp_path / f"{method}.db"
-        result = fs.estimate(game, engine="ray", journal=journal, **options)
-        assert plain(result) == plain(fs.estimate(game, **options))
-        assert fs.estimate(game, journal=journal, **options).computed == 0
+    check_same_bits("ray", tmp_path)
 
     log, flag = tmp_path / "log", tmp_path / "killed"
-
-    def fn(coalition):
-        if len(coalition) == 5:
-            with contextlib.suppress(FileExistsError):
-                flag.touch(exist_ok=False)
-                os.kill(os.getpid(), signal.SIGKILL)
-        with log.open("a") as file:
-            file.write(f"{coalition}\n")
-        return float(len(coalition))
-
-    deadly = fs.games.FunctionGame(fn, 9, key="deadly")
-    result = fs.estimate(deadly, "exact", engine=RayEngine(chunk_size=8))
+    result = fs.estimate(deadly_game(log, flag), "exact", engine=RayEngine(chunk_size=8))
     assert flag.exists()
     np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
     assert result.notes == (
@@ -68,14 +50,9 @@ def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(local, t
     assert len(set(asked)) == 512
     assert len(asked) < 512 + 8  # the chunk that was lost
 
-    failing = fs.games.FunctionGame(lambda s: 1 / 0 if s == (1, 2) else 1.0, 4)
-    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: ZeroDivisionError") as caught:
-        fs.estimate(failing, "exact", engine="ray")
-    with pytest.raises(fs.GameError) as serial:
-        fs.estimate(failing, "exact")
-    assert str(caught.value) == str(serial.value)
+    check_a_failure_reads_as_in_a_serial_run("ray")
     with pytest.raises(fs.InputError, match=r"connected to a Ray already, not to ray://other:1"):
-        fs.estimate(failing, "exact", engine="ray://other:1")
+        fs.estimate(fs.games.Additive([1.0]), engine="ray://other:1")
 
 
 @pytest.mark.full

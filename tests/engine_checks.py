@@ -1,0 +1,56 @@
+"""What every engine must do, for the tests of processes, Dask and Ray.
+
+Utilities are made inside functions: then they travel as code, not as the name of a module.
+"""
+
+import contextlib
+import os
+import signal
+
+import pytest
+
+import fairshapley as fs
+
+
+def plain(result):
+    """All of a result but the time it took and what happened to its workers."""
+    return {**result.to_dict(), "seconds": 0, "notes": 0}
+
+
+def check_same_bits(engine, tmp_path):
+    """Three methods give the bits of a serial run, and journal all they compute."""
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    for method in ("mc", "gae", "kernel"):
+        options = {"method": method, "budget": 500, "seed": 3}
+        journal = tmp_path / f"{method}.db"
+        result = fs.estimate(game, engine=engine, journal=journal, **options)
+        assert plain(result) == plain(fs.estimate(game, **options))
+        assert fs.estimate(game, journal=journal, **options).computed == 0
+
+
+def deadly_game(log, flag):
+    """|S| for 9 players; the first worker at a coalition of five kills itself.
+
+    `log` gets a line for each coalition computed, `flag` appears with the kill.
+    """
+
+    def fn(coalition):
+        if len(coalition) == 5:
+            with contextlib.suppress(FileExistsError):
+                flag.touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
+        with log.open("a") as file:
+            file.write(f"{coalition}\n")
+        return float(len(coalition))
+
+    return fs.games.FunctionGame(fn, 9, key="deadly")
+
+
+def check_a_failure_reads_as_in_a_serial_run(engine):
+    """The same words, with the coalition."""
+    failing = fs.games.FunctionGame(lambda s: 1 / 0 if s == (1, 2) else 1.0, 4)
+    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: ZeroDivisionError") as caught:
+        fs.estimate(failing, "exact", engine=engine)
+    with pytest.raises(fs.GameError) as serial:
+        fs.estimate(failing, "exact")
+    assert str(caught.value) == str(serial.value)
