@@ -60,6 +60,10 @@ def rows() -> Iterator[Row]:
 
 
 METHODS: list[fs.Estimator[Any]] = [
+    fs.RegressionAdjusted(),
+    fs.LeverageSHAP(),
+    fs.StratifiedSVARM(),
+    fs.TruncatedMonteCarlo(),
     fs.MonteCarlo(),
     fs.MonteCarlo(antithetic=True),
     fs.MonteCarlo(walk=False),

@@ -142,7 +142,7 @@ class FunctionGame:
             coalition = members(row)
             value = self.fn(coalition)
             try:
-                values[index] = _real(value)
+                values[index] = as_real(value)
             except (TypeError, ValueError):
                 raise GameError(
                     f"the utility of coalition {coalition} is {value!r}, which is not a real "
@@ -152,8 +152,8 @@ class FunctionGame:
         return values
 
 
-def _real(value: object) -> float:
-    """A number as a float; float() alone would also read one out of a text."""
+def as_real(value: object) -> float:
+    """A number as a float, or a TypeError; float() alone would also read one out of a text."""
     if not isinstance(value, SupportsFloat) or isinstance(value, complex | np.complexfloating):
         raise TypeError
     return float(value)

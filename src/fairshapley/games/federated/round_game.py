@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.base import check_coalitions, check_names, members
+from fairshapley.games.base import as_real, check_coalitions, check_names, members
 from fairshapley.games.federated.layout import Weights, write
 from fairshapley.games.federated.record import Round
 
@@ -157,13 +157,8 @@ def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, floa
 
 
 def _number(answer: object, coalition: tuple[int, ...], number: int) -> float:
-    """A utility as a float; float() alone would also read one out of a text."""
     try:
-        if not isinstance(answer, SupportsFloat) or isinstance(
-            answer, complex | np.complexfloating
-        ):
-            raise TypeError
-        return float(answer)
+        return as_real(answer)
     except (TypeError, ValueError, RuntimeError):
         raise GameError(
             f"the utility of coalition {coalition} in round {number} is {answer!r}, which is not "
