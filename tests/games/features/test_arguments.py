@@ -1,0 +1,273 @@
+"""Feature games: fingerprints, pickles, ranges, and bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.tree import DecisionTreeClassifier
+
+import fairshapley as fs
+from fairshapley.games.features import FeatureGame
+from fairshapley.testing import check_game
+from tests.games.features.samples import IRIS, SPECIES, coalitions, identity
+
+# --- fingerprints, pickles, ranges --------------------------------------------------------------
+
+
+def iris_game(**options):
+    data = options.pop("data", IRIS)
+    model = DecisionTreeClassifier(max_depth=options.pop("depth", 3), random_state=0)
+    options = {"rows": 0, "output": 1, **options}
+    return FeatureGame(model.fit(IRIS, SPECIES), data, **options)
+
+
+@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+def test_fingerprints_are_of_what_the_utilities_depend_on(kind):
+    game = iris_game(kind=kind)
+    own = fs.games.fingerprint(game)
+    game(coalitions(4))
+    again = pickle.loads(pickle.dumps(game))  # noqa: S301
+    names = ["Seto", "Vers", "Virg"]
+    [single] = game.each_row()
+    for same in (
+        game,
+        again,
+        single,
+        iris_game(kind=kind),
+        iris_game(kind=kind, output_names=names, feature_names=list("abcd"), value_range=(-1, 2)),
+        iris_game(kind=kind, max_rows=50),
+        game.for_rows(3).for_output(2).for_rows(0).for_output(1),
+    ):
+        assert fs.games.fingerprint(same) == own
+        assert_array_equal(same(coalitions(4)), game(coalitions(4)))
+    changed = IRIS.copy()
+    changed[0, 0] += 1
+    for other in (
+        iris_game(kind=kind, depth=1),
+        iris_game(kind=kind, data=changed),
+        iris_game(kind=kind, background=20),
+        iris_game(kind=kind, output=2),
+        iris_game(kind=kind, rows=1),
+        iris_game(kind=kind, groups=[[0, 1]]),
+    ):
+        assert fs.games.fingerprint(other) != own
+
+
+@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+def test_feature_games_keep_the_contract_of_games(kind):
+    check_game(iris_game(kind=kind, rows=[0, 70]))
+
+
+def test_a_conditional_game_needs_its_function_no_more():
+    """Its predictions are its content: an unpicklable function does not stand in the way."""
+    game = FeatureGame(lambda rows: rows[:, 0], IRIS, kind="conditional")
+    same = FeatureGame(identity, IRIS, kind="conditional")
+    assert fs.games.fingerprint(game) == fs.games.fingerprint(same)
+
+
+def test_probabilities_have_their_range_and_others_if_they_are_told():
+    assert iris_game().value_range == (0.0, 1.0)
+    assert FeatureGame(identity, IRIS).value_range is None
+    game = FeatureGame(identity, IRIS, rows=0, value_range=(0, 5))
+    with pytest.raises(fs.GameError, match=r"outside the value_range \(0, 5\)") as caught:
+        game(coalitions(4))
+    # The mean over the background is 5.8, the row's own length 5.1.
+    assert caught.value.coalition == ()
+
+
+def test_probabilities_in_single_precision_may_exceed_one_by_its_rounding():
+    def predict_proba(rows):
+        return np.full(len(rows), np.nextafter(np.float32(1), np.float32(2)))
+
+    assert_array_equal(FeatureGame(predict_proba, IRIS)(coalitions(4)), np.ones(16))
+
+
+def test_rows_are_positions_in_any_form():
+    for rows in (
+        3,
+        np.int64(3),
+        np.array(3),
+        [3],
+        np.arange(150) == 3,
+        [at == 3 for at in range(150)],
+    ):
+        assert FeatureGame(identity, IRIS, rows=rows).rows == (3,)
+    assert FeatureGame(identity, IRIS, rows=[-1, 0, 0]).rows == (149, 0, 0)
+
+
+# --- bad input ----------------------------------------------------------------------------------
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": 150}, "row 150 is out of range: X has the rows 0 to 149"),
+        ({"rows": []}, "rows names no row"),
+        ({"rows": "first"}, "'first' is none"),
+        ({"rows": [0.5]}, "0.5 is none"),
+        ({"rows": True}, "True is none"),
+        ({"rows": [[0], [1, 2]]}, r"\[0\] is none"),
+        ({"rows": np.ones(3, dtype=bool)}, "a mask of rows must have the 150 of X, not 3"),
+        ({"kind": "causal"}, "kind must be 'marginal' or 'conditional'"),
+        ({"tolerance": 0.1}, "give kind='conditional'"),
+        ({"kind": "conditional", "tolerance": 0}, "tolerance must be a positive number"),
+        ({"kind": "conditional", "tolerance": float("nan")}, "tolerance must be a positive"),
+        ({"kind": "conditional", "tolerance": "10 %"}, "tolerance must be a positive"),
+        ({"kind": "conditional", "relative_to": "mean"}, "'value', 'range' or 'std'"),
+        ({"groups": {"g": ["petal"]}}, "names? the column 'petal', which X has not"),
+        ({"groups": {"g": [4]}}, "the column 4, which X has not; it has 0, 1, 2, 3"),
+        ({"groups": {"g": [0, 1], "h": [1]}}, "column 1 is in the groups 'g' and 'h'"),
+        ({"groups": {"g": [True]}}, "the column True, which X has not"),
+        ({"groups": {"g": [[0]]}}, r"the column \[0\], which X has not"),
+        ({"groups": {"g": []}}, "group 'g' has no columns"),
+        ({"groups": {"g": "01"}}, "group 'g' must be a list of columns"),
+        ({"groups": 3}, "groups must be a dictionary"),
+        ({"groups": {"x3": [0, 1]}}, "two players have the name 'x3'"),
+        ({"background": 0}, "give 1 to 150"),
+        ({"background": 151}, "give 1 to 150"),
+        ({"background": 0.5}, "background must be a number of rows"),
+        ({"background": IRIS[:, :3]}, "background has 3 columns and X has 4"),
+        ({"background": IRIS[:0]}, "background must have rows and columns"),
+        ({"background": FRAME}, "X is an array and background a data frame"),
+        ({"background": np.full((2, 4), "a")}, "X holds float64 and background <U1"),
+        ({"background": [[1.0], [1.0, 2.0]]}, "background must be a 2-d array"),
+        ({"background": "all"}, "background must be a number of rows"),
+        ({"output": 1}, "output must be a number from 0 to 0"),
+        ({"output": "1"}, "there is no output '1'; there are 0"),
+        ({"output": True}, "output must be a number"),
+        ({"output_names": ["a", "b"]}, "output_names must be 1 different names"),
+        ({"feature_names": ["a", "a", "b", "c"]}, "feature_names must be 4 different names"),
+        ({"feature_names": 4}, "feature_names must be 4 different names"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 1"),
+        ({"seed": "x", "background": 3}, "seed must be a whole number"),
+        ({"value_range": (1, 0)}, "value_range must be \\(lowest, highest\\)"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(fs.InputError, match=message):
+        FeatureGame(identity, IRIS, **options)
+
+
+@pytest.mark.parametrize(
+    ("predict", "message"),
+    [
+        (lambda x: x[:, :1].sum(), r"array of shape \(\) for 8 rows"),
+        (lambda x: x[:3, 0], r"array of shape \(3,\) for 8 rows"),
+        (lambda x: x[:, :, None], r"shape \(8, 4, 1\)"),
+        (lambda x: x[:, :0], r"shape \(8, 0\)"),
+        (lambda x: np.full(len(x), np.nan), "NaN or an infinite number"),
+        (lambda x: ["cat"] * len(x), r"not real numbers \(labels, perhaps\)"),
+        (lambda x: x[:, 0] + 1j, "not real numbers"),
+        (lambda x: x["age"], "predict raised IndexError"),
+        (lambda x: None, r"array of shape \(\) for 8 rows"),
+        (lambda x: np.array(["1"] * len(x)), "give predict_proba"),
+        (lambda x: np.array(["1"] * len(x), dtype=object), "give predict_proba"),
+        (lambda x: np.random.default_rng().random(len(x)), "switch its randomness off"),
+        (lambda x: x[:, 0] - x[:, 0].mean(), "depend on the rows beside"),
+        (DecisionTreeClassifier(), "predict raised NotFittedError"),
+        (DecisionTreeClassifier, "a function of rows or a fitted model"),
+        ("predict", "a function of rows or a fitted model"),
+    ],
+)
+def test_bad_predictions_are_named(predict, message):
+    with pytest.raises(fs.InputError, match=message):
+        FeatureGame(predict, IRIS)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([1.0, 2.0], "X must have rows and columns"),
+        (np.empty((0, 3)), "X must have rows and columns"),
+        ([[1.0], [2.0, 3.0]], "rows have different lengths"),
+        ([[1.0, "a"]], "X holds texts"),
+        ([[1j]], "X holds complex128"),
+        (FRAME[["a", "a"]], "the column 'a' twice"),
+        (FRAME[:0], "X must have rows and columns"),
+    ],
+)
+def test_bad_data_are_named(data, message):
+    with pytest.raises(fs.InputError, match=message):
+        FeatureGame(lambda x: np.zeros(len(x)), data)
+
+
+@pytest.mark.parametrize(
+    ("background", "message"),
+    [
+        (FRAME[["a", "b"]], "same columns; in one alone are 'c'"),
+        (FRAME.assign(c=[1, 2]), "column 'c' is .* in X and int64 in background"),
+        (FRAME.to_numpy(), "X is a data frame and background an array"),
+    ],
+)
+def test_backgrounds_that_do_not_fit_a_frame_are_named(background, message):
+    with pytest.raises(fs.InputError, match=message):
+        FeatureGame(lambda x: np.zeros(len(x)), FRAME, background=background)
+
+
+def test_very_large_features_have_neighbourhoods_while_their_spread_is_a_float():
+    """The difference of ±1e308 is infinite, and not near."""
+    data = np.array([[1e308], [-1e308]])
+
+    def predict(rows):
+        return np.sign(rows[:, 0])
+
+    game = FeatureGame(predict, data, kind="conditional", rows=0)
+    assert_array_equal(game(coalitions(1)), [0.0, 1.0])
+    for relative_to in ("range", "std"):
+        with pytest.raises(fs.InputError, match="spread of column 0 is more than a float holds"):
+            FeatureGame(predict, data, kind="conditional", relative_to=relative_to)
+
+
+def test_objects_of_pandas_are_numbers_and_missing_ones():
+    """What `to_numpy` makes of nullable columns: 10 and 11 are near, as NA is near NA."""
+    rows = pd.DataFrame(
+        {
+            "size": pd.array([10, 11, None, None], dtype="Int64"),
+            "town": pd.array(["Oslo", None, "Bari", None], dtype="string"),
+            "id": [10**400, 3, 4, 3],
+        }
+    ).to_numpy()
+    predictions = np.array([1.0, 2.0, 4.0, 8.0])
+
+    def near(column, row):
+        table = np.column_stack([rows[:, column], np.arange(4)])
+        game = FeatureGame(
+            lambda x: predictions[x[:, 1].astype(int)], table, kind="conditional", rows=row
+        )
+        return game(np.array([[True, False]]))[0]
+
+    assert [near(0, row) for row in range(4)] == [1.5, 1.5, 6.0, 6.0]
+    assert [near(1, row) for row in range(4)] == [1.0, 5.0, 4.0, 5.0]
+    assert [near(2, row) for row in range(4)] == [1.0, 5.0, 4.0, 5.0]
+
+
+def test_infinite_features_have_no_neighbourhood_and_missing_ones_do():
+    with pytest.raises(fs.InputError, match="column 0 is infinite"):
+        FeatureGame(lambda x: np.zeros(len(x)), [[np.inf], [1.0]], kind="conditional")
+    game = FeatureGame(
+        lambda x: np.nan_to_num(x[:, 0]), [[np.nan], [np.nan], [4.0]], kind="conditional", rows=0
+    )
+    assert_array_equal(game(coalitions(1)), [4.0 / 3, 0.0])
+
+
+def test_a_prediction_that_is_not_a_number_later_names_its_coalition():
+    """Only mixtures of both rows fail, which no row of the data shows."""
+
+    def predict(rows):
+        return np.where(rows[:, 0] != rows[:, 1], np.nan, rows[:, 0])
+
+    game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], rows=0)
+    with pytest.raises(fs.GameError, match=r"coalition \(0,\) failed"):
+        fs.exact(game)
+
+
+def test_outputs_must_not_change_their_number():
+    def predict(rows):
+        return np.zeros((len(rows), 2 if len(rows) > 10 else 1))
+
+    with pytest.raises(fs.GameError, match="returned 2 outputs where it had returned 1"):
+        FeatureGame(predict, IRIS, rows=0)(coalitions(4))

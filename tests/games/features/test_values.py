@@ -1,0 +1,225 @@
+"""Feature games: values known by hand, both kinds against their definitions, efficiency."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import fairshapley as fs
+from fairshapley.games.features import FeatureGame
+from tests.games.features.samples import DIABETES, IRIS, PROGRESSION, SPECIES, coalitions, identity
+
+# --- known values -------------------------------------------------------------------------------
+
+
+def test_marginal_values_of_a_linear_model_are_its_slopes_times_the_differences():
+    """φ_i = w_i·(x_i − mean z_i): on diabetes, 10 features, all 1024 coalitions."""
+    model = LinearRegression().fit(DIABETES, PROGRESSION)
+    game = FeatureGame(model, DIABETES, rows=7, background=50)
+    expected = model.coef_ * (DIABETES[7] - game.background.mean(axis=0))
+    assert_allclose(fs.exact(game).values, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_marginal_utilities_of_a_product_by_hand():
+    """x = (3, 5), z = (1, 1) and (1, −1): v = 0, 3·0, 5·1 and 15, so φ = 5 and 10."""
+    game = FeatureGame(lambda x: x.prod(axis=1), [[3.0, 5.0]], background=[[1.0, 1.0], [1.0, -1.0]])
+    assert_array_equal(game(coalitions(2)), [0.0, 5.0, 0.0, 15.0])
+    assert_array_equal(fs.exact(game).values, [5.0, 10.0])
+
+
+def test_conditional_utilities_by_hand():
+    """Rows 0 and 1 are near each other in x0, rows 0 and 2 in x1, and no two in both."""
+    data = [[1.0, 10.0], [1.1, 20.0], [2.0, 10.5]]
+    predictions = {1.0: 6.0, 1.1: 0.0, 2.0: 3.0}
+
+    def predict(rows):
+        return [predictions[value] for value in rows[:, 0]]
+
+    game = FeatureGame(predict, data, kind="conditional")
+    # {x0}: 3, 3 and 3; {x1}: 4.5, 0 and 4.5; both: each its own, 6, 0 and 3.
+    assert_array_equal(game(coalitions(2)), [3.0, 3.0, 3.0, 3.0])
+    alone = FeatureGame(predict, data, kind="conditional", rows=0)
+    assert_array_equal(alone(coalitions(2)), [3.0, 4.5, 3.0, 6.0])
+    assert_array_equal(fs.exact(alone).values, [0.75, 2.25])
+
+
+def test_ten_percent_are_of_the_own_value_and_the_edge_is_inside():
+    """1.1 is near 1.0 but 0.9 − not 0.89 − too; seen from 1.1 everything from 0.99 on is near."""
+    data = [[1.0], [1.1], [0.9], [0.89], [-1.0]]
+
+    def near(row):
+        game = FeatureGame(identity, data, kind="conditional", rows=row)
+        return game(np.array([[True]]))[0]
+
+    assert near(0) == pytest.approx((1.0 + 1.1 + 0.9) / 3)
+    assert near(1) == pytest.approx((1.0 + 1.1) / 2)
+    assert near(4) == -1.0
+
+
+@pytest.mark.parametrize(("relative_to", "expected"), [("range", 0.5), ("std", 0.0)])
+def test_tolerances_of_the_spread_suit_features_around_zero(relative_to, expected):
+    """Range 10, standard deviation √(50.5/4 − 2.75²) ≈ 4.19; near 0 within 2.0 and 0.84 are …"""
+    game = FeatureGame(
+        identity,
+        [[0.0], [1.0], [0.0], [10.0]],
+        kind="conditional",
+        rows=0,
+        tolerance=0.2,
+        relative_to=relative_to,
+    )
+    assert game(np.array([[True]]))[0] == pytest.approx(expected / 1.5)
+
+
+def brute_force(data, predictions, masks, tolerance):
+    """The definition, with loops; texts are near when equal, NaN near NaN."""
+
+    def near(x, z):
+        if isinstance(x, str) or isinstance(z, str):
+            return x == z
+        return (np.isnan(x) and np.isnan(z)) or abs(z - x) <= tolerance * abs(x) * (1 + 1e-9)
+
+    values = []
+    for mask in masks:
+        means = []
+        for x in data:
+            mine = [all(near(x[j], z[j]) for j in np.flatnonzero(mask)) for z in data]
+            means.append(predictions[mine].mean())
+        values.append(np.mean(means))
+    return np.array(values)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 9, 40, 63, 64, 65]),
+    st.sampled_from([0.05, 0.1, 0.5]),
+)
+def test_conditional_utilities_are_their_definition(seed, n_rows, tolerance):
+    """Mixed columns, rows on both sides of a 64-bit word."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=n_rows).round(1),
+            "b": rng.choice(["red", "blue"], n_rows),
+            "c": rng.choice([1.0, 1.08, -3.0, np.nan], n_rows),
+        }
+    )
+    predictions = rng.normal(size=n_rows)
+    frame["d"] = np.arange(n_rows)
+    game = FeatureGame(
+        lambda x: predictions[x["d"]],
+        frame,
+        kind="conditional",
+        groups=[["c", "d"]],
+        tolerance=tolerance,
+    )
+    masks = coalitions(3)
+    columns = masks[:, [0, 1, 2, 2]]
+    data = frame.astype(object).to_numpy()
+    expected = brute_force(data, predictions, columns, tolerance)
+    assert_allclose(game(masks), expected, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 5), st.integers(1, 7))
+def test_marginal_utilities_are_their_definition(seed, n_rows, n_background, max_rows):
+    """Two outputs with interactions, a group, several rows, calls of any size."""
+    rng = np.random.default_rng(seed)
+    data, background = rng.normal(size=(n_rows, 4)), rng.normal(size=(n_background, 4))
+    weights = rng.normal(size=(4, 2))
+
+    def predict(rows):
+        return np.tanh(rows[:, :, None] * weights).prod(axis=1)
+
+    game = FeatureGame(
+        predict, data, background=background, groups=[[1, 3]], output=1, max_rows=max_rows
+    )
+    masks = coalitions(3)
+    expected = [
+        np.mean([predict(np.where(mask, x, z)[None])[0, 1] for x in data for z in background])
+        for mask in masks[:, [0, 1, 2, 1]]
+    ]
+    assert game.player_names == ("x0", "x1 + x3", "x2")
+    assert_allclose(game(masks), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_a_row_outside_the_background_without_neighbours_is_its_own():
+    game = FeatureGame(identity, [[5.0]], kind="conditional", background=[[1.0], [3.0]])
+    assert_array_equal(game(coalitions(1)), [2.0, 5.0])
+
+
+# --- efficiency and structure -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+@pytest.mark.parametrize("rows", [0, [3, 70, 149], None])
+def test_values_share_out_the_difference_of_the_grand_and_the_empty_coalition(kind, rows):
+    model = KNeighborsClassifier(algorithm="brute").fit(IRIS, SPECIES)
+    game = FeatureGame(model, IRIS, kind=kind, rows=rows, output="1", background=150)
+    empty, grand = game(np.array([[False] * 4, [True] * 4]))
+    probabilities = model.predict_proba(IRIS)[:, 1]
+    assert fs.exact(game).values.sum() == pytest.approx(grand - empty, abs=1e-12)
+    assert empty == pytest.approx(probabilities.mean(), abs=1e-12)
+    if kind == "marginal":
+        explained = IRIS if rows is None else IRIS[np.atleast_1d(rows)]
+        assert grand == pytest.approx(model.predict_proba(explained)[:, 1].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+def test_the_mean_over_rows_has_the_mean_of_their_values(kind):
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(IRIS, SPECIES)
+    game = FeatureGame(model, IRIS, kind=kind, rows=[5, 60, 120], output=2, background=40)
+    each = [fs.exact(one).values for one in game.each_row()]
+    assert_allclose(fs.exact(game).values, np.mean(each, axis=0), atol=1e-12)
+
+
+def test_a_group_of_a_linear_model_has_the_sum_of_the_values():
+    """Groups by name, by position, and as a list; ungrouped columns stay players."""
+    features = load_diabetes(as_frame=True).data
+    model = LinearRegression().fit(features, PROGRESSION)
+    options = {"rows": 11, "background": 30}
+    single = fs.exact(FeatureGame(model, features, **options)).values
+    blood = ["s1", "s2", "s3", "s4", "s5", "s6"]
+    game = FeatureGame(model, features, groups={"blood": blood}, **options)
+    assert game.player_names == ("age", "sex", "bmi", "bp", "blood")
+    values = fs.exact(game).values
+    assert_allclose(values, [*single[:4], single[4:].sum()], atol=1e-9)
+    unnamed = FeatureGame(model, features, groups=[range(4, 10)], **options)
+    assert unnamed.player_names[-1] == "s1 + s2 + s3 + s4 + s5 + s6"
+    assert_array_equal(fs.exact(unnamed).values, values)
+
+
+def test_classes_share_their_predictions_and_their_values_sum_to_nothing():
+    """Probabilities sum to 1, so the classes' values to 0; each row is predicted once."""
+    handed = []
+
+    def predict(rows):
+        handed.append(len(rows))
+        return model.predict_proba(rows)
+
+    wine, cultivar = load_wine(return_X_y=True)
+    model = RandomForestClassifier(5, random_state=0).fit(wine[:, :6], cultivar)
+    game = FeatureGame(predict, wine[:, :6], rows=3, output=0, background=20)
+    handed.clear()
+    values = [fs.exact(game.for_output(output)).values for output in range(3)]
+    assert sum(handed) == 2**6 * 20
+    assert_allclose(np.sum(values, axis=0), 0.0, atol=1e-12)
+    assert np.abs(values).max() > 0.05
+
+
+def test_an_output_is_a_number_or_the_name_of_a_class():
+    names = load_iris().target_names[SPECIES]
+    model = DecisionTreeClassifier(random_state=0).fit(IRIS, names)
+    game = FeatureGame(model.predict_proba, IRIS, rows=0, output="virginica")
+    assert game.output == 2
+    assert game.output_names == ("setosa", "versicolor", "virginica")
+    assert FeatureGame(model, IRIS, rows=0, output=-1).output == 2
+    with pytest.raises(fs.InputError, match="3 outputs \\(setosa, versicolor, virginica\\)"):
+        FeatureGame(model, IRIS)
