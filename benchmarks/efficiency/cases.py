@@ -37,8 +37,6 @@ class Case:
     """None: a tenth of the mean |φ|, for utilities whose unit is not that of an accuracy"""
     truth: str
     """"formula", "exact" (all coalitions), or "long run\""""
-    data_game: bool = False
-    """Whether the players are training points of a model"""
     per_player: tuple[int, ...] = (10, 30, 60, 200)
 
 
@@ -190,7 +188,6 @@ CASES = {
             logistic_gaussian,
             1e-3,
             "long run",
-            data_game=True,
         ),
         Case(
             "logistic-covertype",
@@ -198,7 +195,6 @@ CASES = {
             logistic_covertype,
             1e-3,
             "long run",
-            data_game=True,
         ),
         Case(
             "knn-breast-cancer",
@@ -206,7 +202,6 @@ CASES = {
             knn_breast_cancer,
             1e-3,
             "formula",
-            data_game=True,
         ),
         Case(
             "ridge-diabetes",
@@ -214,7 +209,6 @@ CASES = {
             ridge_diabetes,
             None,
             "long run",
-            data_game=True,
         ),
         Case(
             "svc-breast-cancer",
@@ -222,7 +216,6 @@ CASES = {
             svc_breast_cancer,
             1e-3,
             "exact",
-            data_game=True,
         ),
         Case(
             "random-forest",
@@ -230,7 +223,6 @@ CASES = {
             forest,
             1e-3,
             "exact",
-            data_game=True,
         ),
         Case(
             "unanimity",
@@ -247,7 +239,6 @@ CASES = {
             lambda: logistic_gaussian(1000, duplicate=False),
             1e-3,
             "long run",
-            data_game=True,
             per_player=(10, 30),
         ),
     )

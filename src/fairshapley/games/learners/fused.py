@@ -23,7 +23,6 @@ from fairshapley.games.learners.base import Array
 # block fill the registers: 128 × 8² or 64 × 16² numbers. On an H200 102 × 6 took 128 threads to 430
 # million fits a second, 300 × 12 to 40; 1000 × 32 to 1.8, which separate matrix products surpass.
 SHAPES = {8: (128, 16, 4), 16: (64, 16, 4)}
-MAX_WIDTH = max(SHAPES)
 MAX_STEPS = 200
 
 
