@@ -8,4 +8,6 @@ from numpy.typing import NDArray
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+SizeArray: TypeAlias = NDArray[np.integer]
+"""Whole numbers of any width: sizes of coalitions, kept small"""
 ByteArray: TypeAlias = NDArray[np.uint8]

@@ -31,6 +31,7 @@ MORE = [
     fs.RegressionAdjusted(proxy="none"),
     fs.RegressionAdjusted(sizes="fixed"),
     fs.RegressionAdjusted(border=False),
+    fs.RegressionAdjusted(units="singles"),
     fs.LeverageSHAP(levels=False),
     fs.TruncatedMonteCarlo(tolerance=0.0),
     fs.TruncatedMonteCarlo(tolerance=0.2, patience=2),

@@ -20,6 +20,7 @@ from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.proxy import LinearProxies, fit_linear
 from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import SizeWeights
+from fairshapley.estimators.split_pairs import SplitPairs
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
 
@@ -64,6 +65,8 @@ class Fitted:
     proxies: LinearProxies | KernelProxies
     start: int
     stop: int
+    folds: IntArray
+    """Of the units that they were fitted to"""
     values: FloatArray
     """E[x_i(g)] of each fold's proxy and of the one that saw all"""
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -73,7 +76,7 @@ class Fitted:
     def columns(self, count: int, n_folds: int) -> IntArray:
         """Which proxy judges each of `count` units: its fold's, or for others the last."""
         columns = np.full(count, n_folds)
-        columns[self.start : self.stop] = np.arange(self.stop - self.start) % n_folds
+        columns[self.start : self.stop] = self.folds
         return columns
 
 
@@ -108,13 +111,13 @@ class Adjustment:
         self.sample, self.weights, self.interior = sample, weights, interior
         self.stages: list[Fitted] = []
         self.residuals: FloatArray = sample.gains.copy()
-        count = fitted_units(len(sample.chosen), weights.n_players)
+        count = sample.whole(fitted_units(len(sample.chosen), weights.n_players))
         if count == 0 or proxy == "none" or not sample.gains[:count].any():
             return
         parts, kernel = [(0, count)], uses_kernel(proxy, weights.n_players)
         if kernel:
             # So few players have no more different units than 2**(n − 1).
-            most = min(MAX_UNITS, 1 << (weights.n_players - 1))
+            most = sample.whole(min(MAX_UNITS, 1 << (weights.n_players - 1)))
             parts = [(0, min(count, most))]
             if count >= 2 * most:
                 parts.append((most, count))
@@ -133,7 +136,8 @@ class Adjustment:
             proxies = fit_kernel(part, self.weights, self.interior)
         else:
             proxies = fit_linear(part, self.weights)
-        return Fitted(proxies, start, stop, proxies.interior_values(self.weights, self.interior))
+        values = proxies.interior_values(self.weights, self.interior)
+        return Fitted(proxies, start, stop, part.folds, values)
 
     def _judge(self, stage: Fitted) -> None:
         """Take off what a stage explains, and let it keep what is left."""
@@ -145,6 +149,11 @@ class Adjustment:
             self.residuals[rows] -= fitted
         whole = len(self.residuals) // units.block * units.block
         stage.residuals = self.residuals[:whole].copy()
+
+    def difficulty(self) -> float:
+        """The variance of a unit under the best plan for these residuals, all players together."""
+        squares = np.square(self.residuals)
+        return self.weights.difficulty(self.sample.sizes, squares, self.interior)
 
     def contributions(self, constant: FloatArray | None = None) -> Iterator[FloatArray]:
         """y_t of one unit after the other, in blocks; `constant` is what is known exactly."""
@@ -173,12 +182,17 @@ class Adjustment:
 
     def estimate(self, constant: FloatArray, pooling: Pooling | None = None) -> Estimate:
         """The mean of the contributions; `constant` holds what is known exactly."""
-        moments = Moments(self.weights.n_players)
+        moments, halves = Moments(self.weights.n_players), SplitPairs(self.sample.groups)
         for block in self.contributions(constant):
-            moments.add(block if pooling is None else pooling.shared(block))
+            shared = block if pooling is None else pooling.shared(block)
+            moments.add(shared)
+            halves.add(shared)
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
-        return replace(plain, variances=plain.variances * min(max(factor, 1.0), MOST_DEPENDENCE))
+        factors = min(max(factor, 1.0), MOST_DEPENDENCE) * halves.factors(moments)
+        return replace(
+            plain, variances=plain.variances * factors, counts=plain.counts - halves.count
+        )
 
     def _dependence(self) -> float:
         """What Σ_t (y_t − ȳ)² misses, all players together.

@@ -11,6 +11,8 @@ from fairshapley.estimators.size_plan import Border, SizeWeights, unrank
 
 # A part holds n units, or so many on a small game: what is left of a budget below one part is lost.
 LEAST_PART = 32
+# Nor more than fit 64 MiB as masks, above 8192 players.
+PART_ENTRIES = 1 << 26
 
 
 @dataclass(eq=False)
@@ -35,7 +37,8 @@ class Enumeration:
 
     def next_masks(self) -> BoolArray:
         """The coalitions of the next part, one for each unit."""
-        stop = min(self.border.units, self.done + max(self.n_players, LEAST_PART))
+        part = min(self.n_players, PART_ENTRIES // self.n_players)
+        stop = min(self.border.units, self.done + max(part, LEAST_PART))
         return unrank(self.n_players, self.border.size, np.arange(self.done, stop))
 
     def add(self, masks: BoolArray, gains: FloatArray) -> None:

@@ -205,7 +205,7 @@ class _Process:
         self.n_players = weights.n_players
         self.masks = np.concatenate([masks for _, masks in sample.units.rows(sample.chosen)])
         self.importance = sample.importance(weights)
-        halves = replace(sample, folds=sample.folds % 2, n_folds=2)
+        halves = replace(sample, n_folds=2)
         self.bases, self.variances = slope_variances(halves, weights)
         self.slopes = self.bases.slopes[:, sample.sizes - 1]
         self.offsets = self.bases.offsets[:, sample.sizes - 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from fairshapley.estimators.parameters import check_choice
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import Border, SizeWeights, borders
+from fairshapley.estimators.streaming import MOST_KEPT, Stream, StreamedUnits
 from fairshapley.estimators.units import Units
 
 # Seven eighths of the units fit each proxy; more folds gain 1 % and cost as much more.
@@ -25,6 +26,12 @@ N_FOLDS = 8
 LARGE, LARGE_FOLDS = 400, 4
 # The first plan of the sizes is made after n units, or so many; the next ones at each doubling.
 LEAST_PILOT = 32
+# Pairs give way to single coalitions, for good, when a plan after at least so many pairs finds the
+# variance of singles at the same cost below this share of theirs. The first plan must be clear: a
+# unit for each player was wrong in one run of three where the two were close. Later a tie goes to
+# singles, whose kernel proxies explain more (forest n = 14: −25 % at equal linear residuals).
+LEAST_SPLIT, SURE_SPLIT = 100, 2
+EARLY_RATIO, LATE_RATIO = 0.85, 1.1
 # A round is a quarter of what was told before until it holds as many coalitions as players, or 16;
 # then a 32nd, because what is left of a budget below one round is not spent; to 1024 units.
 EARLY_COALITIONS = 16
@@ -61,9 +68,13 @@ class AdjustedState:
     """What the enumerated sizes add to each value"""
     pooling: Pooling | None = None
     """Who shares one value"""
+    stream: Stream | None = None
+    """Takes the units of a very large game, which are not kept"""
     running: Enumeration | None = None
     told: int = 0
     """Units told, skipped ones too"""
+    split: int = 0
+    """Units at the beginning that are halves of pairs"""
     complete: bool = True
     """Whether no coalition of an enumerated size was skipped"""
     latest: tuple[tuple[int, int], Estimate] | None = None
@@ -77,8 +88,11 @@ class RegressionAdjusted(Estimator[AdjustedState]):
     """Regression-adjusted sampling: every evaluation serves every player, at little variance.
 
     1. *Units.* A coalition S with its complement is one unit: for Shapley, Banzhaf and any other
-       semivalue with α_k = α_{n−1−k} only v(S) − v(N ∖ S) counts in it. For the others, such as
-       Beta(16, 1), a unit is a single coalition.
+       semivalue with α_k = α_{n−1−k} only v(S) − v(N ∖ S) counts in it, and what v(S) and
+       v(N ∖ S) have in common cancels. It costs two evaluations, one of them at a size where the
+       utility may hardly vary. So each time the sizes are planned, the residuals tell whether
+       single coalitions would now have the smaller variance at the same cost; from then on they
+       are the units. For other semivalues, such as Beta(16, 1), they are from the start.
     2. *Proxy.* Only what a cheap model g does not explain is estimated by sampling; the values of
        g are known in closed form. g is linear in the players with coefficients that vary with the
        size (`proxy.py`); on games of up to 64 players a kernel adds interactions
@@ -96,10 +110,14 @@ class RegressionAdjusted(Estimator[AdjustedState]):
     of order 1/√M: a unit's value has a part in the later plans, by which units that fit its proxy
     are drawn. It does not show in thousands of repeated runs (see the laws in the tests).
 
-    The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each.
+    The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each. On more than
+    16 384 players it keeps none: the proxy that judges a unit is learnt from the units before it
+    (`streaming.py`), and no size is enumerated.
 
     Parameters
     ----------
+    units
+        "auto": as above. "pairs", for semivalues that allow it, or "singles" for the whole run.
     proxy
         "auto": linear, with a kernel up to 64 players. "linear": no kernel; an estimate from a
         thousand units then takes milliseconds instead of half a second, which counts when
@@ -124,13 +142,16 @@ class RegressionAdjusted(Estimator[AdjustedState]):
     """
 
     name = "adjusted"
+    look_growth = 4.0
 
+    units: Literal["auto", "pairs", "singles"] = "auto"
     proxy: ProxyOption = "auto"
     sizes: Literal["neyman", "fixed"] = "neyman"
     border: bool = True
     pool: bool = True
 
     def __post_init__(self) -> None:
+        check_choice("units", self.units, ("auto", "pairs", "singles"))
         check_choice("proxy", self.proxy, ("auto", "linear", "none"))
         check_choice("sizes", self.sizes, ("neyman", "fixed"))
         for name in ("border", "pool"):
@@ -158,15 +179,22 @@ class RegressionAdjusted(Estimator[AdjustedState]):
         """Nothing told; all sizes are sampled."""
         n_players = problem.n_players
         weights = SizeWeights.of(problem.semivalue, n_players)
+        if self.units == "singles":
+            weights = replace(weights, paired=False)
+        pooling = Pooling.of(problem) if self.pool and problem.identical else None
+        stream = None
+        if n_players > MOST_KEPT:
+            stream = Stream(problem, weights, proxy=self.proxy != "none", pooling=pooling)
         return AdjustedState(
             problem=problem,
             weights=weights,
             units=Units(n_players),
             plans=[weights.base],
-            waiting=borders(weights) if self.border else [],
+            waiting=borders(weights) if self.border and stream is None else [],
             interior=weights.base > 0,
             enumerated=np.zeros(n_players),
-            pooling=Pooling.of(problem) if self.pool and problem.identical else None,
+            pooling=pooling,
+            stream=stream,
         )
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
@@ -182,6 +210,8 @@ class RegressionAdjusted(Estimator[AdjustedState]):
         early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // 2)
         units = max(1, min(max(early, state.told // LATE_SHARE), MOST_UNITS))
         units = min(units, _next_plan(n_players, state.told) - state.told)
+        if state.stream is not None:
+            return StreamedUnits.draw(rng, units, state.plans[-1], paired=paired)
         sizes = 1 + random_sizes(rng, units, np.where(state.interior, state.plans[-1], 0.0))
         masks = random_sets(rng, sizes, n_players)
         masks = _with_complements(masks, paired=paired)
@@ -189,21 +219,49 @@ class RegressionAdjusted(Estimator[AdjustedState]):
 
     def tell(self, state: AdjustedState, draw: Draw, values: FloatArray) -> None:
         """Keep the units, or add up a part of an enumerated size."""
-        masks, gains = draw.masks(0, len(draw)), values
+        if isinstance(draw, StreamedUnits):
+            self._tell_stream(state, draw, values)
+            return
+        masks, gains, levels = draw.masks(0, len(draw)), values, None
         if state.weights.paired:
-            masks, gains = masks[::2], 0.5 * (values[::2] - values[1::2])
+            one, other = values[::2], values[1::2]
+            masks, gains, levels = masks[::2], 0.5 * (one - other), 0.5 * (one + other)
         if isinstance(draw, BorderUnits):
             self._tell_border(state, masks, gains)
             return
         assert isinstance(draw, SampledUnits)  # noqa: S101 - what `ask` gave
         planned = _next_plan(state.problem.n_players, state.told)
-        state.units.add(masks, gains, draw.plan)
+        state.units.add(masks, gains, draw.plan, levels)
         state.told += len(gains)
-        if state.told == planned and self.sizes == "neyman":
-            # A linear proxy is good enough to plan by.
-            fit = self._adjust(state, "none" if self.proxy == "none" else "linear")
+        if state.told == planned:
+            self._plan(state)
+
+    def _plan(self, state: AdjustedState) -> None:
+        """Choose the sizes anew, and between pairs and single coalitions."""
+        # A linear proxy is good enough to plan by.
+        proxy: ProxyOption = "none" if self.proxy == "none" else "linear"
+        fit = self._adjust(state, proxy)
+        if self.units == "auto" and state.weights.paired and state.told >= LEAST_SPLIT:
+            single = _split(state, border=self.border)
+            other = self._adjust(single, proxy)
+            early = state.told < SURE_SPLIT * max(state.problem.n_players, LEAST_PILOT)
+            # A pair costs two evaluations.
+            if other.difficulty() < 2.0 * (EARLY_RATIO if early else LATE_RATIO) * fit.difficulty():
+                fit = other
+                vars(state).update(vars(single))
+        if self.sizes == "neyman":
             sizes, squares = fit.sample.sizes, np.square(fit.residuals)
             state.plans.append(state.weights.neyman(sizes, squares))
+
+    def _tell_stream(self, state: AdjustedState, draw: StreamedUnits, values: FloatArray) -> None:
+        """Let the units pass; plan the sizes anew when it is time."""
+        assert state.stream is not None  # noqa: S101 - as when `ask` gave the draw
+        gains = 0.5 * (values[::2] - values[1::2]) if draw.paired else values
+        planned = _next_plan(state.problem.n_players, state.told)
+        state.stream.add(draw, gains, state.plans[-1])
+        state.told += len(gains)
+        if state.told == planned and self.sizes == "neyman":
+            state.plans.append(state.stream.plan())
 
     def _tell_border(self, state: AdjustedState, masks: BoolArray, gains: FloatArray) -> None:
         """Fold in a part; a size that is through is no longer sampled."""
@@ -244,11 +302,14 @@ class RegressionAdjusted(Estimator[AdjustedState]):
         plans /= plans.sum(axis=1, keepdims=True)
         drawn_by = state.units.plans[chosen]
         n_folds = N_FOLDS if problem.n_players <= LARGE else LARGE_FOLDS
-        folds = np.arange(len(chosen)) % n_folds
-        return Sample(state.units, chosen, sizes, gains, plans, drawn_by, folds, n_folds)
+        pair = np.where(chosen < state.split, chosen // 2, chosen)
+        groups = np.cumsum(np.diff(pair, prepend=-1) != 0) - 1
+        return Sample(state.units, chosen, sizes, gains, plans, drawn_by, groups, n_folds)
 
     def estimate(self, state: AdjustedState) -> Estimate:
         """The mean of the adjusted contributions; exact when every size was enumerated."""
+        if state.stream is not None:
+            return state.stream.estimate()
         progress = (state.told, int(state.interior.sum()))
         if state.latest is None or state.latest[0] != progress:
             state.latest = (progress, self._estimate(state))
@@ -267,6 +328,24 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             constant = constant + np.where(state.interior, weights.constant, 0.0) @ level
         fit = self._adjust(state, self.proxy)
         return fit.estimate(constant, state.pooling)
+
+
+def _split(state: AdjustedState, *, border: bool) -> AdjustedState:
+    """The state with each pair as two units; sizes that are enumerated stay so."""
+    weights = replace(state.weights, paired=False)
+    units = state.units.split()
+    waiting = borders(weights) if border else []
+    return replace(
+        state,
+        weights=weights,
+        units=units,
+        plans=list(state.plans),
+        waiting=[one for one in waiting if state.interior[one.size - 1]],
+        told=2 * state.told,
+        split=len(units),
+        latest=None,
+        fitted={},
+    )
 
 
 def _baseline(problem: Problem, sizes: FloatArray) -> FloatArray:

@@ -25,8 +25,20 @@ class Sample:
     """The probabilities of the sizes 1 … n − 1 that are sampled, by plan"""
     plan: IntArray
     """The number of the plan that drew each unit"""
-    folds: IntArray
+    groups: IntArray
+    """0, 1, … from unit to unit; the halves of a split pair have the same number, and stay in one
+    fold"""
     n_folds: int
+
+    @cached_property
+    def folds(self) -> IntArray:
+        """The fold of each unit."""
+        return self.groups % self.n_folds
+
+    def whole(self, count: int) -> int:
+        """`count`, or one more where that would part the halves of a pair."""
+        groups = self.groups
+        return count + (0 < count < len(groups) and bool(groups[count] == groups[count - 1]))
 
     @cached_property
     def probabilities(self) -> FloatArray:
@@ -51,15 +63,14 @@ class Sample:
 
     def part(self, rows: slice, gains: FloatArray) -> Sample:
         """Some of the units, with other gains and folds counted anew."""
-        sizes = self.sizes[rows]
-        folds = np.arange(len(sizes)) % self.n_folds
+        groups = self.groups[rows]
         return Sample(
             self.units,
             self.chosen[rows],
-            sizes,
+            self.sizes[rows],
             gains,
             self.plans,
             self.plan[rows],
-            folds,
+            groups - groups[:1],
             self.n_folds,
         )

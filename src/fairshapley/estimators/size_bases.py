@@ -29,8 +29,8 @@ class SizeBases:
             offsets = [u - 0.5, near - far, (u - 0.5) ** 3]
             usage = usage + usage[::-1]
         else:
-            slopes = [np.ones_like(s), near, u]
-            offsets = [np.ones_like(s), near, u, u**2]
+            slopes = [np.ones_like(s), near, u, near**2]
+            offsets = [np.ones_like(s), near, u, u**2, near**2]
         return cls(
             _orthonormal(slopes, usage * spread(n)),
             _orthonormal(offsets, usage),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 import numpy as np
@@ -113,25 +113,45 @@ class SizeWeights:
         squares
             Their squared residuals.
         """
+        moments = self.moments(sizes, squares)
+        if not moments.any():
+            return self.base
+        best = _normalised(np.sqrt(moments * self.power))
+        return (1.0 - BASE_SHARE) * best + BASE_SHARE * self.base
+
+    def difficulty(self, sizes: IntArray, squares: FloatArray, interior: BoolArray) -> float:
+        """(Σ_s τ_s·√power_s)²: the variance of a unit under the best plan, all players together.
+
+        Parameters
+        ----------
+        sizes, squares
+            As in `neyman`.
+        interior
+            Of the sizes 1 … n − 1, those that are sampled.
+        """
+        roots = np.sqrt(self.moments(sizes, squares) * self.power)
+        return float(np.where(interior, roots, 0.0).sum()) ** 2
+
+    def moments(self, sizes: IntArray, squares: FloatArray) -> FloatArray:
+        """τ_s², smoothed over the sizes; 0 where all residuals are."""
         counts = np.bincount(sizes - 1, minlength=self.n_players - 1).astype(np.float64)
         sums = np.bincount(sizes - 1, weights=squares, minlength=self.n_players - 1)
         if self.paired:  # the two coalitions of a unit have one residual
             counts, sums = counts + counts[::-1], sums + sums[::-1]
         mean = sums.sum() / max(counts.sum(), 1.0)
         if mean <= 0:
-            return self.base
+            return np.zeros(self.n_players - 1)
         angles = np.arcsin(np.sqrt(self.sizes / self.n_players))
         bins = (angles * (2.0 * BINS / np.pi)).astype(np.int64)
         centres = (np.arange(BINS) + 0.5) * (0.5 * np.pi / BINS)
         smooth = np.exp(-0.5 * np.square((centres[:, None] - centres) / BANDWIDTH))
         seen = np.bincount(bins, weights=counts, minlength=BINS) @ smooth
         total = np.bincount(bins, weights=sums, minlength=BINS) @ smooth
-        moment = ((total + PRIOR_UNITS * mean) / (seen + PRIOR_UNITS))[bins]
+        moment: FloatArray = ((total + PRIOR_UNITS * mean) / (seen + PRIOR_UNITS))[bins]
         if self.paired:
             # A bin may hold a size without its complement; a pair needs one probability for both.
             moment = 0.5 * (moment + moment[::-1])
-        best = _normalised(np.sqrt(moment * self.power))
-        return (1.0 - BASE_SHARE) * best + BASE_SHARE * self.base
+        return moment
 
 
 def _normalised(weights: FloatArray) -> FloatArray:
@@ -199,13 +219,17 @@ def unrank(n_players: int, size: int, ranks: IntArray) -> BoolArray:
     rows, left = np.arange(len(ranks)), ranks.copy()
     for place in range(size, 0, -1):
         # A player c can hold this place when at least `place` − 1 players come before it.
-        below = np.array([_binomial(c, place) for c in range(n_players)])
+        below = _binomials(n_players, place)
         chosen = np.searchsorted(below, left, side="right") - 1
         masks[rows, chosen] = True
         left = left - below[chosen]
     return masks
 
 
-def _binomial(n: int, k: int) -> int:
-    """C(n, k), cut off where it would not fit a machine integer: no rank reaches so far."""
-    return min(math.comb(n, k), np.iinfo(np.int64).max)
+@lru_cache(maxsize=256)
+def _binomials(n_players: int, k: int) -> IntArray:
+    """C(c, k) for c = 0 … n − 1, cut off where a machine integer ends: no rank reaches so far."""
+    most = int(np.iinfo(np.int64).max)
+    column = np.array([min(math.comb(c, k), most) for c in range(n_players)])
+    column.setflags(write=False)
+    return column

@@ -99,6 +99,7 @@ class Stratified(Estimator[StratifiedState]):
     """
 
     name = "stratified"
+    look_growth = 2.0
 
     allocation: Literal["maleki", "neyman", "equal"] = "maleki"
 

@@ -98,6 +98,7 @@ class StratifiedSVARM(Estimator[SvarmState]):
     """
 
     name = "svarm"
+    look_growth = 4.0
 
     @property
     def traits(self) -> Traits:

@@ -24,7 +24,7 @@ BLOCK_ENTRIES = 1 << 20
 class Units:
     """Packed masks, sizes, gains and plans of the units told so far, in the order of telling.
 
-    n/8 + 20 bytes for each: 6 MB for 10⁵ units of 300 players, 0.4 GB for the 300 000 units that
+    n/8 + 28 bytes for each: 7 MB for 10⁵ units of 300 players, 0.4 GB for the 300 000 units that
     are 60 evaluations for each of 10 000 players.
 
     Examples
@@ -41,10 +41,20 @@ class Units:
         self._packed: ByteArray = np.empty((16, (n_players + 7) // 8), dtype=np.uint8)
         self._sizes = np.empty(16, dtype=np.int32)
         self._gains: FloatArray = np.empty(16)
+        self._levels: FloatArray = np.empty(16)
         self._plans = np.empty(16, dtype=np.int16)
 
-    def add(self, masks: BoolArray, gains: FloatArray, plan: int) -> None:
-        """Keep units drawn by the plan of this number; those with a gain of NaN are left out."""
+    def add(
+        self,
+        masks: BoolArray,
+        gains: FloatArray,
+        plan: int | IntArray,
+        levels: FloatArray | None = None,
+    ) -> None:
+        """Keep units drawn by the plan of this number; those with a gain of NaN are left out.
+
+        The levels of pairs, half of v(S) + v(N ∖ S), are kept so that pairs can be split.
+        """
         kept = ~np.isnan(gains)
         masks, gains = masks[kept], gains[kept]
         start, stop = self._count, self._count + len(gains)
@@ -53,11 +63,12 @@ class Units:
         self._packed[start:stop] = np.packbits(masks, axis=1, bitorder="little")
         self._sizes[start:stop] = masks.sum(axis=1)
         self._gains[start:stop] = gains
-        self._plans[start:stop] = plan
+        self._levels[start:stop] = 0.0 if levels is None else levels[kept]
+        self._plans[start:stop] = plan if isinstance(plan, int) else plan[kept]
         self._count = stop
 
     def _grow(self, capacity: int) -> None:
-        for name in ("_packed", "_sizes", "_gains", "_plans"):
+        for name in ("_packed", "_sizes", "_gains", "_levels", "_plans"):
             old = getattr(self, name)
             new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
             new[: self._count] = old[: self._count]
@@ -80,6 +91,26 @@ class Units:
     def plans(self) -> IntArray:
         """The number of the plan that drew each unit."""
         return self._plans[: self._count].astype(np.int64)
+
+    def split(self) -> Units:
+        """Each pair as two units, a coalition and after it its complement.
+
+        Examples
+        --------
+        >>> pairs = Units(3)
+        >>> pairs.add(np.array([[True, False, True]]), np.array([1.0]), 0, np.array([4.0]))
+        >>> pairs.split().gains, pairs.split().sizes
+        (array([5., 3.]), array([2, 1]))
+        """
+        single = Units(self.n_players)
+        for start in range(0, len(self), self.block):
+            stop = min(start + self.block, len(self))
+            masks = self.masks(start, stop)
+            gains, levels = self._gains[start:stop], self._levels[start:stop]
+            both = np.stack([masks, ~masks], axis=1).reshape(-1, self.n_players)
+            values = np.stack([levels + gains, levels - gains], axis=1).ravel()
+            single.add(both, values, np.repeat(self.plans[start:stop], 2))
+        return single
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions of the units `start` … `stop` − 1."""
