@@ -76,7 +76,7 @@ def test_methods_are_compared_at_equal_cost():
     assert frame.loc["mc", "mse"] < frame.loc[str(methods[1]), "mse"]
     axes = comparison.plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == frame.index.tolist()
-    assert comparison.plot(axes) is axes
+    assert comparison.plot(axes=axes) is axes
     mpl.pyplot.close("all")
     assert "[mc]" in str(comparison)
 

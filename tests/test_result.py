@@ -127,7 +127,10 @@ ACCEPTED = {
     "bool": [True],
     "str": ["x", "1e3"],
     "tuple[str, ...]": [[], ["x"], ["a", "b"]],
+    "tuple[float, float]": [[1.0, 2.0]],
     "tuple[tuple[int, int], ...]": [[]],
+    "tuple[Look, ...]": [[]],
+    "tuple[SizeBin, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],
     "dict[str, str]": [{}],
 }

@@ -17,6 +17,7 @@ array([4., 4., 4., 4.])
 
 from fairshapley import datasets, estimators, fairness, games, metrics
 from fairshapley.auditing import Comparison, audit, compare
+from fairshapley.curves import Curve, curve
 from fairshapley.errors import (
     BudgetError,
     ContractError,
@@ -55,6 +56,7 @@ from fairshapley.fairness import (
 )
 from fairshapley.knn_shapley import knn_shapley
 from fairshapley.leave_one_out import leave_one_out
+from fairshapley.payouts import Payout
 from fairshapley.proxy_valuation import estimate_with_proxy
 from fairshapley.result import Result
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
@@ -73,6 +75,7 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ContractError",
+    "Curve",
     "DaskEngine",
     "Decisions",
     "EngineError",
@@ -95,6 +98,7 @@ __all__ = [
     "MonteCarlo",
     "Orthogonal",
     "Owen",
+    "Payout",
     "ProcessEngine",
     "RayEngine",
     "RegressionAdjusted",
@@ -109,6 +113,7 @@ __all__ = [
     "UnbiasedKernelSHAP",
     "audit",
     "compare",
+    "curve",
     "datasets",
     "estimate",
     "estimate_with_proxy",

@@ -127,36 +127,27 @@ class Comparison:
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
-    def plot(self, axes: Axes | None = None) -> Axes:
-        """True and reported minimum fidelity of each method (matplotlib)."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise MissingExtraError(
-                "plot needs matplotlib: pip install 'fairshapley[report]'"
-            ) from None
-        if axes is None:
-            axes = plt.subplots(layout="constrained")[1]
-        places = np.arange(len(self.audits))
-        audits = list(self.audits.values())
-        scores = np.array([[one.min_true_fidelity, one.min_reported_fidelity] for one in audits])
-        finite = scores[np.isfinite(scores)]
-        # An infinite score (exact values) reaches beyond all others, and says so.
-        highest = 1.1 * float(finite.max()) if finite.size else 1.0
-        for kind, (label, shift) in enumerate((("true", 0.2), ("reported", -0.2))):
-            known = np.nan_to_num(scores[:, kind], nan=0.0, posinf=highest)
-            bars = axes.barh(places + shift, known, 0.4, label=label)
-            axes.bar_label(bars, ["∞" if np.isinf(one) else "" for one in scores[:, kind]])
-        axes.set_yticks(places, list(self.audits))
-        axes.invert_yaxis()
-        axes.set_xlabel(
-            f"minimum fidelity, ξ = {audits[0].xi:g}, {audits[0].evaluations:,.0f} evaluations"
-        )
-        axes.legend()
-        return axes
+    def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
+        """The methods side by side (needs matplotlib).
+
+        Parameters
+        ----------
+        kind
+            "fidelity", true and reported; "errors" of all players; or "coverage" of intervals.
+        axes
+            Where to draw; by default a new figure.
+        """
+        from fairshapley.plots import plot_comparison
+
+        return plot_comparison(self, kind, axes)
 
     def __str__(self) -> str:
         return "\n\n".join(f"[{name}]\n{one}" for name, one in self.audits.items())
+
+    def _repr_html_(self) -> str:
+        from fairshapley.notebook import comparison_html
+
+        return comparison_html(self)
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, silence elsewhere, or a function of one's own."""
+"""Progress of a run: a bar on a terminal or in a notebook, or a function of one's own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from fairshapley.notebook_progress import NotebookLine, in_notebook
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 
 ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
@@ -18,14 +19,50 @@ ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 REFRESH_SECONDS = 0.1
 
 
+class TerminalBar:
+    """A bar of rich with its status.
+
+    Parameters
+    ----------
+    console, method, total, transient
+        Where to draw; what is run; the evaluations of the budget; whether the bar goes away.
+    """
+
+    def __init__(
+        self, console: Console, method: str, total: int | None, *, transient: bool
+    ) -> None:
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("evaluations · {task.fields[status]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=transient,
+        )
+        self._task = self._bar.add_task(method, total=total, status="starting")
+
+    def start(self) -> None:
+        """Show the bar."""
+        self._bar.start()
+
+    def update(self, evaluations: int, status: str) -> None:
+        """Show how far the run is."""
+        self._bar.update(self._task, completed=evaluations, status=status)
+
+    def stop(self) -> None:
+        """Draw it a last time, or take it away."""
+        self._bar.stop()
+
+
 class ProgressReporter:
     """Shows evaluations, rate, workers, minimum fidelity and the time left.
 
     Parameters
     ----------
     option
-        None: a bar when standard error is a terminal. True or False: always or never. A function
-        is called with a snapshot of the run, at most ten times a second.
+        None: a bar when standard error is a terminal, or in a notebook. True or False: always or
+        never. A function is called with a snapshot of the run, at most ten times a second.
     method, budget, until
         What is run, and how far.
     """
@@ -41,23 +78,16 @@ class ProgressReporter:
         self._budget = budget
         self._until = until
         self._next = 0.0
-        self._bar: Progress | None = None
+        self._bar: TerminalBar | NotebookLine | None = None
         if callable(option) or option is False:
             return
-        console = Console(stderr=True)
-        if option is None and not console.is_terminal:
-            return
-        self._bar = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("evaluations · {task.fields[status]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=option is None,
-        )
         total = budget.evaluations if budget is not None else None
-        self._task = self._bar.add_task(method, total=total, status="starting")
+        if in_notebook():
+            self._bar = NotebookLine(method, total, transient=option is None)
+            return
+        console = Console(stderr=True)
+        if option or console.is_terminal:
+            self._bar = TerminalBar(console, method, total, transient=option is None)
 
     def __enter__(self) -> ProgressReporter:
         if self._bar is not None:
@@ -89,7 +119,7 @@ class ProgressReporter:
             self._call(snapshot)
         if self._bar is not None:
             status = describe(snapshot, self._budget, self._until)
-            self._bar.update(self._task, completed=snapshot.evaluations, status=status)
+            self._bar.update(snapshot.evaluations, status)
 
 
 def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:

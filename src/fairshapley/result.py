@@ -6,7 +6,6 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +27,16 @@ from fairshapley.fairness.guarantee import (
     required_fidelity,
 )
 from fairshapley.fairness.levels import check_delta
+from fairshapley.payouts import Money, Negative, Payout, payout
+from fairshapley.recording import Look, SizeBin
 from fairshapley.result_fields import checked, plain
+from fairshapley.whole_file import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from fairshapley.report import Labels
 
 FORMAT = "fairshapley result"
 FORMAT_VERSION = 1
@@ -94,6 +99,8 @@ class Result:
     player_names: tuple[str, ...] | None = None
     identical_players: tuple[tuple[int, int], ...] = ()
     """Pairs of players that the game knows to be identical, such as equal training points"""
+    endpoints: tuple[float, float] | None = None
+    """v(∅) and v(N), whose difference Shapley values add up to; None where not recorded"""
     fingerprint: str | None = None
     """What identifies the content of the game; None where it could not be computed"""
     computed: int = 0
@@ -104,6 +111,10 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What a reader should know besides: defaults taken, trouble recovered from"""
+    history: tuple[Look, ...] = ()
+    """The minimum fidelity as the evaluations grew; empty where it was not recorded"""
+    profile: tuple[SizeBin, ...] = ()
+    """Coalitions asked for and their utilities by size; empty where they were not recorded"""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -322,6 +333,116 @@ class Result:
             lines.append("ξ exceeds the mean |value|: the tolerance is vacuous, choose a smaller ξ")
         return "\n".join([*lines, *self.notes])
 
+    def _repr_html_(self) -> str:
+        from fairshapley.notebook import result_html
+
+        return result_html(self)
+
+    def payout(
+        self,
+        pool: Money,
+        *,
+        negative: Negative = "zero",
+        unit: Money = "0.01",
+        band: bool = True,
+        epsilon1: float = 0.5,
+        delta: float = 0.1,
+        bound: str = "normal",
+    ) -> Payout:
+        """Divide a sum of money by the values, to the cent; see `fairshapley.payouts.payout`."""
+        return payout(
+            self,
+            pool,
+            negative=negative,
+            unit=unit,
+            band=band,
+            epsilon1=epsilon1,
+            delta=delta,
+            bound=bound,
+        )
+
+    def plot(
+        self,
+        kind: str = "values",
+        axes: Axes | None = None,
+        *,
+        most: int = 40,
+        simultaneous: bool = False,
+        epsilon1: float = 0.5,
+        delta: float = 0.1,
+        bound: str = "normal",
+    ) -> Axes:
+        """Draw the result (needs matplotlib); nothing is shown or saved.
+
+        Parameters
+        ----------
+        kind
+            "values" with intervals; "fidelity" of all players with the one needed; "convergence"
+            of the minimum fidelity; "sizes", the mean marginal by coalition size.
+        axes
+            Where to draw; by default a new figure.
+        most, simultaneous
+            For values: how many players to draw, and whether the intervals hold together.
+        epsilon1, delta, bound
+            The fairness asked for; for values δ is the probability that an interval misses.
+        """
+        from fairshapley import plots
+
+        asked: dict[str, Any] = {"delta": delta, "bound": bound}
+        match kind:
+            case "values":
+                asked |= {"most": most, "simultaneous": simultaneous}
+                return plots.plot_values(self, axes, **asked)
+            case "fidelity":
+                return plots.plot_fidelity(self, axes, epsilon1=epsilon1, **asked)
+            case "convergence":
+                return plots.plot_convergence(self, axes, epsilon1=epsilon1, **asked)
+            case "sizes":
+                return plots.plot_sizes(self, axes)
+        raise InputError(
+            f"unknown kind {kind!r}: use 'values', 'fidelity', 'convergence' or 'sizes'"
+        )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        epsilon1: float = 0.5,
+        delta: float = 0.1,
+        labels: Labels | None = None,
+    ) -> Path:
+        """Write an HTML report: one file that works offline (needs jinja2 and plotly).
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        title
+            The title of the page.
+        epsilon1, delta
+            The tolerances of the certificate, and the level of the intervals.
+        labels
+            A class or group for each player: a sequence, or a mapping of names or numbers.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import fairshapley as fs, tempfile
+        >>> result = fs.exact(fs.games.Airport([1.0, 2.0, 4.0]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = result.report(Path(folder) / "report.html", title="Runway")
+        ...     "<title>Runway</title>" in page.read_text(encoding="utf-8")
+        True
+        """
+        from fairshapley.report import write_report
+
+        return write_report(self, path, title=title, epsilon1=epsilon1, delta=delta, labels=labels)
+
     def to_frame(self) -> pd.DataFrame:
         """One row per player: value, standard error, count and fidelity (needs pandas)."""
         try:
@@ -374,23 +495,12 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON; `load` gives it back bit for bit."""
         target = Path(path)
-        if not target.name:
-            raise InputError(f"cannot write {str(path)!r}: give the name of a file")
         try:
             text = json.dumps(self.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"cannot write {target}, the result is not plain: {error}") from error
-        scratch = target.with_name(target.name + ".part")
-        try:
-            # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
-            scratch.write_bytes(text.encode("utf-8", "backslashreplace"))
-            scratch.replace(target)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(f"cannot write {target}: {reason}") from error
-        finally:
-            with suppress(OSError, ValueError):
-                scratch.unlink()  # still there only when something went wrong
+        # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
+        write_whole(target, text.encode("utf-8", "backslashreplace"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley.recording import Look, SizeBin
+
 
 def plain(value: Any) -> Any:
     """Arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
@@ -87,6 +89,24 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple((pair[0], pair[1]) for pair in pairs)
 
 
+def _two(value: Any) -> tuple[float, float]:
+    first, second = map(_number, _items(value))
+    return (first, second)
+
+
+def _records(kind: Callable[..., Any], *parts: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A reader of tuples of one kind, each a list of parts."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        rows = [_items(row) for row in _items(value)]
+        if any(len(row) != len(parts) for row in rows):
+            raise ValueError(f"give lists of {len(parts)} numbers")
+        pairs = [zip(parts, row, strict=True) for row in rows]
+        return tuple(kind(*(part(item) for part, item in pair)) for pair in pairs)
+
+    return read
+
+
 def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError("give a dictionary")
@@ -101,7 +121,10 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "bool": _flag,
     "str": _text,
     "tuple[str, ...]": _texts,
+    "tuple[float, float]": _two,
     "tuple[tuple[int, int], ...]": _pairs,
+    "tuple[Look, ...]": _records(Look, _count, _amount, _amount),
+    "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
 }

@@ -18,9 +18,16 @@ from fairshapley.fairness.certificate import Evidence
 from fairshapley.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.progress import ProgressOption, ProgressReporter
 from fairshapley.randomness import round_generator, side_generator
+from fairshapley.recording import Recorder
 from fairshapley.result import Result
 from fairshapley.stopping import Fair, Snapshot
-from fairshapley.stopping.fair import is_sequential, level_share, looks_now, unspent_share
+from fairshapley.stopping.fair import (
+    is_sequential,
+    level_share,
+    looks_now,
+    unspent_share,
+    waits,
+)
 
 # A method on a small game asks ever more often for coalitions that are known already. When so many
 # requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
@@ -68,6 +75,7 @@ class Run:
         self.looked = False
         """Whether the run stopped at such a look"""
         self.stall = Stall(game.n_players)
+        self.recorder = Recorder(game.n_active, plan.estimator.look_growth)
 
     def execute(self, progress: ProgressOption, verify: int) -> Result:
         """Run to the end, and journal how it ended."""
@@ -112,6 +120,7 @@ class Run:
         if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
             raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
         empty, full = evaluator.endpoints()
+        self.recorder.add(evaluator.sizes, np.array([empty, full]))
         self.problem = Problem(
             self.game.n_players,
             plan.semivalue,
@@ -127,9 +136,13 @@ class Run:
                 return EXACT
             if (said := self._round(index, reporter)) is not None:
                 return "; ".join([said, *self._conclusions()])
-            if self._is_exact() or plan.until is None:
+            due = self.recorder.due(evaluator.tally.evaluations)
+            if self._is_exact() or (self._unwatched() and not due):
                 continue
             now = self.snapshot()
+            self.recorder.look(now.evaluations, now.evidence, plan.xi)
+            if plan.until is None:
+                continue
             looked = looks_now(plan.until, now)
             if (said := plan.until.met(now)) is not None:
                 self.looked = looked
@@ -137,6 +150,11 @@ class Run:
             if looked:
                 self.last_look = now.evaluations
         raise AssertionError("unreachable: the loop ends by a return")
+
+    def _unwatched(self) -> bool:
+        """Whether no rule wants to see an estimate after this round."""
+        until, spent = self.plan.until, self.evaluator.tally.evaluations
+        return until is None or waits(until, spent, self.last_look, self.plan.budget)
 
     def _is_exact(self) -> bool:
         """Whether every utility is known, which proves the values."""
@@ -167,6 +185,7 @@ class Run:
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
         estimator.tell(self.state, draw, values)
+        self.recorder.add(evaluator.sizes, values)
         if draw.marginals is not None:
             self.marginals = (self.marginals or 0) + draw.marginals
         return self.stall.look(evaluator.tally.evaluations - before, len(draw))
@@ -298,6 +317,7 @@ class Run:
         """The state of the run as a result."""
         last, tally, until = self.snapshot(), self.evaluator.tally, self.plan.until
         now, share = last.evidence, 1.0
+        self.recorder.look(last.evaluations, now, self.plan.xi, last=True)
         if until is not None:
             share = level_share(last) if self.looked else unspent_share(until, last)
         return Result(
@@ -323,12 +343,14 @@ class Run:
             skipped=tally.skipped,
             player_names=self.game.player_names,
             identical_players=self.game.identical_players,
+            endpoints=None if self.problem is None else (self.problem.empty, self.problem.full),
             fingerprint=self.game.fingerprint,
             computed=tally.computed,
             cache_hits=tally.cache_hits,
             seconds=last.seconds,
             versions=versions(),
             notes=(*self.plan.notes, *self._remarks(), *_trouble(tally)),
+            **self.recorder.records(),
         )
 
 

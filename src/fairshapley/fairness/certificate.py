@@ -105,6 +105,11 @@ class Certificate:
     def __str__(self) -> str:
         return "\n".join([self.statement, *(f"Warning: {text}" for text in self.warnings)])
 
+    def _repr_html_(self) -> str:
+        from fairshapley.notebook import certificate_html
+
+        return certificate_html(self)
+
 
 def excess_widths(half_widths: FloatArray, allowed: FloatArray) -> FloatArray:
     """H over what is allowed, 0 for 0/0 and for anything that is allowed without limit."""

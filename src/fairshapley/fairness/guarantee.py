@@ -58,6 +58,11 @@ class Guarantee:
             f"{self.bound}, {kind} estimates, fidelity plugged in"
         )
 
+    def _repr_html_(self) -> str:
+        from fairshapley.notebook import guarantee_html
+
+        return guarantee_html(self)
+
 
 def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> FloatArray:
     """Lemma 1: the probability that each player's estimate is off by more than ε1·(|φ| + ξ).

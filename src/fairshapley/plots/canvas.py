@@ -1,0 +1,73 @@
+"""Axes to draw on, and texts that matplotlib shows as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from fairshapley.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#7F7F7F"
+LONGEST_NAME = 40
+
+
+def new_axes(axes: Axes | None, *, height: float | None = None) -> Axes:
+    """The axes given, or those of a new figure (of so many inches' height)."""
+    try:
+        import matplotlib.pyplot as plt
+        from matplotlib.axes import Axes as AnyAxes
+    except ImportError:
+        raise MissingExtraError(
+            "plot needs matplotlib: pip install 'fairshapley[report]'"
+        ) from None
+    if axes is None:
+        size = None if height is None else (plt.rcParams["figure.figsize"][0], height)
+        return plt.subplots(layout="constrained", figsize=size)[1]
+    if not isinstance(axes, AnyAxes):
+        raise InputError(
+            f"axes must be matplotlib axes, not {type(axes).__name__}: give one of plt.subplots()"
+        )
+    return axes
+
+
+def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
+    """A logarithmic axis for what was drawn, with ticks that can be read over any range."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axes.set(**{f"{which}scale": "log"})
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    if high < 1000 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def literal(text: str) -> str:
+    r"""A text from the data as matplotlib shall draw it: no mathematics, one line, not too long.
+
+    Examples
+    --------
+    >>> print(literal("$x$"))
+    \$x\$
+    """
+    # A control character has no glyph, which is a warning.
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    if len(shown) > LONGEST_NAME:
+        shown = shown[: LONGEST_NAME - 1] + "…"
+    return shown.replace("$", r"\$")
+
+
+def legend_label(text: str) -> str:
+    """A literal text for a legend, which leaves out what begins with an underscore."""
+    shown = literal(text)
+    return f" {shown}" if shown.startswith("_") else shown
+
+
+def literals(texts: Iterable[str]) -> list[str]:
+    """Each of the texts as `literal` makes it."""
+    return [literal(text) for text in texts]
