@@ -253,6 +253,7 @@ class ProxyAdjusted(Estimator[ProxyState]):
     """
 
     name = "proxy"
+    look_growth = RegressionAdjusted.look_growth
 
     proxy: Game
     known: Result

@@ -63,7 +63,8 @@ class Recorder:
 
     def __init__(self, n_players: int, growth: float) -> None:
         self._growth = growth
-        self._seen, self._next = 0, 0.0
+        # Before there are two evaluations for each player, estimates say next to nothing.
+        self._seen, self._next = 0, 2.0 * n_players
         self._looks: list[Look] = []
         self._waiting: list[tuple[SizeArray, FloatArray]] = []
         self._rows = 0

@@ -353,3 +353,21 @@ def test_a_run_in_a_thread_needs_no_signals():
     thread.start()
     thread.join()
     np.testing.assert_array_equal(results[0].values, 1.0)
+
+
+def test_chunks_become_small_near_the_end_of_a_round_only():
+    """Not at the end of each block of rows that the evaluator looks at together."""
+    sizes = []
+
+    class Watched(Chaos):
+        def submit(self, masks, *, alone=False):
+            sizes.append(len(masks))
+            return super().submit(masks, alone=alone)
+
+    game = fs.games.SumOfUnanimity(11, seed=1)
+    masks = (np.arange(2048)[:, None] >> np.arange(11) & 1).astype(bool)
+    with Evaluator(game, 11, engine=Watched(workers=3)) as evaluator:
+        values = evaluator.evaluate(ListedCoalitions.of(masks))
+    np.testing.assert_array_equal(values, game(masks))
+    assert sizes[:6] == [64] * 6  # the first block: two chunks for each worker
+    assert sizes[-1] < 64

@@ -153,6 +153,9 @@ def test_every_worker_gets_work_unless_the_way_is_longer():
     pace.observe(1, 10.0)
     assert pace.capacity(3) == 3  # none waits ten seconds behind another
     assert Pace(7, 100).share(3, 2) == 7
+    slow = Pace(None, 100, worthwhile=0.1)
+    slow.observe(64, 64 * 5e-3)
+    assert slow.share(8, 2) == 20  # a way that takes longer needs more work
 
 
 def test_a_size_that_was_too_large_is_not_tried_again():

@@ -25,7 +25,7 @@ def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> By
     Examples
     --------
     >>> rows = packed_sets(np.random.default_rng(0), np.array([0, 300, 700, 999]), 999)
-    >>> np.unpackbits(rows, axis=1).sum(axis=1)
+    >>> np.unpackbits(rows, axis=1).sum(axis=1, dtype=int)
     array([  0, 300, 700, 999])
     """
     packed: ByteArray = np.empty((len(sizes), -(-n_players // 8)), dtype=np.uint8)

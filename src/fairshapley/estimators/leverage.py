@@ -215,7 +215,8 @@ class Regression:
         # Which half stands for a pair of halves is arbitrary: they have no level.
         self.shrinkage = np.where(levels & (classes.shares == 1.0), 1.0 / (pairs + 1.0), 0.0)
         others = (classes.pairs - pairs) / np.maximum(classes.pairs - 1.0, 1.0)
-        taken = self.shrinkage * np.where(classes.listed, others, 1.0)
+        # Of a class that nothing was told of, nothing is taken: its weight meets no row.
+        taken = self.shrinkage * np.where(classes.listed, others, 1.0) * (pairs > 0)
         self.weights: FloatArray = masses / (np.maximum(pairs, 1) * (1.0 - taken))
         self.row_sums: FloatArray = np.zeros((len(classes), n_players))
         self.target_sums: FloatArray = np.zeros(len(classes))

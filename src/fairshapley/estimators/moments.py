@@ -43,14 +43,16 @@ class Moments:
             row = contributions[0]
             self._merge(np.ones_like(self.counts), row, np.zeros_like(row), row, row)
             return
-        valid = ~np.isnan(contributions)
-        if valid.all():
+        # A mean is NaN where a contribution is; no other pass is needed to see it.
+        means = contributions.sum(axis=0) / max(rows, 1)
+        if not np.isnan(means).any():
             counts = np.full_like(self.counts, rows)
-            means = contributions.mean(axis=0)
-            squares = np.square(contributions - means).sum(axis=0)
+            deviations = contributions - means
+            squares = np.square(deviations, out=deviations).sum(axis=0)
             lowest = contributions.min(axis=0, initial=np.inf)
             highest = contributions.max(axis=0, initial=-np.inf)
         else:
+            valid = ~np.isnan(contributions)
             counts = valid.sum(axis=0)
             means = np.where(valid, contributions, 0.0).sum(axis=0) / np.maximum(counts, 1)
             squares = np.square(np.where(valid, contributions - means, 0.0)).sum(axis=0)

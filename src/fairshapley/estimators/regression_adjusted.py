@@ -32,11 +32,12 @@ LEAST_PILOT = 32
 # singles, whose kernel proxies explain more (forest n = 14: −25 % at equal linear residuals).
 LEAST_SPLIT, SURE_SPLIT = 100, 2
 EARLY_RATIO, LATE_RATIO = 0.85, 1.1
-# A round is a quarter of what was told before until it holds as many coalitions as players, or 16;
-# then a 32nd, because what is left of a budget below one round is not spent; to 1024 units.
-EARLY_COALITIONS = 16
+# A round is a quarter of what was told before until it holds as many coalitions as players (at
+# least 16, at most 2048); then a 32nd, because what is left of a budget below one round is not
+# spent; to 4096 units, with which a GPU is busy.
+EARLY_COALITIONS, EARLY_UNITS = 16, 1024
 EARLY_SHARE, LATE_SHARE = 4, 32
-MOST_UNITS = 1024
+MOST_UNITS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,7 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             running = state.running or Enumeration(state.waiting[0], n_players)
             masks = _with_complements(running.next_masks(), paired=paired)
             return BorderUnits(_pack(masks), n_players)
-        early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // 2)
+        early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // 2, EARLY_UNITS)
         units = max(1, min(max(early, state.told // LATE_SHARE), MOST_UNITS))
         units = min(units, _next_plan(n_players, state.told) - state.told)
         if state.stream is not None:

@@ -17,8 +17,9 @@ from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
 # exact in it up to 2**24.
 MaskArray: TypeAlias = NDArray[np.float32]
 
-# Entries of a block of masks: 4 MiB, about what a core keeps in its cache.
-BLOCK_ENTRIES = 1 << 20
+# Entries of a block of masks: 1 MiB, which a core keeps in its cache with what is made of them. So
+# many units at least, or a product would write more than it reads.
+BLOCK_ENTRIES, LEAST_BLOCK = 1 << 18, 64
 
 
 class Units:
@@ -121,7 +122,7 @@ class Units:
     @property
     def block(self) -> int:
         """How many units `rows` gives at a time."""
-        return max(1, BLOCK_ENTRIES // self.n_players)
+        return max(LEAST_BLOCK, BLOCK_ENTRIES // self.n_players)
 
     def rows(self, chosen: IntArray, start: int = 0) -> Iterator[tuple[slice, MaskArray]]:
         """The masks of the chosen units as numbers, in blocks, with their places in `chosen`.

@@ -68,7 +68,12 @@ class Block:
         """The value of each row; an earlier block has put into the cache what it shares."""
         if not self.first and None not in self.found:
             return np.array(self.found, dtype=np.float64)
+        if len(self.first) == len(self.keys):
+            return np.array([*map(self.fresh.__getitem__, self.keys)], dtype=np.float64)
         rows, fresh = zip(self.keys, self.found, strict=True), self.fresh
+        if self.missing == self.found.count(None):
+            known = [fresh[key] if value is None else value for key, value in rows]
+            return np.array(known, dtype=np.float64)
         values = [fresh.get(key) if value is None else value for key, value in rows]
         if None in values:
             keys = zip(self.keys, values, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._types import BoolArray, FloatArray, SizeArray
 
 # Measured on CPython 3.11: a bytes key of k bytes takes k + 33, a float 24, a slot of a dict that
 # is two thirds full about 50.
@@ -38,6 +38,19 @@ def unpack(keys: Sequence[bytes], n_players: int) -> BoolArray:
     width = -(-n_players // 8)
     packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), width)
     return np.unpackbits(packed, axis=1, bitorder="little", count=n_players).view(np.bool_)
+
+
+def key_sizes(keys: Sequence[bytes]) -> SizeArray:
+    r"""The number of players in each coalition, from keys made by `pack`.
+
+    Examples
+    --------
+    >>> key_sizes([b"\x05", b"\x07"])
+    array([2, 3], dtype=int32)
+    """
+    bits = np.bitwise_count(np.frombuffer(b"".join(keys), dtype=np.uint8))
+    sizes: SizeArray = bits.reshape(len(keys), -1).sum(axis=1, dtype=np.int32)
+    return sizes
 
 
 class Cache:

@@ -15,17 +15,17 @@ from types import TracebackType
 
 import numpy as np
 
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._types import BoolArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import EngineError, GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
-from fairshapley.evaluation.cache import Cache, pack
+from fairshapley.evaluation.cache import Cache, key_sizes, pack
 from fairshapley.evaluation.dispatch import Chunk, Dispatcher
 from fairshapley.evaluation.engines import Engine, SerialEngine, Session
 from fairshapley.evaluation.failures import changed
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import Ledger
-from fairshapley.evaluation.pace import Pace
+from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
 from fairshapley.games.base import MAX_TABLE_PLAYERS, Game
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
@@ -90,9 +90,12 @@ class Evaluator:
         self.guard = guard if guard is not None else InterruptGuard()
         self.n_active = n_players if n_active is None else n_active
         self.cache = Cache(self.n_active, cache_bytes)
-        self.pace = Pace(self.engine.chunk_size, n_players)
+        worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
+        self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
         self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace)
         self.tally = self._ledger.tally
+        self.sizes: SizeArray = np.empty(0, dtype=np.int32)
+        """Active players in each coalition of the draw evaluated last"""
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
 
@@ -192,6 +195,7 @@ class Evaluator:
         Call `begin_round` before it.
         """
         values = np.empty(len(draw))
+        self.sizes = np.empty(len(draw), dtype=np.min_scalar_type(self.n_active))
         blocks: deque[Block] = deque()
         start = 0
         try:
@@ -266,22 +270,30 @@ class Evaluator:
         stop = min(len(draw), start + self.pace.rows(self.workers))
         masks = draw.masks(start, stop)
         keys = self._keys(masks)
+        self.sizes[start:stop] = key_sizes(keys)
         block = Block(start, stop, keys, self.cache.get_many(keys))
         pending = self._ledger.pending
         missing = [at for at, value in enumerate(block.found) if value is None]
         if pending:
             missing = [at for at in missing if keys[at] not in pending]
-        for at in missing:
-            block.first.setdefault(keys[at], at)
+        new = keys if len(missing) == len(keys) else [keys[at] for at in missing]
+        block.first = dict(zip(new, missing, strict=True))
+        if len(block.first) < len(missing):  # some twice: the first row of each counts
+            block.first = {}
+            for key, at in zip(new, missing, strict=True):
+                block.first.setdefault(key, at)
         block.missing = len(missing)
         if block.first:
-            self._obtain(block, masks)
+            self._obtain(block, masks, len(draw) - stop)
             if self._ledger.remember:
                 pending.update(block.first)
         return block
 
-    def _obtain(self, block: Block, masks: BoolArray) -> None:
-        """Values of distinct new coalitions from the journal; chunks of the others."""
+    def _obtain(self, block: Block, masks: BoolArray, behind: int) -> None:
+        """Values of distinct new coalitions from the journal; chunks of the others.
+
+        Chunks become small near the end of a round: `behind` are the rows after this block.
+        """
         self._ledger.read_journal(block)
         wanted = block.first
         if block.fresh:
@@ -291,9 +303,11 @@ class Evaluator:
         if self.game is None:
             raise ExhaustedError
         session, dispatcher = self._opened(self.game)
-        keys, rows = list(wanted), masks[list(wanted.values())]
+        keys, rows = list(wanted), masks
+        if len(wanted) < len(masks):
+            rows = masks[list(wanted.values())]
         while keys:
-            size = self.pace.share(len(keys), session.workers)
+            size = self.pace.share(len(keys) + behind, session.workers)
             block.leaves.append(Chunk(keys[:size], rows[:size]))
             keys, rows = keys[size:], rows[size:]
         dispatcher.push(block.leaves)

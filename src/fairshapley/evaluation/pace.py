@@ -7,7 +7,7 @@ CHUNK_BYTES = 32 * 2**20
 # A chunk is also what is lost when the process is killed, and how long Ctrl-C or the end of the
 # time budget may wait: half a second of work.
 CHUNK_SECONDS = 0.5
-# The way to a worker and back takes 1 to 5 ms: a chunk of 20 ms still spends most on its game.
+# The way to a worker and back takes 1 to 2 ms: a chunk of 20 ms still spends most on its game.
 WORTHWHILE_SECONDS = 0.02
 FIRST_CHUNK = 64
 GROWTH = 4
@@ -24,6 +24,8 @@ class Pace:
         Coalitions per chunk, whatever the speed; None adapts.
     n_players
         The number of players, which says how much memory a coalition takes.
+    worthwhile
+        The seconds of work for which the way to a worker is worth while.
 
     Examples
     --------
@@ -35,8 +37,11 @@ class Pace:
     1
     """
 
-    def __init__(self, fixed: int | None, n_players: int) -> None:
+    def __init__(
+        self, fixed: int | None, n_players: int, worthwhile: float = WORTHWHILE_SECONDS
+    ) -> None:
         self._fixed = fixed
+        self._worthwhile = worthwhile
         self._next = FIRST_CHUNK
         self._most = max(1, CHUNK_BYTES // n_players)
         self._seconds = 0.0
@@ -61,14 +66,14 @@ class Pace:
         return max(1, min(CHUNKS_PER_WORKER * workers * self.size(), self._most))
 
     def share(self, missing: int, workers: int) -> int:
-        """The size of the next chunk when so many are left to compute.
+        """The size of the next chunk when so many of the round are left to compute.
 
         Every worker gets some, unless the way there would take longer than the work.
         """
         if not workers or self._fixed is not None:
             return self.size()
         even = -(-missing // (CHUNKS_PER_WORKER * workers))
-        worthwhile = int(WORTHWHILE_SECONDS / self._seconds) if self._seconds > 0 else 1
+        worthwhile = int(self._worthwhile / self._seconds) if self._seconds > 0 else 1
         return max(1, min(self.size(), max(even, min(worthwhile, FIRST_CHUNK * GROWTH))))
 
     def observe(self, count: int, seconds: float) -> None:

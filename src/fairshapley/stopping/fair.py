@@ -170,6 +170,18 @@ def is_sequential(rule: Rule | None, budget: Budget | None) -> bool:
     return rule is not None and any(part.looks_freely(budget) for part in rule.parts())
 
 
+def looks_as_planned(rule: Rule, budget: Budget | None) -> bool:
+    """Whether a rule needs the estimates at planned times only, a few times in a run."""
+    return all(isinstance(part, Fair) and not part.looks_freely(budget) for part in rule.parts())
+
+
+def waits(rule: Rule, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+    """Whether a rule has no look planned now, so that no estimate need be made for it."""
+    if not looks_as_planned(rule, budget):
+        return False
+    return spent_share(evaluations, budget) == spent_share(last_look, budget)
+
+
 def looks_now(rule: Rule, snapshot: Snapshot) -> bool:
     """Whether a rule of fairness looks at this round, which spends its level."""
     fair = [part for part in rule.parts() if isinstance(part, Fair)]

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 # without workers (they may be about to start) before that is an error.
 LOOK_SECONDS = 1.0
 EMPTY_SECONDS = 60.0
+# Client and scheduler take some 5 ms of a core for a chunk, which on a single machine the workers
+# go without.
+WORTHWHILE_SECONDS = 0.1
 
 
 class DaskEngine:
@@ -87,6 +90,7 @@ class DaskEngine:
         if isinstance(cluster, distributed.Client) and cluster.asynchronous:
             raise InputError("the client is asynchronous: give a Client(asynchronous=False)")
         self._distributed: Any = distributed
+        self.worthwhile = WORTHWHILE_SECONDS
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None if isinstance(cluster, str) else cluster
         self.timeout = check_timeout(timeout)

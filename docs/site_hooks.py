@@ -1,0 +1,83 @@
+"""What MkDocs does not do by itself: pages whose text lives outside docs/, and links to them.
+
+Links are written so that they work where a file lies in the repository. The README is the front
+page of the site, and results of benchmarks are pages; here their links are made to fit.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+DOCS = "docs/"
+# Files at the top of the repository, and where they are in the site.
+TOP = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
+LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
+SESSION = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+
+
+def outside() -> dict[str, str]:
+    """The files outside docs/ that the site shows: path in the repository, path in the site.
+
+    Examples
+    --------
+    >>> outside()["README.md"], outside()["benchmarks/RESULTS.md"]
+    ('index.md', 'benchmarks/RESULTS.md')
+    """
+    found = [*ROOT.glob("benchmarks/**/RESULTS.md"), *ROOT.glob("benchmarks/**/*.png")]
+    paths = [path.relative_to(ROOT).as_posix() for path in found]
+    return TOP | {path: path for path in sorted(paths)}
+
+
+def place_in_site(path: str) -> str:
+    """Where a file of the repository is in the site.
+
+    Examples
+    --------
+    >>> place_in_site("docs/methods.md"), place_in_site("README.md")
+    ('methods.md', 'index.md')
+    """
+    return TOP.get(path) or path.removeprefix(DOCS)
+
+
+def fit_links(markdown: str, path: str) -> str:
+    """The text of a file of the repository, its links as the site needs them.
+
+    Examples
+    --------
+    >>> fit_links("[how](docs/methods.md#audit), [what](https://example.org)", "README.md")
+    '[how](methods.md#audit), [what](https://example.org)'
+    >>> fit_links("[measured](../../benchmarks/RESULTS.md)", "docs/scenarios/knn.md")
+    '[measured](../benchmarks/RESULTS.md)'
+    """
+    here, there = posixpath.dirname(path), posixpath.dirname(place_in_site(path))
+
+    def fitted(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(here, link[2]))
+        return link[1] + posixpath.relpath(place_in_site(target), there or ".") + link[3]
+
+    return LINK.sub(fitted, markdown)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and pictures whose files lie outside docs/."""
+    for path, place in outside().items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Fit the links, and let sessions (>>>) be coloured as such."""
+    places = {place: path for path, place in outside().items()}
+    uri = page.file.src_uri
+    return SESSION.sub("```pycon\n", fit_links(markdown, places.get(uri, DOCS + uri)))

@@ -1,0 +1,121 @@
+"""How a command ends: exit codes, and errors in a line or two."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from fairshapley.errors import FairShapleyError
+
+DONE = 0
+INTERNAL = 1
+REFUSED = 2
+NOT_CERTIFIED = 3
+INTERRUPTED = 130
+
+EXIT_CODES = {
+    DONE: "done",
+    INTERNAL: "a fault of fairshapley itself",
+    REFUSED: "refused: an option, a file or a model cannot be used",
+    NOT_CERTIFIED: "the run is done, but the certificate asked for was not reached",
+    INTERRUPTED: "interrupted by Ctrl-C",
+}
+
+DEBUG = "--debug"
+# An error is a line or two; one of a foreign library may be longer.
+LONGEST = 500
+
+
+class Commands(TyperGroup):
+    """A group of commands whose errors are a line or two, with the exit codes above.
+
+    `--debug` may stand anywhere on the line, and shows the traceback of an error.
+    """
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command, and exit with its code."""
+        given = list(sys.argv[1:] if args is None else args)
+        debug, given = taken_out(given)
+        if not standalone_mode:
+            return super().main(given, prog_name, standalone_mode=False, **extra)
+        try:
+            code = super().main(given, prog_name, standalone_mode=False, **extra)
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            code = failed(error)
+        if code == INTERRUPTED:  # typer's answer to Ctrl-C
+            say("interrupted; with --journal, running the same command again continues")
+        sys.exit(code if isinstance(code, int) else DONE)
+
+
+def taken_out(arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Whether `--debug` is among the arguments, and the others.
+
+    Examples
+    --------
+    >>> taken_out(["value", "--debug", "rows.csv"])
+    (True, ['value', 'rows.csv'])
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [one for one in arguments[:end] if one != DEBUG]
+    return len(options) < end, [*options, *arguments[end:]]
+
+
+def failed(error: Exception) -> int:
+    """Say what went wrong, in a line or two on standard error; the exit code."""
+    if isinstance(error, typer.Abort):
+        return INTERRUPTED
+    # What typer raises for a line that it cannot read; its base class has moved between versions.
+    message = getattr(error, "format_message", None)
+    if message is not None:
+        # Without a command the help is shown, and the error has nothing to say.
+        if text := one_line(message()):
+            say(f"error: {text}{_hint(error)}")
+        return REFUSED
+    if isinstance(error, FairShapleyError):
+        say(f"error: {one_line(str(error))}")
+        return REFUSED
+    if isinstance(error, MemoryError):
+        say("error: out of memory: value fewer rows (--sample), or groups of them (--group-by)")
+        return REFUSED
+    kind = type(error).__name__
+    say(
+        f"internal error: {kind}: {one_line(str(error))}\nPlease report it, with what {DEBUG} shows"
+    )
+    return INTERNAL
+
+
+def _hint(error: Exception) -> str:
+    """Where help is to be found, for a line that could not be read."""
+    context = getattr(error, "ctx", None)
+    return f" (see {context.command_path} --help)" if context is not None else ""
+
+
+def one_line(text: str) -> str:
+    r"""A message without breaks and control characters, cut where it is very long.
+
+    Examples
+    --------
+    >>> one_line("a\n  b")
+    'a b'
+    """
+    shown = "".join(sign if sign.isprintable() else " " for sign in text)
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} …"
+
+
+def say(text: str) -> None:
+    """A line on standard error."""
+    typer.echo(text, err=True)

@@ -1,0 +1,248 @@
+"""The options of the commands, in groups; their help is the reference in docs/cli.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairshapley.cli import completion
+from fairshapley.errors import InputError
+from fairshapley.tabular.reading import DEFAULT_MAX_ROWS
+
+DATA, RUN, OUTPUT = "Data", "Run", "Output"
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """The rows, the model and the metric."""
+
+    train: Annotated[
+        Path, typer.Argument(metavar="TRAIN", help="The rows to be valued: a CSV or Parquet file.")
+    ]
+    target: Annotated[
+        str, typer.Option(metavar="COL", help="The column to be predicted.", rich_help_panel=DATA)
+    ]
+    test: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TEST",
+            help="The rows to score on. Without it some of TRAIN are, and are not valued.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    model: Annotated[
+        str,
+        typer.Option(
+            autocompletion=completion.models,
+            help="logistic, ridge, knn, svc, random-forest, or an estimator of scikit-learn's kind "
+            "as package:estimator (its code is run). auto: logistic for classes, ridge for "
+            "numbers.",
+            rich_help_panel=DATA,
+        ),
+    ] = "auto"
+    task: Annotated[
+        str,
+        typer.Option(
+            help="classification, regression, or auto: by the model and the target.",
+            rich_help_panel=DATA,
+        ),
+    ] = "auto"
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion.metrics,
+            help="The utility: accuracy, log_likelihood, f1, auc, r2, neg_mse, or the name of a "
+            "scorer of scikit-learn. By default accuracy, or r2 for numbers.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Rows with the same value here (a supplier, a client) are one player.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COL", help="A column that names the rows.", rich_help_panel=DATA
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL", help="A column to leave out; may be repeated.", rich_help_panel=DATA
+        ),
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Value N of the rows, drawn at random by --split-seed.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    max_rows: Annotated[
+        int,
+        typer.Option(metavar="N", help="Files with more rows are refused.", rich_help_panel=DATA),
+    ] = DEFAULT_MAX_ROWS
+    test_size: Annotated[
+        float,
+        typer.Option(
+            help="Without --test: the share, or the number, of rows to score on.",
+            rich_help_panel=DATA,
+        ),
+    ] = 0.2
+    split_seed: Annotated[
+        int, typer.Option(help="Fixes which rows are drawn.", rich_help_panel=DATA)
+    ] = 0
+    delimiter: Annotated[
+        str, typer.Option(help="What divides the cells of a CSV file.", rich_help_panel=DATA)
+    ] = ","
+    encoding: Annotated[
+        str, typer.Option(help="Of a CSV file, such as latin-1.", rich_help_panel=DATA)
+    ] = "utf-8"
+    empty_value: Annotated[
+        float | None,
+        typer.Option(
+            help="The utility of no rows, which a scorer of scikit-learn needs.",
+            rich_help_panel=DATA,
+        ),
+    ] = None
+    unfittable: Annotated[
+        str,
+        typer.Option(
+            help="When a model refuses some rows though it takes all: raise, or constant, to score "
+            "their constant prediction.",
+            rich_help_panel=DATA,
+        ),
+    ] = "raise"
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="double, or single: about twice as fast where coalitions are fitted together.",
+            rich_help_panel=DATA,
+        ),
+    ] = "double"
+
+
+Semivalue = Annotated[
+    str,
+    typer.Option(
+        autocompletion=completion.semivalues,
+        help="shapley, banzhaf, or beta(16,1) and the like.",
+        rich_help_panel=RUN,
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Fixes all random draws.", rich_help_panel=RUN)]
+Xi = Annotated[
+    str,
+    typer.Option(
+        metavar="X",
+        autocompletion=completion.tolerances,
+        help="ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
+        "share |v(N) − v(∅)|/n, which is never above the mean |Shapley value|; mean, the mean "
+        "|value| as two pilot runs read it low. All are fixed before the run starts. auto: 0.001 "
+        "for metrics from 0 to 1, else share.",
+        rich_help_panel=RUN,
+    ),
+]
+Journal = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keep every utility in this file; running the same command again continues.",
+        rich_help_panel=RUN,
+    ),
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        autocompletion=completion.engines,
+        help="Who computes: serial, processes, processes:4, dask://host:port, ray, "
+        "ray://host:port. The result is the same.",
+        rich_help_panel=RUN,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What is computed, how, and how far."""
+
+    semivalue: Semivalue = "shapley"
+    method: Annotated[
+        str,
+        typer.Option(
+            autocompletion=completion.methods,
+            help="auto, or a method as in docs/methods.md.",
+            rich_help_panel=RUN,
+        ),
+    ] = "auto"
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The most utility evaluations. By default 100 for each player; 1000 with "
+            "--epsilon1, of which a run takes what it needs.",
+            rich_help_panel=RUN,
+        ),
+    ] = None
+    epsilon1: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E",
+            help="Run until the values are certified: each within E times its size plus E·ξ.",
+            rich_help_panel=RUN,
+        ),
+    ] = None
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D",
+            help="With --epsilon1: the probability of failure that is tolerated, 0.1 by default.",
+            rich_help_panel=RUN,
+        ),
+    ] = None
+    xi: Xi = "auto"
+    seed: Seed = 0
+    journal: Journal = None
+    engine: Engine = None
+
+    def __post_init__(self) -> None:
+        if self.delta is not None and self.epsilon1 is None:
+            raise InputError("--delta goes with --epsilon1: give both, or neither")
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where results go."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the values: .csv, .parquet, or .json with everything (for the commands "
+            "report and payout).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a report: one HTML file.", rich_help_panel=OUTPUT),
+    ] = None
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON object instead of tables.", rich_help_panel=OUTPUT
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="No notes, no progress.", rich_help_panel=OUTPUT),
+    ] = False

@@ -1,0 +1,105 @@
+"""`fairshapley paper`: the tables and figures of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from fairshapley.cli import completion
+from fairshapley.cli.exits import say
+from fairshapley.cli.printing import output_console
+from fairshapley.errors import InputError
+from fairshapley.evaluation.engines.choice import parse_engine
+
+paper = typer.Typer(
+    no_args_is_help=True,
+    help="The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.",
+)
+
+
+def _experiments(incomplete: str) -> list[str]:
+    from fairshapley.paper import EXPERIMENTS
+
+    return [name for name in EXPERIMENTS if name.startswith(incomplete)]
+
+
+@paper.command("list")
+def list_experiments() -> None:
+    """List the experiments, with the table or figure each belongs to.
+
+    Example: fairshapley paper list
+    """
+    from fairshapley.paper import EXPERIMENTS
+
+    table = Table()
+    for column in ("name", "what it shows", "in the paper", "scenarios"):
+        table.add_column(column, overflow="fold")
+    for name, experiment in EXPERIMENTS.items():
+        scenarios = ", ".join(scenario.name for scenario in experiment.scenarios)
+        labels = ", ".join(experiment.shows)
+        table.add_row(*map(escape, (name, experiment.title, labels, scenarios)))
+    output_console().print(table)
+
+
+@paper.command("run")
+def run_experiment(
+    name: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=_experiments, help="A name or label as `paper list` gives it."
+        ),
+    ],
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", help="By default as many as in the paper.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small settings: within two minutes.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for tables and figures.")
+    ] = Path("paper-results"),
+    engine: Annotated[
+        str | None,
+        typer.Option(autocompletion=completion.engines, help="processes: trials side by side."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Fixes all random draws.")] = 0,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCENARIO", help="Some of the scenarios alone; may be repeated."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where networks are trained, such as cuda.")
+    ] = None,
+) -> None:
+    """Run an experiment of the paper, and print its numbers beside the published ones.
+
+    A run that was interrupted continues when it is started again with the same folder.
+
+    Example: fairshapley paper run xi --quick --trials 1 --only diabetes-ridge
+    """
+    from fairshapley.paper import run
+
+    if trials is not None and trials < 1:
+        raise InputError(f"--trials must be at least 1, not {trials}")
+    parse_engine(engine).close()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+    done = run(
+        name,
+        trials=trials,
+        quick=quick,
+        out=out,
+        engine=engine,
+        seed=seed,
+        only=only or (),
+        device=device,
+    )
+    typer.echo(done.summary())
+    for path in done.paths:
+        say(f"written: {path}")

@@ -1,0 +1,51 @@
+"""`fairshapley value`: what the rows of a table are worth."""
+
+from __future__ import annotations
+
+from fairshapley.cli.finishing import finish
+from fairshapley.cli.groups import grouped
+from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
+from fairshapley.cli.playing import (
+    check_outputs,
+    check_places,
+    chosen_xi,
+    load_game,
+    run_limits,
+    show_notes,
+    with_notes,
+)
+
+
+@grouped
+def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
+    """Value the rows of a table, or groups of them, by what they add to a model.
+
+    Missing values and texts are handled in a stated way; every decision is said.
+
+    Example: fairshapley value train.csv --target label --test test.csv --out values.csv
+
+    Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
+    """
+    from fairshapley.valuation import estimate
+
+    check_outputs(output, (data.train, data.test, run.journal))
+    made = load_game(data)
+    limits = run_limits(run, made.game.n_players)
+    check_places(run.engine, run.journal)
+    show_notes((*made.notes, *limits.notes), quiet=output.quiet)
+    tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
+    show_notes((tolerance.sentence,), quiet=output.quiet)
+    result = estimate(
+        made.game,
+        run.method,
+        budget=limits.budget,
+        until=limits.until,
+        semivalue=run.semivalue,
+        xi=tolerance.xi,
+        seed=run.seed,
+        engine=run.engine,
+        journal=run.journal,
+        progress=False if output.quiet else None,
+    )
+    result = with_notes(result, (*made.notes, *limits.notes, tolerance.sentence))
+    finish(result, output, wanted=limits.until, labels=made.labels, title=data.train.name)

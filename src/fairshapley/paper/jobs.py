@@ -1,0 +1,161 @@
+"""Jobs: one trial, or one part of a truth, as something that another process can do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fairshapley._types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.evaluation.engines import parse_engine
+from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEngine
+from fairshapley.evaluation.engines.serial import SerialEngine
+from fairshapley.paper.experiment import Played, Scenario, Setting, Setup, Trial
+from fairshapley.paper.memo import Memo
+from fairshapley.paper.methods import METHODS
+from fairshapley.paper.trial import Rounds, enumerated_values, run_to, run_trial
+from fairshapley.semivalues import parse_semivalue
+
+# The largest game whose true values are found by enumeration: a million utilities.
+MOST_PLAYERS = 20
+TRUTH = "truth"
+"""What stands in the place of a method in a job that finds true values"""
+# Seeds of trials count up from a multiple of this, those of truths from another stretch.
+SEED_STRIDE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A trial of a method, or a part of the truth."""
+
+    experiment: str
+    scenario: Scenario
+    setup: Setup
+    setting: Setting
+    xi: float
+    method: str
+    """A key of `METHODS`, or `TRUTH`"""
+    number: int
+
+    @property
+    def seed(self) -> int:
+        """The seed of the draws: the same for all methods, another for the truth."""
+        start = SEED_STRIDE * self.setup.seed
+        return start + self.number + (SEED_STRIDE // 2 if self.method == TRUTH else 0)
+
+    def configuration(self) -> dict[str, str]:
+        """All that the outcome depends on but the code, as texts."""
+        # Trials and, for a trial, the truth do not change what one run does.
+        fixed = {"trials": 0} if self.method == TRUTH else {"trials": 0, "truth": None}
+        method = "" if self.method == TRUTH else str(METHODS[self.method].make(2))
+        return {
+            "experiment": self.experiment,
+            "scenario": self.scenario.name,
+            "semivalue": self.scenario.semivalue,
+            "size": self.setup.size,
+            "setting": repr(replace(self.setting, **fixed)),
+            "xi": repr(self.xi),
+            "method": f"{self.method} {method}",
+            "seed": str(self.seed),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TruthPart:
+    """One of the runs whose mean is the truth."""
+
+    number: int
+    values: FloatArray
+    exact: bool
+    seconds: float
+
+
+Answer: TypeAlias = Trial | TruthPart
+
+# The scenario that this process has built last: jobs come scenario by scenario.
+_built: dict[tuple[Any, ...], tuple[Played, Memo]] = {}
+
+
+def built(job: Job) -> tuple[Played, Memo]:
+    """The scenario of a job, and the memory of its utilities."""
+    key = (job.experiment, job.scenario.name, job.setup)
+    if key not in _built:
+        _built.clear()
+        played = job.scenario.build(job.setup)
+        _built[key] = played, Memo(played.game)
+    return _built[key]
+
+
+def do(job: Job) -> Answer:
+    """Do a job."""
+    played, memo = built(job)
+    if job.method == TRUTH:
+        return _truth_part(job, played, memo)
+    return run_trial(
+        memo,
+        scenario=job.scenario.name,
+        method=job.method,
+        semivalue=parse_semivalue(job.scenario.semivalue),
+        setting=job.setting,
+        number=job.number,
+        seed=job.seed,
+        xi=job.xi,
+    )
+
+
+def _truth_part(job: Job, played: Played, memo: Memo) -> TruthPart:
+    started = time.process_time()
+    truth, semivalue = job.setting.truth, parse_semivalue(job.scenario.semivalue)
+    if played.truth is not None:
+        values, exact = np.asarray(played.truth, dtype=np.float64), True
+    elif truth is None:
+        if memo.n_players > MOST_PLAYERS:
+            raise InputError(
+                f"{job.scenario.name} has {memo.n_players} players, too many to enumerate: give "
+                "its setting a Truth"
+            )
+        values, exact = enumerated_values(memo, semivalue), True
+    else:
+        # Its own memory of utilities: the parts are independent, and large.
+        fresh = Memo(played.game)
+        estimator = METHODS[truth.method].make(job.setting.permutations(memo.n_players))
+        rounds = Rounds(fresh, estimator, semivalue, job.xi, job.seed)
+        outcome = run_to(rounds, truth.evaluations)
+        values, exact = outcome.values, False
+    return TruthPart(job.number, values, exact, time.process_time() - started)
+
+
+def worker_count(engine: Any) -> int:
+    """The processes that an engine option asks for; 0 for this process."""
+    parsed = parse_engine(engine)
+    if isinstance(parsed, ProcessEngine):
+        return parsed.workers
+    if isinstance(parsed, SerialEngine):
+        return 0
+    raise InputError(
+        "the paper's trials run in this process or in several of this machine: use engine=None, "
+        "'processes' or 'processes:4'"
+    )
+
+
+def do_all(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Job, Answer]]:
+    """Do all jobs, here or in processes; answers come as they are ready."""
+    if workers == 0:
+        for job in jobs:
+            yield job, do(job)
+        return
+    import loky  # type: ignore[import-untyped]
+
+    pool = loky.ProcessPoolExecutor(workers, env=dict.fromkeys(THREAD_VARIABLES, "1"))
+    try:
+        waiting: dict[Future[Answer], Job] = {pool.submit(do, job): job for job in jobs}
+        while waiting:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+    finally:
+        pool.shutdown(wait=False, kill_workers=True)

@@ -1,0 +1,1 @@
+"""What is played: each file makes the games of one kind of scenario."""

@@ -1,0 +1,98 @@
+"""Models by name, or by the place they are imported from."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from fairshapley.errors import InputError
+
+Task: TypeAlias = Literal["classification", "regression"]
+TASKS = get_args(Task)
+
+MODELS = ("logistic", "ridge", "knn", "svc", "random-forest")
+"""Names of models; each but logistic regression has a form for classes and one for numbers"""
+
+DEFAULT_MODEL: dict[Task, str] = {"classification": "logistic", "regression": "ridge"}
+
+
+def make_model(name: str, task: Task) -> Any:
+    """The model of a name, for classes or for numbers.
+
+    Parameters
+    ----------
+    name
+        One of `MODELS`, or "package:estimator", a class or an object of scikit-learn's kind.
+    task
+        What is to be predicted.
+
+    Examples
+    --------
+    >>> make_model("ridge", "classification")
+    RidgeClassifier()
+    >>> make_model("sklearn.naive_bayes:GaussianNB", "classification")
+    GaussianNB()
+    """
+    if ":" in name:
+        return imported(name)
+    if name not in MODELS:
+        raise InputError(
+            f"unknown model {name!r:.60}: use {', '.join(MODELS)}, or 'package:estimator' such as "
+            "sklearn.naive_bayes:GaussianNB"
+        )
+    if name == "logistic" and task == "regression":
+        raise InputError("logistic regression is for classes: use --model ridge for numbers")
+    return _named(name, task)
+
+
+def _named(name: str, task: Task) -> Any:
+    from sklearn import ensemble, linear_model, neighbors, svm
+
+    classes = task == "classification"
+    if name == "logistic":
+        return linear_model.LogisticRegression(max_iter=1000)
+    if name == "ridge":
+        return linear_model.RidgeClassifier() if classes else linear_model.Ridge()
+    if name == "knn":
+        return neighbors.KNeighborsClassifier() if classes else neighbors.KNeighborsRegressor()
+    if name == "svc":
+        return svm.SVC() if classes else svm.SVR()
+    forest = ensemble.RandomForestClassifier if classes else ensemble.RandomForestRegressor
+    return forest(n_estimators=50, random_state=0)
+
+
+def imported(place: str) -> Any:
+    """The estimator at "package.module:name"; a class is called without arguments.
+
+    Modules in the current folder are found too. Importing runs the code of the module.
+
+    Examples
+    --------
+    >>> imported("sklearn.linear_model:Ridge")
+    Ridge()
+    """
+    module_name, _, attribute = place.partition(":")
+    if not module_name or not attribute:
+        raise InputError(f"model {place!r:.80} must be 'package:estimator', both given")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # stays there: workers import the model again
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        model = found() if isinstance(found, type) else found
+    except Exception as error:  # whatever the code of the module raises
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(
+            f"cannot import the model {place!r:.80} ({reason:.160}): check the name, and that it "
+            "is installed or in this folder"
+        ) from error
+    if not callable(getattr(model, "fit", None)) or not hasattr(model, "get_params"):
+        raise InputError(
+            f"{place!r:.80} is no estimator but of type {type(model).__name__}: give a class or an "
+            "object with fit and get_params, as scikit-learn's are"
+        )
+    return model

@@ -1,0 +1,41 @@
+"""Small files for the command line, and what runs it."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+from fairshapley.cli import app
+
+SUPPLIERS = ("north", "south", "west")
+
+
+def write_csv(path: Path, rows: list[list[object]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows(rows)
+    return path
+
+
+def example_rows(n_rows: int, seed: int) -> list[list[object]]:
+    """Numbers, a text, a missing value, a supplier and a label that depends on the numbers."""
+    draw = np.random.default_rng(seed)
+    rows: list[list[object]] = [["age", "income", "town", "supplier", "label"]]
+    for row in range(n_rows):
+        age, income = draw.normal(size=2)
+        label = "yes" if age + 0.5 * income + 0.3 * draw.normal() > 0 else "no"
+        shown = "" if row == 3 else round(age, 4)
+        town = ("Ulm", "Bonn", "Kiel")[int(draw.integers(3))]
+        rows.append([shown, round(income, 4), town, SUPPLIERS[row % 3], label])
+    return rows
+
+
+def write_examples(folder: Path) -> None:
+    """train.csv and test.csv, as the examples in the help have them."""
+    write_csv(folder / "train.csv", example_rows(24, seed=1))
+    write_csv(folder / "test.csv", example_rows(30, seed=2))
+
+
+def run(*arguments: object):
+    """The command line in this process: exit_code, stdout, stderr."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])

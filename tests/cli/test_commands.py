@@ -1,0 +1,113 @@
+"""The commands that start from a result, and those with data of their own."""
+
+import csv
+import json
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+import fairshapley as fs
+from tests.cli.files import run
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
+
+
+@pytest.fixture
+def saved(folder):
+    """values.json and run.db of the same run."""
+    done = run("value", *DATA, "--out", "values.json", "--journal", "run.db", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    return folder
+
+
+def test_a_report_from_a_result_and_from_a_journal(saved):
+    for source in ("values.json", "run.db"):
+        done = run("report", source, "--out", f"{source}.html", "--title", "<b>Three</b>")
+        assert done.exit_code == 0, done.stderr
+        page = (saved / f"{source}.html").read_text(encoding="utf-8")
+        assert "north" in page
+        assert "<b>Three</b>" not in page
+    assert run("report", "values.json").exit_code == 0
+    assert (saved / "values.html").exists()
+
+
+def test_the_report_of_value_holds_its_notes_and_classes(folder):
+    done = run("value", *DATA[:-2], "--budget", 300, "--report", "report.html", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "row 24" in page
+    assert "one-hot" in page
+
+
+def test_a_payout_adds_up_in_all_forms(saved):
+    done = run("payout", "values.json", "--pool", "1000", "--out", "amounts.csv", "--json")
+    assert done.exit_code == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert sum(Decimal(row["amount"]) for row in printed["players"]) == 1000
+    with (saved / "amounts.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["amount"] for row in rows] == [row["amount"] for row in printed["players"]]
+    table = run("payout", "run.db", "--pool", "1000", "--no-band")
+    assert table.exit_code == 0, table.stderr
+    assert all(row["player"] in table.stdout for row in printed["players"])
+
+
+def test_a_payout_refuses_what_is_no_money(saved):
+    for pool in ("nothing", "-5", "nan"):
+        done = run("payout", "values.json", "--pool", pool)
+        assert done.exit_code == 2, (pool, done.stdout)
+        assert len(done.stderr.splitlines()) <= 2
+
+
+def test_compare_audits_methods_against_exact_values(folder):
+    arguments = ("--methods", "mc,owen", "--budget", 6, "--repeats", 4, "--seed", 3)
+    done = run("compare", *DATA, *arguments, "--json", "--out", "methods.csv")
+    assert done.exit_code == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert [row["method"] for row in printed["methods"]] == ["mc", "owen"]
+    assert any("truth is exact" in note for note in printed["notes"])
+    assert (folder / "methods.csv").read_text().startswith("method,evaluations,mse")
+    shown = run("compare", *DATA, *arguments)
+    assert "4 runs of each method" in shown.stdout
+
+
+def test_compare_takes_a_long_run_or_a_file_for_the_truth(folder):
+    rows = ("train.csv", "--target", "label", "--test", "test.csv", "--model", "ridge")
+    common = ("--methods", "mc", "--budget", 60, "--repeats", 2, "--json", "--quiet")
+    run_of = run("compare", *rows, *common, "--truth-budget", 400)
+    assert run_of.exit_code == 0, run_of.stderr
+    assert "a run of adjusted" in json.loads(run_of.stdout)["notes"][-2]
+    run("value", *rows, "--budget", 400, "--out", "truth.json", "--quiet")
+    from_file = run("compare", *rows, *common, "--truth", "truth.json")
+    assert from_file.exit_code == 0, from_file.stderr
+    other = run("compare", *DATA, *common, "--truth", "truth.json")
+    assert other.exit_code == 2
+
+
+def test_the_demo_writes_a_report_and_says_where(folder):
+    done = run("demo", "--players", 6, "--budget", 64)
+    assert done.exit_code == 0, done.stderr
+    for words in ("standard error", "fidelity", "benign", "the values are exact"):
+        assert words in done.stdout
+    assert "fairshapley-demo.html" in done.stderr
+    assert "benign" in (folder / "fairshapley-demo.html").read_text(encoding="utf-8")
+
+
+def test_papers_are_listed():
+    from fairshapley.paper import EXPERIMENTS
+
+    done = run("paper", "list")
+    assert done.exit_code == 0, done.stderr
+    assert all(name in done.stdout for name in EXPERIMENTS)
+
+
+def test_the_installed_command_runs_and_starts_without_heavy_imports(folder):
+    command = [sys.executable, "-m", "fairshapley", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"fairshapley {fs.__version__}\n"
+    heavy = "{'torch', 'matplotlib', 'plotly', 'jinja2', 'ray', 'distributed', 'fairshapley.paper'}"
+    code = f"import fairshapley.cli, sys; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,234 @@
+"""Hostile and hopeless input: one or two lines on standard error, exit code 2, no traceback."""
+
+import math
+
+import pytest
+
+from tests.cli.files import example_rows, run, write_csv
+
+HEAD = "a,b,y\n"
+GOOD = HEAD + "1,2,no\n2,1,yes\n3,0,no\n0,5,yes\n"
+
+
+def refused(done, *words):
+    assert done.exit_code == 2, (done.exit_code, done.stderr, done.exception)
+    lines = done.stderr.strip().splitlines()
+    assert 1 <= len(lines) <= 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+FILES = {
+    "empty": (b"", "is empty"),
+    "blank lines": (b"\n\n\n", "is not a table"),
+    "header only": (HEAD.encode(), "no rows"),
+    "one row": (b"a,b,y\n1,2,no\n", "one row"),
+    "one class": (b"a,b,y\n1,2,no\n2,1,no\n3,2,no\n4,1,no\n", "'no'"),
+    "missing target": (b"a,b,y\n1,2,no\n2,1,\n3,2,yes\n", "missing in 1 of the 3"),
+    "no target at all": (b"a,b,y\n1,2,\n2,1,\n", "missing"),
+    "not utf-8": (b"a,b,y\n1,\xff\xfe\xe9,no\n2,1,yes\n", "--encoding"),
+    "not utf-8 in the names": (b"\xe9,b,y\n1,2,no\n2,1,yes\n", "--encoding"),
+    "utf-16": (GOOD.encode("utf-16"), "--encoding"),
+    "the same name twice": (b"a,a,y\n1,2,no\n2,1,yes\n", "several columns called 'a'"),
+    "a column without a name": (b"a,,y\n1,2,no\n2,1,yes\n", "no name"),
+    "a long row": (b"a,b,y\n1,2,no,7\n2,1,yes\n", "Expected 3 columns, got 4"),
+    "a short row": (b"a,b,y\n1,2,no\n2,1\n", "Expected 3 columns, got 2"),
+    "semicolons": (GOOD.replace(",", ";").encode(), "--delimiter ';'"),
+    "infinite": (b"a,b,y\n1,2,no\n2,inf,yes\n3,1,no\n", "infinite in row 2"),
+    "too large for a float": (b"a,b,y\n1,2,no\n2,1e999,yes\n3,1,no\n", "infinite in row 2"),
+    "all columns missing": (b"a,b,y\n,,no\n,,yes\n,,no\n", "no column is left"),
+    "all columns constant": (b"a,b,y\n1,x,no\n1,x,yes\n1,x,no\n", "no column is left"),
+    "the target alone": (b"y\nno\nyes\nno\n", "target alone"),
+    "binary": (bytes(range(256)) * 20, "error"),
+}
+
+
+@pytest.mark.parametrize("case", FILES, ids=str)
+def test_files(tmp_path, case):
+    content, words = FILES[case]
+    file = tmp_path / "rows.csv"
+    file.write_bytes(content)
+    refused(run("value", file, "--target", "y"), words)
+
+
+def test_files_that_are_none(tmp_path):
+    refused(run("value", tmp_path / "none.csv", "--target", "y"), "cannot read", "No such file")
+    refused(run("value", tmp_path, "--target", "y"), "folder")
+    fake = tmp_path / "rows.parquet"
+    fake.write_text(GOOD)
+    refused(run("value", fake, "--target", "y"), "not a Parquet file")
+
+
+OPTIONS = {
+    "no target": ((), "--target"),
+    "unknown target": (("--target", "z"), "no column 'z'"),
+    "unknown option": (("--target", "y", "--nonsense"), "--nonsense"),
+    "word for number": (("--target", "y", "--budget", "many"), "--budget"),
+    "negative budget": (("--target", "y", "--budget", "-5"), "--budget"),
+    "huge budget": (("--target", "y", "--budget", "9" * 40), "--budget"),
+    "unknown model": (("--target", "y", "--model", "gpt"), "logistic"),
+    "model without a module": (("--target", "y", "--model", "no.such:thing"), "cannot import"),
+    "model not there": (("--target", "y", "--model", "sklearn.svm:Nothing"), "cannot import"),
+    "no estimator": (("--target", "y", "--model", "math:pi"), "no estimator"),
+    "half a model": (("--target", "y", "--model", "sklearn.svm:"), "both given"),
+    "regressor for text": (("--target", "y", "--task", "regression"), "texts"),
+    "unknown task": (("--target", "y", "--task", "other"), "task must be"),
+    "unknown metric": (("--target", "y", "--metric", "glory"), "unknown metric"),
+    "metric for numbers": (("--target", "y", "--metric", "r2"), "r2 is for numbers"),
+    "scorer without a value": (("--target", "y", "--metric", "recall"), "empty_value"),
+    "unknown group": (("--target", "y", "--group-by", "owner"), "no column 'owner'"),
+    "group and id": (("--target", "y", "--group-by", "a", "--id", "b"), "--id"),
+    "target as group": (("--target", "y", "--group-by", "y"), "another role"),
+    "unknown id": (("--target", "y", "--id", "who"), "no column 'who'"),
+    "unknown drop": (("--target", "y", "--drop", "zz"), "no column 'zz'"),
+    "unknown method": (("--target", "y", "--method", "magic"), "unknown method"),
+    "unknown semivalue": (("--target", "y", "--semivalue", "fair"), "unknown semivalue"),
+    "never certified": (("--target", "y", "--method", "tmc", "--epsilon1", "0.5"), "certified"),
+    "epsilon1": (("--target", "y", "--epsilon1", "-1"), "epsilon1"),
+    "delta": (("--target", "y", "--epsilon1", "0.5", "--delta", "2"), "delta"),
+    "delta alone": (("--target", "y", "--delta", "0.1"), "--epsilon1"),
+    "xi": (("--target", "y", "--xi", "small"), "--xi"),
+    "xi not finite": (("--target", "y", "--xi", "nan"), "--xi"),
+    "seed": (("--target", "y", "--seed", "-1"), "seed"),
+    "engine": (("--target", "y", "--engine", "cloud"), "engine must be"),
+    "test size": (("--target", "y", "--test-size", "40"), "--test-size"),
+    "max rows": (("--target", "y", "--max-rows", "3"), "--sample"),
+    "no max rows": (("--target", "y", "--max-rows", "0"), "--max-rows"),
+    "sample": (("--target", "y", "--sample", "0"), "--sample"),
+    "delimiter": (("--target", "y", "--delimiter", ";;"), "delimiter"),
+    "encoding": (("--target", "y", "--encoding", "klingon"), "encoding"),
+    "precision": (("--target", "y", "--precision", "half"), "precision"),
+    "not vectorised": (("--target", "y", "--precision", "single", "--model", "svc"), "float32"),
+    "folder for out": (("--target", "y", "--out", "."), "cannot write"),
+    "no folder for out": (("--target", "y", "--out", "none/values.csv"), "cannot write"),
+    "ending of out": (("--target", "y", "--out", "values.xls"), ".csv or .parquet or .json"),
+    "ending of report": (("--target", "y", "--report", "r.pdf"), ".html"),
+    "input as out": (("--target", "y", "--out", "rows.csv"), "overwritten"),
+    "folder as journal": (("--target", "y", "--journal", "."), "folder"),
+    "exact": (("--target", "y", "--method", "exact", "--budget", "2"), "budget"),
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS, ids=str)
+def test_options(tmp_path, monkeypatch, case):
+    options, words = OPTIONS[case]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text(GOOD)
+    refused(run("value", "rows.csv", *options), words)
+    assert (tmp_path / "rows.csv").read_text() == GOOD
+
+
+def test_an_output_is_checked_before_the_table_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(run("value", "none.csv", "--target", "y", "--out", "no/v.csv"), "no/v.csv")
+
+
+def test_a_journal_that_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "run.db").write_text("not a database, but long enough to look at" * 100)
+    refused(run("value", "rows.csv", "--target", "y", "--journal", "run.db"), "run.db")
+    assert (tmp_path / "run.db").read_text().startswith("not a database")
+
+
+TEST_FILES = {
+    "no target": ("a,b\n1,2\n", "no column 'y'"),
+    "no feature": ("a,y\n1,no\n", "no column 'b'"),
+    "text for numbers": ("a,b,y\n1,two,no\n", "holds numbers in the training rows"),
+    "other classes": ("a,b,y\n1,2,maybe\n", "maybe"),
+    "missing target": ("a,b,y\n1,2,\n2,3,no\n", "missing"),
+}
+
+
+@pytest.mark.parametrize("case", TEST_FILES, ids=str)
+def test_test_files(tmp_path, monkeypatch, case):
+    content, words = TEST_FILES[case]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "test.csv").write_text(content)
+    refused(run("value", "rows.csv", "--target", "y", "--test", "test.csv"), words)
+
+
+def test_names_of_rows_must_differ_and_groups_must_be_known(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("a,who,y\n1,k,no\n2,k,yes\n3,l,no\n4,l,yes\n")
+    refused(run("value", file, "--target", "y", "--id", "who"), "--group-by 'who'")
+    file.write_text("a,who,y\n1,k,no\n2,,yes\n3,l,no\n4,,yes\n")
+    refused(run("value", file, "--target", "y", "--group-by", "who"), "missing in row")
+
+
+def test_other_commands_refuse_alike(folder):
+    refused(run("report", "none.json"), "cannot read")
+    refused(run("report", "train.csv"), "not a saved result")
+    refused(run("payout", "none.json", "--pool", 5), "cannot read")
+    refused(run("payout", "train.csv", "--pool", 5, "--negative", "steal"), "--negative")
+    refused(run("demo", "--players", 0), "--players")
+    refused(run("demo", "--budget", 1), "--budget")
+    refused(run("compare", "train.csv", "--target", "label", "--methods", "mc,magic"), "magic")
+    refused(run("compare", "train.csv", "--target", "label"), "--truth-budget")
+    refused(
+        run("exact", "train.csv", "--target", "label", "--test", "test.csv", "--drop", "x"), "x"
+    )
+    refused(run("nonsense"), "nonsense")
+    refused(run("paper", "run", "nonsense"), "nonsense")
+
+
+def test_too_many_players_for_exact_values(folder):
+    write_csv(folder / "long.csv", example_rows(60, seed=4))
+    refused(run("exact", "long.csv", "--target", "label"), "players")
+
+
+def test_without_a_command_there_is_help():
+    done = run()
+    assert done.exit_code == 2
+    assert "Usage: " in done.stdout
+    assert done.stderr == ""
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
+    for arguments in (("--debug", "value", "none.csv"), ("value", "none.csv", "--debug")):
+        done = run(*arguments, "--target", "y")
+        assert done.exit_code == 2
+        assert "Traceback" in done.stderr
+        assert "InputError" in done.stderr
+
+
+def test_a_fault_of_ours_is_exit_code_1(folder, monkeypatch):
+    def broken(*arguments, **options):
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr("fairshapley.tabular.read_table", broken)
+    done = run("value", "train.csv", "--target", "label")
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[0] == "internal error: ZeroDivisionError: of all things"
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.full
+def test_a_file_of_200_mb_is_refused_or_sampled_within_2_gb(tmp_path):
+    import resource
+    import subprocess
+    import sys
+
+    file = tmp_path / "large.csv"
+    line = ",".join(["PART", *["0.123456789"] * 19])
+    with file.open("w") as stream:
+        stream.write(",".join(f"c{number}" for number in range(20)) + ",y\n")
+        block = "".join(f"{line},{'no' if row % 2 else 'yes'}\n" for row in range(1000))
+        # The first column varies, so that something is left to learn from.
+        for part in range(math.ceil(200e6 / len(block))):
+            stream.write(block.replace("PART", f"{part % 7}.12345678"))
+    assert file.stat().st_size > 200e6
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+
+    command = [sys.executable, "-m", "fairshapley", "value", str(file), "--target", "y"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limited)
+    assert done.returncode == 2, done.stderr
+    assert "--sample" in done.stderr
+    sampled = [*command, "--sample", "60", "--budget", "300"]
+    done = subprocess.run(sampled, capture_output=True, text=True, check=False, preexec_fn=limited)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,176 @@
+import csv
+import json
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import fairshapley as fs
+from tests.cli.files import example_rows, run, write_csv
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+
+
+def test_values_certificate_and_notes_each_in_their_place(folder):
+    done = run("value", *DATA, "--budget", 300)
+    assert done.exit_code == 0, done.stderr
+    for words in ("shapley values", "standard error", "row 1", "certificate (ε1 = 0.5"):
+        assert words in done.stdout
+    for words in (
+        "column 'age': 1 missing value replaced by the median",
+        "column 'town': text, 3 categories, one-hot",
+        "24 players; utility: accuracy of LogisticRegression",
+        "ξ = 0.001, the default",
+    ):
+        assert words in done.stderr
+        assert words not in done.stdout
+
+
+def test_json_is_one_object_with_the_values_of_the_library(folder):
+    done = run("value", *DATA, "--budget", 300, "--json", "--seed", 5, "--out", "v.json")
+    printed = json.loads(done.stdout)
+    saved = fs.Result.load("v.json")
+    assert [row["value"] for row in printed["values"]] == saved.values.tolist()
+    assert printed["seed"] == saved.seed == 5
+    assert printed["files"] == {"values": "v.json"}
+    assert saved.notes == tuple(printed["notes"])
+    assert any("one-hot" in note for note in saved.notes)
+    assert printed["certificate"]["holds"] is saved.certificate(0.5, 0.1).holds
+
+
+def test_quiet_says_nothing_on_standard_error(folder):
+    done = run("value", *DATA, "--budget", 300, "--quiet")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+
+
+def test_groups_are_the_players_and_few_of_them_are_exact(folder):
+    done = run("value", *DATA, "--group-by", "supplier", "--json", "--quiet")
+    printed = json.loads(done.stdout)
+    assert [row["player"] for row in printed["values"]] == ["north", "south", "west"]
+    assert printed["exact"]
+    again = json.loads(run("exact", *DATA, "--group-by", "supplier", "--json", "--quiet").stdout)
+    assert again["values"] == printed["values"]
+
+
+def test_a_certificate_that_is_reached_and_one_that_is_not(folder):
+    easy = run("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
+    assert easy.exit_code == 0, easy.stderr
+    assert "Each of the 24 values differs from the true value by at most 0.9" in easy.stdout
+    hard = run("value", *DATA, "--epsilon1", 0.01, "--xi", 1e-6, "--budget", 400)
+    assert hard.exit_code == 3
+    assert "Not certified" in hard.stdout
+
+
+def test_xi_of_the_mean_is_read_before_the_run(folder):
+    done = run("value", *DATA, "--xi", "mean", "--budget", 2000, "--json", "--method", "mc")
+    printed = json.loads(done.stdout)
+    mean = np.mean([abs(row["value"]) for row in printed["values"]])
+    assert 0.6 * mean < printed["xi"] < 1.1 * mean
+    assert "two pilot runs" in done.stderr
+    assert any("stands for the mean |value|" in note for note in printed["notes"])
+
+
+def test_xi_by_share_and_by_default_of_regression(folder):
+    regression = ("value", "train.csv", "--target", "income", "--json", "--quiet", "--budget", 200)
+    printed = json.loads(run(*regression).stdout)
+    given = json.loads(run(*regression, "--xi", "share").stdout)
+    assert printed["xi"] == given["xi"]
+    total = sum(row["value"] for row in printed["values"])
+    assert printed["xi"] == pytest.approx(abs(total) / printed["n_players"])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_tables_of_values(folder, ending):
+    out = folder / f"values.{ending}"
+    done = run("value", *DATA, "--budget", 300, "--out", out, "--json")
+    rows = json.loads(done.stdout)["values"]
+    if ending == "csv":
+        with out.open(newline="") as stream:
+            found = list(csv.DictReader(stream))
+        assert [float(row["value"]) for row in found] == [row["value"] for row in rows]
+    else:
+        found = pyarrow.parquet.read_table(out).to_pylist()
+        assert found == rows
+    assert [row["player"] for row in found] == [f"row {number}" for number in range(1, 25)]
+
+
+def test_names_that_look_like_formulas_or_markup_stay_text(folder):
+    rows = example_rows(6, seed=3)
+    names = ["=cmd()", "+1", "-2", "@x", "[bold]b[/]", "<script>"]
+    rows = [[*rows[0], "who"]] + [[*row, name] for row, name in zip(rows[1:], names, strict=True)]
+    rows[1][-2], rows[2][-2] = "yes", "no"
+    write_csv(folder / "odd.csv", rows)
+    done = run(
+        "value", "odd.csv", "--target", "label", "--test", "test.csv", "--id", "who",
+        "--out", "odd-values.csv",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    for name in names:
+        assert name in done.stdout
+    with (folder / "odd-values.csv").open(newline="") as stream:
+        found = list(csv.reader(stream))[1:]
+    assert [row[0] for row in found] == ["'=cmd()", "'+1", "'-2", "'@x", *names[4:]]
+    # A negative value is a number, and stays one.
+    assert all(float(row[1]) == pytest.approx(float(row[1])) for row in found)
+
+
+def test_long_tables_show_both_ends(folder):
+    write_csv(folder / "long.csv", example_rows(70, seed=4))
+    done = run("value", "long.csv", "--target", "label", "--budget", 300, "--model", "ridge")
+    assert "20 highest and lowest" in done.stdout
+    assert done.stdout.count("row ") == 40
+
+
+def test_a_journal_continues_and_gives_the_same_bits(folder):
+    first = run("value", *DATA, "--budget", 300, "--journal", "run.db", "--json", "--quiet")
+    longer = ("value", *DATA, "--budget", 600, "--journal", "run.db", "--json", "--quiet")
+    second = run(*longer)
+    fresh = run(*longer[:-4], "--json", "--quiet")
+    assert json.loads(first.stdout)["evaluations"] <= 300
+    assert json.loads(second.stdout)["values"] == json.loads(fresh.stdout)["values"]
+
+
+def test_a_model_of_ones_own_in_the_current_folder(folder):
+    (folder / "own_model_of_test_value.py").write_text(
+        "from sklearn.neighbors import KNeighborsClassifier\nnearest = KNeighborsClassifier(1)\n"
+    )
+    own = run(
+        "value", *DATA, "--model", "own_model_of_test_value:nearest", "--json", "--budget", 300
+    )
+    assert own.exit_code == 0, own.stderr
+    assert "KNeighborsClassifier(n_neighbors=1)" in own.stderr
+
+
+@pytest.mark.parametrize("model", ["logistic", "ridge", "knn", "svc", "random-forest"])
+def test_every_named_model_runs(folder, model):
+    arguments = ("--group-by", "supplier", "--model", model, "--json", "--quiet")
+    done = run("value", *DATA, *arguments)
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["exact"]
+
+
+def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
+    from fairshapley.games.data.game import DataGame
+
+    calls = []
+    plain = DataGame.__call__
+
+    def interrupted(self, coalitions):
+        calls.append(len(coalitions))
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return plain(self, coalitions)
+
+    monkeypatch.setattr(DataGame, "__call__", interrupted)
+    done = run("value", *DATA, "--budget", 300)
+    assert done.exit_code == 130
+    assert "--journal" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_processes_give_the_same_bits(folder):
+    arguments = ("value", *DATA, "--budget", 200, "--json", "--quiet")
+    alone = json.loads(run(*arguments).stdout)
+    both = json.loads(run(*arguments, "--engine", "processes:2").stdout)
+    assert alone["values"] == both["values"]

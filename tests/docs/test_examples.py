@@ -1,0 +1,109 @@
+"""Code and numbers of the documentation: what is shown runs, and is what was measured."""
+
+import re
+import shlex
+import tomllib
+
+import pytest
+import typer
+import yaml
+
+import fairshapley as fs
+from fairshapley.cli import app
+from tests.docs.pages import ROOT, blocks, name_of, pages, text_of
+
+PROJECT = tomllib.loads(text_of(ROOT / "pyproject.toml"))
+INLINE_COMMAND = re.compile(r"`(fairshapley [a-z][^`…]*)`")
+PLAIN = {name_of(page): [b for b in blocks(page) if b.language == "python"] for page in pages()}
+
+
+def test_sessions_are_run_by_pytest():
+    """Blocks with >>> are doctests where pytest looks for them."""
+    settings = PROJECT["tool"]["pytest"]["ini_options"]
+    assert "--doctest-glob=*.md" in settings["addopts"]
+    seen = tuple(settings["testpaths"])
+    sessions = [name for name, found in PLAIN.items() if any(">>>" in b.code for b in found)]
+    assert len(sessions) > 10
+    assert all(name.startswith(seen) for name in sessions)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, found in PLAIN.items() if any(">>>" not in b.code for b in found)]
+)
+def test_blocks_without_prompts_run_or_say_why_not(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # they may write files
+    shared = {}
+    for block in PLAIN[name]:
+        if ">>>" in block.code:
+            assert not block.marked, "a session is run, whatever the comment says"
+            continue
+        code = compile(block.code, name, "exec")
+        if not block.marked:
+            exec(code, shared)  # noqa: S102 - the page is ours
+
+
+def commands():
+    """Every command line that a page shows."""
+    for page in pages():
+        found = INLINE_COMMAND.findall(text_of(page))
+        for block in blocks(page):
+            lines = [line.removeprefix("$ ") for line in block.code.splitlines()]
+            found += [line for line in lines if line.startswith("fairshapley ")]
+        yield from (pytest.param(line, id=f"{name_of(page)}: {line}") for line in found)
+
+
+@pytest.mark.parametrize("line", list(commands()))
+def test_commands_name_what_there_is(line):
+    """The command and its options exist; options have their values, and arguments are there."""
+    command, words = typer.main.get_command(app), shlex.split(line, comments=True)[1:]
+    while hasattr(command, "commands") and words:
+        assert words[0] in command.commands, f"no command {words[0]}"
+        command = command.commands[words.pop(0)]
+    context = command.context_class(command, info_name=command.name)
+    given, rest, _ = command.make_parser(context).parse_args(list(words))
+    assert not rest
+    if words and words != ["--help"]:
+        required = [one.name for one in command.params if one.required]
+        assert all(isinstance(given.get(name), str) for name in required), required
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def test_the_comparison_in_the_readme_is_what_was_measured():
+    """Every number of the table is in the file that its row links to."""
+    section = text_of(ROOT / "README.md").split("## How it compares")[1].split("## ")[0]
+    rows = [cells(line) for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 3
+    for _, ours, theirs, source in rows:
+        measured = text_of(ROOT / re.search(r"\]\(([^)#]+)", source)[1])
+        present = set(re.findall(r"\d[\d,.]*\d|\d", measured))
+        numbers = re.findall(r"\d[\d,.]*\d|\d", f"{ours} {theirs}")
+        assert numbers
+        assert not [number for number in numbers if number not in present], (ours, theirs)
+
+
+def test_the_ranges_in_the_readme_are_those_of_the_verdict():
+    results = text_of(ROOT / "benchmarks" / "efficiency" / "RESULTS.md")
+    verdict = results.split("## Verdict")[1].split("\n## ")[0]
+    heading, _, *rows = [cells(line) for line in verdict.splitlines() if line.startswith("|")]
+    readme = text_of(ROOT / "README.md")
+    for column in ("its × MSE", "coverage"):
+        found = [row[heading.index(column)].split(" ")[0] for row in rows]
+        lowest, highest = min(found, key=float), max(found, key=float)
+        assert f"{lowest} to {highest}" in readme, f"{column}: {lowest} to {highest}"
+
+
+def test_the_citation_is_complete():
+    citation = yaml.safe_load(text_of(ROOT / "CITATION.cff"))
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "type"} <= citation.keys()
+    assert citation["version"] == fs.__version__ == PROJECT["project"]["version"]
+    assert citation["license"] == PROJECT["project"]["license"]
+    paper = citation["preferred-citation"]
+    readme = text_of(ROOT / "README.md")
+    assert paper["title"] in readme
+    assert paper["doi"] in readme
+    assert all(author["family-names"] in readme for author in paper["authors"])
+    assert len(paper["authors"]) == 5

@@ -1,0 +1,131 @@
+"""The documentation site: links resolve, every page and every public name is there."""
+
+import re
+from html.parser import HTMLParser
+from importlib import import_module
+from inspect import ismodule
+
+import pytest
+import yaml
+
+import fairshapley as fs
+import fairshapley.testing
+from tests.docs.pages import ROOT, anchors, links, name_of, pages
+
+CONFIG = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+NOT_IN_NAV = "docs/paper/results/"
+DOCUMENTED = re.compile(r"^::: (\S+)(?:\n    options:\n      heading: (\S+))?", re.M)
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_links_and_images_resolve(page):
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_relative_to(ROOT), f"{link} leaves the repository"
+        assert target.exists(), f"{link} leads nowhere"
+        if anchor:
+            assert anchor in anchors(target), f"{link}: {sorted(anchors(target))}"
+
+
+def navigation(part):
+    """The pages that the navigation names, in order."""
+    if isinstance(part, str):
+        return [part]
+    inner = part.values() if isinstance(part, dict) else part
+    return [page for one in inner for page in navigation(one)]
+
+
+def test_every_page_is_in_the_navigation_once():
+    hooks = import_module("docs.site_hooks")
+    shown = [hooks.place_in_site(name_of(page)) for page in pages() if is_shown(page)]
+    assert sorted(navigation(CONFIG["nav"])) == sorted(shown)
+
+
+def is_shown(page):
+    return name_of(page) in import_module("docs.site_hooks").outside() or (
+        name_of(page).startswith("docs/") and not name_of(page).startswith(NOT_IN_NAV)
+    )
+
+
+def documented():
+    """The public paths that the pages of the reference describe."""
+    found = []
+    for page in sorted(ROOT.glob("docs/api/*.md")):
+        for target, heading in DOCUMENTED.findall(page.read_text(encoding="utf-8")):
+            found.append((target, heading or target))
+    return found
+
+
+def named(path):
+    """The object that a dotted path names, as a user would write it."""
+    parts = path.split(".")
+    assert parts[0] == "fairshapley"
+    thing = fs
+    for part in parts[1:]:
+        thing = getattr(thing, part)
+    return thing
+
+
+def test_the_reference_describes_what_is_there():
+    paths = [shown for _, shown in documented()]
+    assert len(paths) == len(set(paths)), "a name is described twice"
+    for target, shown in documented():
+        thing = named(shown)
+        # A module hides a function of its own name from whoever reads the source alone.
+        if not ismodule(thing):
+            module, _, name = target.rpartition(".")
+            assert getattr(import_module(module), name) is thing, (target, shown)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [fs, fs.games, fs.estimators, fs.fairness, fs.metrics, fs.datasets, fairshapley.testing],
+    ids=lambda module: module.__name__,
+)
+def test_every_public_name_is_in_the_reference(module):
+    described = [named(shown) for _, shown in documented()]
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if ismodule(thing) or isinstance(thing, dict | tuple):
+            continue
+        assert any(thing is one for one in described), f"{module.__name__}.{name}: see docs/api"
+
+
+class Sources(HTMLParser):
+    """What a browser fetches for a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag == "link":
+            self.found.append(given.get("href"))
+        elif tag != "a":
+            self.found += [given.get(name) for name in ("src", "srcset", "data", "poster")]
+
+
+def test_no_fonts_and_no_scripts_from_elsewhere():
+    assert CONFIG["theme"]["font"] is False
+    assert not any("//" in str(CONFIG.get(name)) for name in ("extra_css", "extra_javascript"))
+
+
+@pytest.mark.full
+def test_the_site_is_built_without_warnings_and_fetches_nothing(tmp_path):
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path), strict=True)
+    build(config)  # raises Abort when there are warnings
+    written = sorted(tmp_path.rglob("*.html"))
+    assert len(written) >= len(navigation(CONFIG["nav"]))
+    for page in written:
+        sources = Sources()
+        sources.feed(page.read_text(encoding="utf-8"))
+        assert sources.found, page
+        away = [one for one in sources.found if one and one.startswith(("http", "//"))]
+        assert not away, (page, away)
+    for sheet in tmp_path.rglob("*.css"):
+        assert not re.findall(r"(?:url\(|@import )[\"']?(?:http|//)", sheet.read_text("utf-8"))

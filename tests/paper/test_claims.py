@@ -1,0 +1,100 @@
+"""Small forms of the studies: the directions of what holds, and of what does not."""
+
+import math
+
+import pytest
+
+from fairshapley import paper
+
+GREEDY = ("gae-0", "gae-2", "gae-5", "gae-100")
+OTHERS = ("mc", "owen", "sobol", "stratified", "kernel")
+
+
+@pytest.fixture(scope="module")
+def symmetry(tmp_path_factory):
+    return paper.run(
+        "symmetry",
+        size="tiny",
+        only=["gaussian"],
+        out=tmp_path_factory.mktemp("paper"),
+        progress=False,
+    )
+
+
+def test_gae_reports_a_minimum_fidelity_several_times_as_high(symmetry):
+    def said(method):
+        return symmetry.value("gaussian", method, "min_fidelity")
+
+    assert min(map(said, GREEDY)) > 3 * max(map(said, OTHERS))
+
+
+def test_but_the_audited_one_is_far_below(symmetry):
+    for method in GREEDY:
+        said = symmetry.value("gaussian", method, "min_fidelity")
+        true = symmetry.value("gaussian", method, "true_min_fidelity")
+        assert true < said / 5
+
+
+def test_at_equal_evaluations_adjusted_wins(symmetry):
+    methods = (*GREEDY, *OTHERS, "mc-walks")
+    error = symmetry.value("gaussian", "adjusted", "mse", "honest")
+    assert error < min(symmetry.value("gaussian", method, "mse", "honest") for method in methods)
+    score = symmetry.value("gaussian", "adjusted", "true_min_fidelity", "honest")
+    assert score > max(
+        symmetry.value("gaussian", method, "true_min_fidelity", "honest") for method in methods
+    )
+
+
+def test_curves_reach_the_numbers_at_the_end(symmetry):
+    end = symmetry.value("gaussian", "gae-5", "min_fidelity_path", x=100.0)
+    assert end == pytest.approx(symmetry.value("gaussian", "gae-5", "min_fidelity"))
+    wide = symmetry.value("gaussian", "mc", "violations", x=0.25)
+    assert wide <= symmetry.value("gaussian", "mc", "violations", x=0.02) <= 1
+
+
+def test_fidelity_tells_of_accuracy(tmp_path):
+    report = paper.run(
+        "fidelity-ape",
+        size="tiny",
+        only=["breast_cancer-knn", "gaussian-logistic"],
+        methods=["mc", "mc-walks"],
+        trials=8,
+        out=tmp_path,
+        progress=False,
+    )
+    for scenario in ("breast_cancer-knn", "gaussian-logistic"):
+        assert report.value(scenario, "mc", "spearman") > 0.15
+        first = report.value(scenario, "mc", "ranked_accuracy", x=0.0)
+        assert first < report.value(scenario, "mc", "ranked_accuracy", x=9.0)
+
+
+def test_noisy_labels_and_moving_points_run(tmp_path):
+    noisy = paper.run(
+        "noisy-labels",
+        size="tiny",
+        only=["gaussian-beta"],
+        methods=["mc", "kernel"],
+        out=tmp_path,
+        progress=False,
+    )
+    assert 0 <= noisy.value("gaussian-beta", "mc", "f1") <= 1
+    # There is no kernel estimator of Beta Shapley values.
+    assert math.isnan(noisy.value("gaussian-beta", "kernel", "f1"))
+    moved = paper.run(
+        "add-remove",
+        size="tiny",
+        only=["gaussian"],
+        methods=["mc-walks"],
+        out=tmp_path,
+        progress=False,
+    )
+    good = moved.value("gaussian", "mc-walks", "add_high_area")
+    assert good > moved.value("gaussian", "mc-walks", "add_low_area")
+
+
+def test_nullity(tmp_path):
+    report = paper.run(
+        "nullity", size="tiny", methods=["mc", "gae-5"], out=tmp_path, progress=False
+    )
+    greedy = report.value("breast_cancer-svc", "gae-5", "nl_nsw")
+    assert greedy < report.value("breast_cancer-svc", "mc", "nl_nsw")

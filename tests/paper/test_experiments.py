@@ -1,0 +1,97 @@
+"""Every experiment's configuration holds together, without running any."""
+
+import pickle
+import re
+
+import pytest
+
+from fairshapley import semivalues
+from fairshapley.datasets import available
+from fairshapley.paper import EXPERIMENTS
+from fairshapley.paper.methods import METHODS
+from fairshapley.paper.published_numbers import published_numbers
+
+CASES = list(EXPERIMENTS.values())
+SCENARIOS = [(one, scenario) for one in CASES for scenario in one.scenarios]
+
+
+def test_every_item_of_the_list_is_there():
+    assert {one.item for one in CASES} == set(range(1, 11))
+    labels = {label for one in CASES for shows in one.shows for label in shows.split(", ")}
+    assert labels >= {
+        "fig:ri_mape",
+        "fig:ri_ape_app",
+        "tab:xi_ri_ape",
+        "fig:k_value_dataset",
+        "tab:nullity_pdp",
+        "fig:add-remove",
+        "fig:pt_addition",
+        "fig:f1_score",
+        "tab:vol-credit-card-overall",
+        "tab:vol=used-car-overall",
+        "tab:cml-hotelreviews-overall",
+        "tab:cml-uberlyft-overall",
+        "tab:fl-mnistuni-overall",
+        "tab:fl-mnistpow-overall",
+        "tab:fl-mnistcla-overall",
+        "tab:fl-cifar10uni-overall",
+        "tab:fl-cifar10pow-overall",
+        "tab:fl-cifar10cla-overall",
+        "tab:fl-mr",
+        "tab:fl-sst",
+        "tab:feature-adult-overall",
+        "tab:feature-wine-overall",
+        "tab:feature-iris-overall",
+        "tab:feature-covertype-overall",
+    }
+
+
+@pytest.mark.parametrize("experiment", CASES, ids=lambda one: one.name)
+def test_configuration(experiment):
+    assert re.fullmatch(r"[a-z0-9-]+", experiment.name)
+    assert EXPERIMENTS[experiment.name] is experiment
+    names = [scenario.name for scenario in experiment.scenarios]
+    assert len(set(names)) == len(names)
+    assert set(experiment.methods) <= set(METHODS)
+    assert {"mc", "owen", "sobol", "stratified", "kernel"} <= set(experiment.methods)
+    assert {"gae-0", "gae-2", "gae-5", "gae-100", "adjusted"} <= set(experiment.methods)
+    assert set(experiment.settings) == {"full", "quick", "tiny"}
+    for setting in experiment.settings.values():
+        assert set(setting.methods) <= set(experiment.methods)
+        assert setting.truth is None or setting.truth.method in METHODS
+    measures = [measure.name for measure in experiment.measures]
+    assert len(set(measures)) == len(measures)
+    for measure in experiment.measures:
+        assert (measure.each is None) != (measure.together is None)
+    # Both accountings: what the estimator says of itself, and what the truth says.
+    assert {"min_fidelity", "true_min_fidelity", "mse"} <= set(measures)
+    assert experiment.seconds > 0
+
+
+@pytest.mark.parametrize(("experiment", "scenario"), SCENARIOS, ids=lambda one: one.name)
+def test_scenario(experiment, scenario):
+    assert re.fullmatch(r"[a-z0-9_-]+", scenario.name)
+    semivalues.parse_semivalue(scenario.semivalue)
+    assert set(scenario.needs) <= set(available())
+    assert pickle.loads(pickle.dumps(scenario)).name == scenario.name  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("experiment", CASES, ids=lambda one: one.name)
+def test_published_numbers_are_of_this_experiment(experiment):
+    known = published_numbers(experiment.name)
+    scenarios = {scenario.name for scenario in experiment.scenarios}
+    measures = {measure.name for measure in experiment.measures}
+    for scenario, method, measure, _ in known:
+        assert scenario in scenarios
+        assert method in experiment.methods
+        assert measure in measures
+    if experiment.item not in (3, 5):  # figures without numbers
+        assert known
+
+
+def test_trials_are_those_of_the_paper():
+    trials = {one.name: one.settings["full"].trials for one in CASES}
+    assert trials["fidelity-ape"] == trials["xi"] == 20
+    assert trials["symmetry"] == trials["nullity"] == trials["add-remove"] == 10
+    for name in ("datasets", "agents", "federations", "features"):
+        assert trials[name] == 5

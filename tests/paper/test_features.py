@@ -1,0 +1,69 @@
+"""P4: the conditional expectation in its two readings."""
+
+import numpy as np
+import pytest
+
+from fairshapley.games.features import FeatureGame
+from fairshapley.paper.experiment import Setup
+from fairshapley.paper.scenarios import features
+from fairshapley.paper.scenarios.tables import all_coalitions
+from tests.data_folder import needs
+
+
+def by_hand(predictions, rows):
+    """v(S), row by row and pair by pair."""
+    utilities = []
+    for coalition in all_coalitions(rows.shape[1]):
+        means = []
+        for x in rows:
+            near = [
+                prediction
+                for z, prediction in zip(rows, predictions, strict=True)
+                if all(0.9 * x[i] <= z[i] <= 1.1 * x[i] for i in np.flatnonzero(coalition))
+            ]
+            means.append(np.mean(near) if near else 0.0)
+        utilities.append(np.mean(means))
+    return np.array(utilities)
+
+
+def test_signed_expectation():
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(25, 3)).round(1)
+    predictions = rng.random(25)
+    found = features.signed_expectation(predictions, rows)
+    assert np.allclose(found, by_hand(predictions, rows), rtol=0, atol=1e-12)
+    # Rows that are negative in every feature have no neighbours.
+    assert features.signed_expectation(predictions, -np.abs(rows) - 1)[1:].max() == 0
+
+
+def test_both_readings_agree_on_positive_features():
+    rng = np.random.default_rng(5)
+    rows, predictions = rng.uniform(1, 2, size=(40, 3)), rng.random(40)
+    game = FeatureGame(
+        lambda given: predictions[np.argmax((given[:, None] == rows).all(axis=2), axis=1)],
+        rows,
+        kind="conditional",
+    )
+    signed = features.signed_expectation(predictions, rows)
+    assert np.allclose(game(all_coalitions(3)), signed, rtol=0, atol=1e-12)
+
+
+def test_iris_is_the_same_in_both():
+    setup = Setup("tiny", 0)
+    first = features.iris(setup).game
+    second = features.iris(setup, "from 0.9x to 1.1x").game
+    assert np.allclose(first.values, second.values, rtol=0, atol=1e-12)
+    assert first.player_names[0].startswith("sepal")
+
+
+@needs("adult", "covertype")
+@pytest.mark.parametrize("name", ["adult", "wine", "covertype"])
+def test_the_readings_differ_on_components(name):
+    setup = Setup("tiny", 0)
+    plain = getattr(features, name)(setup).game
+    signed = features.SIGNED[name](setup).game
+    assert plain.n_players == signed.n_players == features.COMPONENTS
+    assert signed.values[0] == pytest.approx(plain.values[0], abs=1e-12)
+    # A row is its own neighbour in the one, and has none in the other where it is negative.
+    assert abs(plain.values[-1] - plain.values[0]) < 0.01
+    assert signed.values[-1] < 0.1 * plain.values[-1]

@@ -1,0 +1,173 @@
+"""P3, federated: configurations, tables on disk, and a small federation from end to end."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley import paper
+from fairshapley.datasets import load
+from fairshapley.errors import InputError
+from fairshapley.games.federated import normalised_mean, split
+from fairshapley.paper import tabulate
+from fairshapley.paper.experiment import Setup
+from fairshapley.paper.federation import FederationTable, load_table
+from fairshapley.paper.federation_data import prepare
+from fairshapley.paper.published_numbers import published_numbers
+from fairshapley.paper.scenarios import federations
+from fairshapley.paper.scenarios.federations import FEDERATIONS, federation_of, table_path
+from tests.data_folder import needs
+
+TINY = federation_of("mnist-iid", "tiny")
+
+
+def made_up(federation=TINY, tested=50):
+    """A table as training might leave it."""
+    rng = np.random.default_rng(0)
+    rounds = len(federation.valued_rounds)
+    correct = rng.integers(1, tested, size=(rounds, 1 << federation.n_agents))
+    return FederationTable(
+        correct, np.array(federation.valued_rounds), tested, federation.fingerprint, "made up"
+    )
+
+
+def test_the_values_are_those_of_the_rounds_normalised_and_averaged():
+    federation = dataclasses.replace(TINY, rounds=6)
+    table = made_up(federation)
+    by_round = []
+    for correct in table.correct:
+        accuracies = correct / table.tested
+        accuracies[0] = 0.0
+        by_round.append(fs.exact(fs.games.TableGame(accuracies)).values)
+    values = fs.exact(fs.games.TableGame(table.utilities())).values
+    assert np.allclose(values, normalised_mean(by_round), rtol=0, atol=1e-12)
+
+
+def test_a_table_comes_back_from_its_file(tmp_path):
+    table, path = made_up(), tmp_path / "deep" / "table.npz"
+    table.save(path)
+    again = load_table(path, TINY)
+    assert np.array_equal(again.correct, table.correct)
+    assert (again.tested, again.description) == (50, "made up")
+    assert [file.name for file in path.parent.iterdir()] == ["table.npz"]
+
+
+def test_tables_of_other_configurations_are_refused(tmp_path):
+    path = tmp_path / "table.npz"
+    made_up().save(path)
+    for change in ({"seed": 1}, {"rounds": 4}, {"lr": 0.1}, {"version": 2}):
+        other = dataclasses.replace(TINY, **change)
+        assert other.fingerprint != TINY.fingerprint
+        with pytest.raises(InputError, match="another configuration of mnist-iid"):
+            load_table(path, other)
+
+
+def test_damaged_files_are_refused(tmp_path):
+    path = tmp_path / "table.npz"
+    path.write_bytes(b"no archive")
+    with pytest.raises(InputError, match="not a table of a federation"):
+        load_table(path, TINY)
+    table = made_up()
+    dataclasses.replace(table, correct=table.correct[:, :8]).save(path)
+    with pytest.raises(InputError, match="damaged"):
+        load_table(path, TINY)
+    dataclasses.replace(table, tested=3).save(path)
+    with pytest.raises(InputError, match="damaged"):
+        load_table(path, TINY)
+    np.savez(path, correct=np.array([object()]))
+    with pytest.raises(InputError, match="not a table of a federation"):
+        load_table(path, TINY)
+
+
+def test_unknown_names_list_what_there_is(capsys, tmp_path):
+    with pytest.raises(InputError, match=r"mnist-iid, mnist-powerlaw, .*, sst5"):
+        federation_of("fashion")
+    assert tabulate.main(["fashion", "--out", str(tmp_path)]) == 2
+    assert "there is no federation 'fashion'" in capsys.readouterr().err
+
+
+def test_configurations_have_names_of_their_own(tmp_path):
+    paths = {
+        table_path(tmp_path, federation_of(name, size, seed))
+        for name in FEDERATIONS
+        for size in ("full", "quick", "tiny")
+        for seed in (0, 1)
+    }
+    assert len(paths) == 8 * 3 * 2
+    for federation in FEDERATIONS.values():
+        assert federation.valued_rounds[-1] == federation.rounds - 1
+
+
+@needs("mnist", "cifar10", "mr", "sst5")
+@pytest.mark.parametrize("name", ["mnist-classimbalance", "cifar10-classimbalance"])
+def test_there_are_rows_for_all_agents(name):
+    federation = FEDERATIONS[name]
+    labels = load(federation.dataset).train.y
+    parts = split(
+        labels, federation.n_agents, federation.split, rows_per_agent=federation.rows_per_agent
+    )
+    assert [len(np.unique(labels[part])) for part in parts] == list(range(1, 11))
+
+
+@needs("mnist", "cifar10", "mr", "sst5")
+@pytest.mark.full
+@pytest.mark.parametrize("name", FEDERATIONS)
+def test_full_federations_can_be_prepared(name):
+    federation = FEDERATIONS[name]
+    ready = prepare(federation)
+    assert len(ready.agents) == federation.n_agents
+    assert len(ready.test[1]) == federation.test_rows
+
+
+@needs("mnist")
+def test_more_test_rows_than_there_are():
+    with pytest.raises(InputError, match="asks for 20000 test rows, mnist has 10000"):
+        prepare(dataclasses.replace(TINY, test_rows=20_000))
+
+
+@needs("mnist", "sst5")
+@pytest.mark.parametrize("name", ["mnist-powerlaw", "sst5"])
+def test_a_federation_is_trained_once(name, tmp_path, monkeypatch):
+    setup = Setup("tiny", 0, tmp_path / "federations-code" / "tables")
+    first = federations.federation(setup, name)
+    federation = federation_of(name, "tiny")
+    assert table_path(tmp_path / federations.TABLES, federation).exists()
+    monkeypatch.setattr(federations, "train_table", None)
+    other = dataclasses.replace(setup, cache=tmp_path / "federations" / "tables")
+    again = federations.federation(other, name)
+    assert np.array_equal(first.game.values, again.game.values)
+    assert first.game.values[0] == 0
+    assert first.game.values[-1] == 1
+    assert any("data sha256" in note for note in again.notes)
+
+
+def test_estimators_run_on_a_table_alone(tmp_path, monkeypatch):
+    """Neither data nor torch is needed where the table is."""
+    federation = federation_of("cifar10-iid", "tiny")
+    made_up(federation).save(table_path(tmp_path / federations.TABLES, federation))
+    monkeypatch.setattr(federations, "train_table", None)
+    monkeypatch.setenv("FAIRSHAPLEY_DATA", str(tmp_path))
+    report = paper.run(
+        "tab:fl-cifar10uni-overall",
+        size="tiny",
+        methods=["mc", "gae-5", "exact"],
+        out=tmp_path,
+        progress=False,
+    )
+    assert report.value("cifar10-iid", "exact", "mape") < 1e-12
+    assert 0 < report.value("cifar10-iid", "mc", "mape") < 2
+
+
+def test_whoever_comes_first_has_all_where_models_are_equal():
+    game = federations.equal_models(Setup("tiny", 0), 5).game
+    assert np.allclose(fs.exact(game).values, 0.2)
+    assert game.values[0] == 0
+
+
+def test_two_tables_of_the_paper_are_copies():
+    numbers = published_numbers("federations")
+    assert len(numbers) == 10 * 9 * 5
+    for (scenario, *rest), value in numbers.items():
+        if scenario == "cifar10-powerlaw":
+            assert numbers["cifar10-classimbalance", *rest] == value

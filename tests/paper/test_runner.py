@@ -1,0 +1,163 @@
+"""The runner: files, resuming, processes, and errors that list what there is."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairshapley import paper
+from fairshapley.errors import InputError
+from fairshapley.paper import runner
+from fairshapley.paper.jobs import Job
+from fairshapley.paper.report import Report
+from fairshapley.paper.store import Store
+
+FAST = {"size": "tiny", "trials": 2, "only": ["diabetes-ridge"], "progress": False}
+METHODS = ["mc", "gae-5", "kernel"]
+
+
+def run(folder, name="xi", **options):
+    chosen = {"methods": METHODS, **FAST, **options}
+    return paper.run(name, out=folder, **chosen)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Report:
+    return run(tmp_path_factory.mktemp("paper"))
+
+
+def written(report) -> str:
+    """The numbers as they are written; NaN does not equal itself."""
+    return (report.folder / "numbers.csv").read_text(encoding="utf-8")
+
+
+def test_files(finished):
+    assert {path.name for path in finished.paths} == {
+        "README.md",
+        "numbers.csv",
+        "mse.png",
+        "spearman_by_xi.png",
+    }
+    assert all(path.stat().st_size > 0 for path in finished.paths)
+    with (finished.folder / "numbers.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["accounting"] for row in rows} == {"paper", "honest"}
+    published = [row for row in rows if row["published"]]
+    assert {row["method"] for row in published} == {"mc"}
+    assert {row["x"] for row in published} == {"1e-05", "0.0001", "0.001", "0.01", "0.1"}
+
+
+def test_summary(finished):
+    text = finished.summary()
+    assert text == (finished.folder / "README.md").read_text(encoding="utf-8")
+    assert "`fairshapley paper run xi" in text
+    assert "The paper's accounting" in text
+    assert "The honest accounting" in text
+    assert "Who wins at equal evaluations" in text
+    assert "[0.553 ± 0.022]" in text
+    for line in text.splitlines():
+        if line.startswith("| "):
+            assert line.endswith(" |")
+
+
+def test_numbers(finished):
+    assert finished.value("diabetes-ridge", "mc", "evaluations") > 300
+    assert finished.value("diabetes-ridge", "mc", "mse", "honest") > 0
+    assert np.isnan(finished.value("diabetes-ridge", "mc", "nothing"))
+
+
+def test_finished_trials_are_not_repeated(tmp_path, monkeypatch):
+    before = written(run(tmp_path))
+    monkeypatch.setattr(runner, "do_all", lambda jobs, workers: iter([]) if not jobs else 1 / 0)
+    again = run(tmp_path)
+    assert written(again) == before
+    with pytest.raises(ZeroDivisionError):
+        run(tmp_path, seed=1)
+    with pytest.raises(ZeroDivisionError):
+        run(tmp_path, trials=3)
+
+
+def test_what_was_done_before_an_interruption_is_kept(tmp_path, monkeypatch, finished):
+    done = runner.do_all
+
+    def interrupted(jobs, workers):
+        for count, answer in enumerate(done(jobs, workers)):
+            if count == 3:
+                raise KeyboardInterrupt
+            yield answer
+
+    monkeypatch.setattr(runner, "do_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    monkeypatch.setattr(runner, "do_all", done)
+    seen = []
+    again = run(tmp_path, progress=lambda so_far, _total, _last: seen.append(so_far))
+    assert seen[0] == 3
+    assert written(again) == written(finished)
+
+
+def test_damaged_and_foreign_files_are_done_again(tmp_path, finished):
+    run(tmp_path)
+    files = sorted((tmp_path / "xi" / "trials").rglob("*.npz"))
+    files[0].write_bytes(b"not a zip file")
+    files[1].write_bytes(files[2].read_bytes())
+    assert written(run(tmp_path)) == written(finished)
+
+
+def test_store_keys_tell_settings_apart(tmp_path, finished):
+    experiment = paper.EXPERIMENTS["xi"]
+    setting = experiment.settings["tiny"]
+    setup = runner.Setup("tiny", 0)
+    job = Job("xi", experiment.scenarios[1], setup, setting, 1e-3, "mc", 0)
+    store = Store(tmp_path)
+    answer = paper.jobs.do(job)
+    store.keep(job, answer)
+    found = store.find(job)
+    np.testing.assert_array_equal(found.paper.values, answer.paper.values)
+    np.testing.assert_array_equal(found.honest.variances, answer.honest.variances)
+    assert found.paper.marginals == answer.paper.marginals
+    assert store.find(replace(job, setting=replace(setting, trials=9))) is not None
+    assert store.find(replace(job, setting=replace(setting, marginals=9))) is None
+    assert store.find(replace(job, xi=1.0)) is None
+
+
+def test_processes_give_the_same(tmp_path, finished):
+    many = run(tmp_path, engine="processes:2")
+    assert written(many) == written(finished)
+
+
+def test_a_label_of_the_paper_is_a_name(tmp_path):
+    report = paper.run("tab:xi_ri_ape", out=tmp_path, **{**FAST, "methods": ["mc"], "trials": 1})
+    assert report.experiment.name == "xi"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "nothing"}, "there are fidelity-ape, xi, symmetry"),
+        ({"only": ["iris"]}, "there are breast_cancer-logistic, diabetes-ridge"),
+        ({"methods": ["magic"]}, "there are mc, owen, sobol"),
+        ({"trials": 0}, "at least 1"),
+        ({"trials": 2.5}, "whole number"),
+        ({"seed": -1}, "at least 0"),
+        ({"size": "huge"}, "'full', 'quick' or 'tiny'"),
+        ({"engine": "ray"}, "'processes:4'"),
+        ({"engine": "nonsense"}, "'processes'"),
+    ],
+)
+def test_wrong_options_are_answered_by_what_there_is(tmp_path, options, said):
+    with pytest.raises(InputError, match=said):
+        run(tmp_path, **options)
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="choose another"):
+        run(tmp_path / "file")
+
+
+def test_missing_data_are_named_with_what_can_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("FAIRSHAPLEY_DATA", raising=False)
+    with pytest.raises(InputError, match=r"covertype, mnist are not there: run only breast_cancer"):
+        paper.run("fidelity-ape", size="tiny", out=tmp_path)

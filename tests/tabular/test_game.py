@@ -1,0 +1,107 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+import fairshapley as fs
+from fairshapley.errors import InputError
+from fairshapley.tabular import MODELS, make_model, table_game
+from fairshapley.tabular.splitting import sample_rows, split_rows
+
+DRAW = np.random.default_rng(0)
+X, Z = DRAW.normal(size=40), DRAW.normal(size=40)
+LABELS = np.where(X + 0.3 * DRAW.normal(size=40) > 0, "yes", "no")
+TRAIN = pa.table({"x": X[:25], "z": Z[:25], "y": LABELS[:25]})
+TEST = pa.table({"x": X[25:], "z": Z[25:], "y": LABELS[25:]})
+
+
+def test_the_game_is_the_data_game_of_standardised_columns():
+    made = table_game(TRAIN, "y", test=TEST)
+    features = np.column_stack([X, Z])
+    features = (features - features[:25].mean(axis=0)) / features[:25].std(axis=0)
+    plain = fs.games.DataGame(
+        LogisticRegression(max_iter=1000),
+        (features[:25], LABELS[:25]),
+        (features[25:], LABELS[25:]),
+    )
+    coalitions = np.random.default_rng(1).random((50, 25)) < 0.5
+    assert np.array_equal(made.game(coalitions), plain(coalitions))
+    assert made.labels == tuple(LABELS[:25])
+    assert made.game.player_names[:2] == ("row 1", "row 2")
+
+
+def test_numbers_are_predicted_in_units_of_their_spread():
+    made = table_game(TRAIN, "z", test=TEST)
+    assert made.metric == "r2"
+    assert made.labels is None
+    target = (Z - Z[:25].mean()) / Z[:25].std()
+    empty = made.game(np.zeros((1, 25), dtype=bool))[0]
+    assert empty == pytest.approx(1 - np.mean(target[25:] ** 2) / np.var(target[25:]))
+
+
+def test_whole_numbers_are_classes_when_they_are_few():
+    few = pa.table({"x": X, "y": np.arange(40) % 3})
+    many = pa.table({"x": X, "y": np.arange(40)})
+    assert table_game(few, "y").game.classes is not None
+    assert table_game(many, "y").game.classes is None
+    assert table_game(few, "y", task="regression").game.classes is None
+    assert isinstance(table_game(few, "y", task="regression").game.model, Ridge)
+
+
+def test_groups_and_names_are_no_features():
+    owner = np.array(["a", "b", "c", "d", "e"] * 5)
+    train = TRAIN.append_column("who", pa.array(owner))
+    made = table_game(train, "y", test=TEST, group_by="who")
+    assert made.game.player_names == ("a", "b", "c", "d", "e")
+    names = pa.array([f"n{number}" for number in range(25)])
+    named = table_game(TRAIN.append_column("who", names), "y", test=TEST, names="who")
+    assert named.game.player_names[24] == "n24"
+    assert all("who" not in note for note in (*made.notes, *named.notes))
+
+
+def test_single_precision_gives_nearly_the_same_utilities():
+    coalitions = np.random.default_rng(1).random((200, 25)) < 0.5
+    double = table_game(TRAIN, "y", test=TEST).game(coalitions)
+    single = table_game(TRAIN, "y", test=TEST, precision="single").game(coalitions)
+    assert np.mean(double != single) < 0.02
+
+
+def test_a_split_keeps_shares_of_classes_and_a_row_of_each():
+    classes = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
+    train, test = split_rows(100, 0.2, seed=3, classes=classes)
+    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(100))
+    assert len(test) == 20
+    assert abs((classes[test] == "a").sum() - 12) <= 1
+    assert set(classes[train]) == {"a", "b", "c"}
+    again = split_rows(100, 0.2, seed=3, classes=classes)
+    other = split_rows(100, 0.2, seed=4, classes=classes)
+    assert np.array_equal(test, again[1])
+    assert not np.array_equal(test, other[1])
+
+
+def test_test_rows_are_not_valued_and_rows_keep_their_numbers():
+    made = table_game(TRAIN, "y", test_size=5, split_seed=2)
+    _, test = split_rows(25, 5, 2, LABELS[:25])
+    kept = [number for number in range(25) if number not in test]
+    assert made.game.player_names == tuple(f"row {number + 1}" for number in kept)
+    sampled = table_game(TRAIN, "y", test=TEST, sample=10, split_seed=2)
+    drawn = sample_rows(25, 10, 2)
+    assert sampled.game.player_names == tuple(f"row {number + 1}" for number in drawn)
+    assert sampled.notes[0] == "10 of 25 rows were drawn at random to be valued"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_named_models_fit_what_they_are_for(name):
+    from sklearn.base import is_classifier, is_regressor
+
+    assert is_classifier(make_model(name, "classification"))
+    if name != "logistic":
+        assert is_regressor(make_model(name, "regression"))
+    else:
+        with pytest.raises(InputError, match="ridge"):
+            make_model(name, "regression")
+
+
+def test_a_regressor_and_texts_do_not_go_together():
+    with pytest.raises(InputError, match="predicts numbers"):
+        table_game(TRAIN, "y", model="sklearn.linear_model:Lasso")

@@ -1,0 +1,97 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairshapley.errors import InputError
+from fairshapley.tabular import Preprocessor
+from fairshapley.tabular.preprocessing import MOST_CATEGORIES
+
+
+def fitted(**columns):
+    table = pa.table(columns)
+    return Preprocessor.fit(table, table.column_names), table
+
+
+def test_numbers_are_standardised_with_the_training_rows():
+    known, train = fitted(a=[1.0, 2.0, 6.0])
+    features = known.encode(train, "training")
+    assert features.mean() == pytest.approx(0)
+    assert features.std() == pytest.approx(1)
+    test = pa.table({"a": [3.0]})
+    assert known.encode(test, "test") == pytest.approx(np.zeros((1, 1)))
+
+
+def test_missing_numbers_get_the_median_and_are_marked():
+    known, train = fitted(a=[1.0, None, 3.0, 8.0])
+    features = known.encode(train, "training")
+    assert features[:, 1].tolist() == [0, 1, 0, 0]
+    assert features[1, 0] == features[2, 0]
+    assert "1 missing value replaced by the median of the training rows, 3," in " ".join(
+        known.notes
+    )
+
+
+def test_missing_numbers_of_test_rows_alone_are_said():
+    known, _ = fitted(a=[1.0, 2.0])
+    test = pa.table({"a": pa.array([None, 2.0])})
+    assert known.encode(test, "test")[0, 0] == pytest.approx(0)
+    assert known.remarks(test) == (
+        "column 'a': 1 missing value of the test rows taken as the median of the training rows",
+    )
+
+
+def test_texts_are_one_hot_with_missing_as_a_category():
+    known, train = fitted(t=["x", "y", None, "x", "y"])
+    assert known.encode(train, "training").tolist() == [
+        [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0],
+    ]  # fmt: skip
+    assert known.notes == (
+        "column 't': text, 2 categories, one-hot; 1 missing value as a category of their own",
+    )
+
+
+def test_rare_and_unknown_categories_are_joined():
+    frequent = [f"f{number}" for number in range(MOST_CATEGORIES)]
+    known, train = fitted(t=frequent * 2 + ["rare", "rarer"])
+    features = known.encode(train, "training")
+    assert features.shape == (2 * MOST_CATEGORIES + 2, MOST_CATEGORIES + 1)
+    assert features[-2:, -1].tolist() == [1, 1]
+    assert (features.sum(axis=1) == 1).all()
+    test = pa.table({"t": ["new", "f0"]})
+    assert known.encode(test, "test")[0, -1] == 1
+    assert "1 test row with a category" in known.remarks(test)[0]
+
+
+def test_what_tells_nothing_is_dropped_and_said():
+    known, _ = fitted(
+        same=[1, 1, 1], text=["a", "a", "a"], once=["x", "y", "z"], none=[None] * 3, used=[1, 2, 3]
+    )
+    assert [column.name for column in known.columns] == ["used"]
+    assert sum("dropped" in note for note in known.notes) == 4
+
+
+def test_a_column_of_texts_in_training_may_be_numbers_in_test():
+    known, _ = fitted(code=["1", "A", "1", "A"])
+    assert known.encode(pa.table({"code": [1, 1]}), "test").tolist() == [[1, 0], [1, 0]]
+
+
+def test_nothing_left_is_an_error():
+    with pytest.raises(InputError, match="no column is left"):
+        fitted(a=[1, 1])
+
+
+@given(
+    st.lists(
+        st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=2,
+        max_size=20,
+    )
+)
+def test_features_are_finite_whatever_the_numbers(numbers):
+    try:
+        known, train = fitted(a=pa.array(numbers, pa.float64()))
+    except InputError:
+        return
+    assert np.isfinite(known.encode(train, "training")).all()
