@@ -6,16 +6,35 @@ import sys
 import time
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 import fairshapley as fs
 from benchmarks.measure import Row, Trivial, in_process, report
 
 EVALUATIONS = 30_000
+LARGE, PER_PLAYER = 100_000, 20
+
+
+class Votes:
+    """A cheap utility of very many players: the square root of how many there are, and one more."""
+
+    fingerprint = "votes"
+
+    def __init__(self, n_players: int) -> None:
+        self.n_players = n_players
+
+    def __call__(self, coalitions: NDArray[np.bool_]) -> NDArray[np.float64]:
+        # Row by row: counting along an axis adds bytes up one by one.
+        sizes = np.array([np.count_nonzero(row) for row in coalitions], dtype=np.float64)
+        values: NDArray[np.float64] = np.sqrt(sizes) + coalitions[:, 0]
+        return values
 
 
 def rows() -> Iterator[Row]:
     costs = {}
     for n_players in (2_500, 5_000, 10_000):
-        numbers = in_process("benchmarks.scale", str(n_players))
+        numbers = in_process("benchmarks.scale", "mc", str(n_players), str(EVALUATIONS))
         costs[n_players] = numbers["microseconds"]
         growth = costs[n_players] / n_players / (costs[2_500] / 2_500)
         yield Row(
@@ -23,15 +42,34 @@ def rows() -> Iterator[Row]:
             f"{costs[n_players]:.1f} µs per evaluation, {numbers['peak_mb']:.0f} MB at the peak",
             f"limit 2000 MB; per player {growth:.2f} × that at n = 2,500",
         )
+    yield from large()
 
 
-def main(n_players: int) -> None:
-    game = Trivial(n_players)
-    start = time.perf_counter()
-    result = fs.estimate(game, fs.MonteCarlo(), budget=EVALUATIONS, seed=0)
+def large() -> Iterator[Row]:
+    """The largest games: minutes each."""
+    for method in ("mc", "adjusted"):
+        numbers = in_process("benchmarks.scale", method, str(LARGE), str(LARGE * PER_PLAYER))
+        yield Row(
+            f"{method}, n = {LARGE:,}, {numbers['evaluations']:,.0f} evaluations",
+            f"{numbers['seconds']:.0f} s ({numbers['microseconds']:.0f} µs per evaluation; "
+            f"{numbers['processor']:.0f} s of the processor), "
+            f"{numbers['peak_mb']:.0f} MB at the peak",
+            "limit 4000 MB",
+        )
+
+
+def main(method: str, n_players: int, evaluations: int) -> None:
+    game = Trivial(n_players) if n_players < LARGE else Votes(n_players)
+    start, used = time.perf_counter(), time.process_time()
+    result = fs.estimate(game, method, budget=evaluations, seed=0, progress=False)
     seconds = time.perf_counter() - start
-    report(microseconds=1e6 * seconds / result.evaluations)
+    report(
+        seconds=seconds,
+        processor=time.process_time() - used,
+        microseconds=1e6 * seconds / result.evaluations,
+        evaluations=result.evaluations,
+    )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -69,6 +69,25 @@ def fit_links(markdown: str, path: str) -> str:
     return LINK.sub(fitted, markdown)
 
 
+def part_lists(markdown: str) -> str:
+    r"""A blank line before each list that follows a line of text, as Python's Markdown wants it.
+
+    Examples
+    --------
+    >>> part_lists("Kept\n- this\n- that")
+    'Kept\n\n- this\n- that'
+    """
+    lines: list[str] = []
+    fenced = False
+    for line in markdown.split("\n"):
+        fenced ^= line.startswith("```")
+        before = lines[-1] if lines else ""
+        if not fenced and line.startswith("- ") and before and not before.startswith(("- ", "  ")):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and pictures whose files lie outside docs/."""
     for path, place in outside().items():
@@ -77,7 +96,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Fit the links, and let sessions (>>>) be coloured as such."""
+    """Fit links and lists, and let sessions (>>>) be coloured as such."""
     places = {place: path for path, place in outside().items()}
     uri = page.file.src_uri
-    return SESSION.sub("```pycon\n", fit_links(markdown, places.get(uri, DOCS + uri)))
+    fitted = fit_links(part_lists(markdown), places.get(uri, DOCS + uri))
+    return SESSION.sub("```pycon\n", fitted)

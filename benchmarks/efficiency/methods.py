@@ -54,8 +54,12 @@ class Solve(Protocol):
     def __call__(self, task: Task) -> Outcome: ...
 
 
+# What `estimate` gives on a game that declares its identical players; all others are not told.
+TOLD = "adjusted, told of duplicates"
 OURS: dict[str, fs.Estimator[Any]] = {
     "adjusted": fs.RegressionAdjusted(),
+    TOLD: fs.RegressionAdjusted(),
+    "adjusted, pairs only": fs.RegressionAdjusted(units="pairs"),
     "leverage": fs.LeverageSHAP(),
     "svarm": fs.StratifiedSVARM(),
     "kernel": fs.UnbiasedKernelSHAP(),
@@ -93,6 +97,7 @@ class Timed:
         self.n_players = game.n_players
         self.seconds = 0.0
         self.fingerprint = "benchmark"
+        self.identical_players: tuple[tuple[int, int], ...] = ()
 
     def __call__(self, coalitions: NDArray[np.bool_]) -> Floats:
         began = time.perf_counter()
@@ -101,9 +106,13 @@ class Timed:
         return values
 
 
-def _ours(estimator: fs.Estimator[Any]) -> Solve:
+def _ours(estimator: fs.Estimator[Any], *, told: bool = False) -> Solve:
     def solve(task: Task) -> Outcome:
         timed = Timed(task.game)
+        if told:
+            timed.identical_players = getattr(task.game, "identical_players", ())
+            if not timed.identical_players:
+                raise LeftOutError("the game declares no identical players")
         began = time.perf_counter()
         try:
             run = fs.estimate(
@@ -143,7 +152,7 @@ def _theirs(process: PeerProcess, method: str) -> Solve:
 @contextmanager
 def participants(*, peers: bool = True) -> Iterator[dict[str, Solve]]:
     """All methods by name; the peers' processes end with the block."""
-    solvers = {name: _ours(estimator) for name, estimator in OURS.items()}
+    solvers = {name: _ours(estimator, told=name == TOLD) for name, estimator in OURS.items()}
     processes = []
     try:
         for peer, methods in PEERS.items() if peers else ():

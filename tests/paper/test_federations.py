@@ -159,10 +159,22 @@ def test_estimators_run_on_a_table_alone(tmp_path, monkeypatch):
     assert 0 < report.value("cifar10-iid", "mc", "mape") < 2
 
 
-def test_whoever_comes_first_has_all_where_models_are_equal():
+def test_whoever_comes_first_has_all_where_models_are_equal(tmp_path):
     game = federations.equal_models(Setup("tiny", 0), 5).game
     assert np.allclose(fs.exact(game).values, 0.2)
     assert game.values[0] == 0
+    report = paper.run(
+        "federations",
+        size="tiny",
+        only=["equal-5"],
+        methods=["mc", "stratified"],
+        trials=6,
+        out=tmp_path,
+        progress=False,
+    )
+    # Strata but the first, which is exact, hold zeros alone: what is left is the bootstrap's error.
+    error = report.value("equal-5", "mc", "mse")
+    assert report.value("equal-5", "stratified", "mse") < error
 
 
 def test_two_tables_of_the_paper_are_copies():

@@ -38,6 +38,7 @@ def test_files(finished):
         "numbers.csv",
         "mse.png",
         "spearman_by_xi.png",
+        "own_spearman_by_xi.png",
     }
     assert all(path.stat().st_size > 0 for path in finished.paths)
     with (finished.folder / "numbers.csv").open(newline="") as stream:

@@ -68,7 +68,7 @@ def test_looks_are_moments_of_the_same_run(method):
 
 
 def test_all_methods_share_the_bootstrap():
-    setting = Setting(trials=1, marginals=100, bootstrap=10)
+    setting = Setting(trials=1, marginals=100, bootstrap=10, looks=2)
     starts = [trial(method, setting).path[0] for method in ("mc", "owen", "kernel", "gae-5")]
     for start in starts[1:]:
         np.testing.assert_allclose(start.values, starts[0].values, atol=1e-14)

@@ -21,6 +21,7 @@ from fairshapley.estimators.proxy import LinearProxies, fit_linear
 from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import SizeWeights
 from fairshapley.estimators.split_pairs import SplitPairs
+from fairshapley.estimators.two_valued import add_two_valued
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
 
@@ -155,13 +156,18 @@ class Adjustment:
         squares = np.square(self.residuals)
         return self.weights.difficulty(self.sample.sizes, squares, self.interior)
 
-    def contributions(self, constant: FloatArray | None = None) -> Iterator[FloatArray]:
-        """y_t of one unit after the other, in blocks; `constant` is what is known exactly."""
+    def contributions(
+        self, constant: FloatArray | None = None, stop: int | None = None
+    ) -> Iterator[FloatArray]:
+        """y_t of one unit after the other, in blocks; `constant` is what is known exactly.
+
+        Up to the unit `stop`, which begins a block.
+        """
         sample = self.sample
         inside, outside = self._factors()
         both = inside + outside
         columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
-        for rows, masks in sample.units.rows(sample.chosen):
+        for rows, masks in sample.units.rows(sample.chosen[:stop]):
             block: FloatArray = masks * both[rows, None]
             block -= outside[rows, None]
             shared = np.zeros(block.shape[1]) if constant is None else constant
@@ -183,16 +189,32 @@ class Adjustment:
     def estimate(self, constant: FloatArray, pooling: Pooling | None = None) -> Estimate:
         """The mean of the contributions; `constant` holds what is known exactly."""
         moments, halves = Moments(self.weights.n_players), SplitPairs(self.sample.groups)
-        for block in self.contributions(constant):
+        alike = self._alike_from(halves) if pooling is None else None
+        for block in self.contributions(constant, alike):
             shared = block if pooling is None else pooling.shared(block)
             moments.add(shared)
             halves.add(shared)
+        if alike is not None:
+            self._add_alike(moments, constant, alike)
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
         factors = min(max(factor, 1.0), MOST_DEPENDENCE) * halves.factors(moments)
         return replace(
             plain, variances=plain.variances * factors, counts=plain.counts - halves.count
         )
+
+    def _alike_from(self, halves: SplitPairs) -> int:
+        """The block from which on no unit trained a proxy or is half of a pair."""
+        block = self.sample.units.block
+        special = max([halves.end, *(stage.stop for stage in self.stages)])
+        return -(-special // block) * block
+
+    def _add_alike(self, moments: Moments, constant: FloatArray, start: int) -> None:
+        """Fold in the units from `start` on, all judged by the proxies that saw all before."""
+        inside, outside = self._factors()
+        common = sum((stage.values[-1] for stage in self.stages), constant)
+        for rows, masks in self.sample.units.rows(self.sample.chosen, start):
+            add_two_valued(moments, masks, inside[rows], -outside[rows], common)
 
     def _dependence(self) -> float:
         """What Σ_t (y_t − ȳ)² misses, all players together.

@@ -102,7 +102,7 @@ class LeverageSHAP(Estimator[LeverageState]):
     """
 
     name = "leverage"
-    look_growth = 4.0
+    look_growth = 8.0
 
     levels: bool = True
 

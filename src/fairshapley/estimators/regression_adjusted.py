@@ -143,7 +143,7 @@ class RegressionAdjusted(Estimator[AdjustedState]):
     """
 
     name = "adjusted"
-    look_growth = 4.0
+    look_growth = 8.0
 
     units: Literal["auto", "pairs", "singles"] = "auto"
     proxy: ProxyOption = "auto"

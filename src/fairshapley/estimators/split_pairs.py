@@ -48,6 +48,11 @@ class SplitPairs:
         """The number of pairs."""
         return len(self._first)
 
+    @property
+    def end(self) -> int:
+        """The first unit behind the last pair."""
+        return int(self._first[-1]) + 2 if len(self._first) else 0
+
     def add(self, block: FloatArray) -> None:
         """Fold in the contributions of the next units."""
         start, self._row = self._row, self._row + len(block)

@@ -98,10 +98,12 @@ class Bootstrapped(Estimator[BootstrappedState]):
             return pooled.estimate()
         first, second = state.moments.estimate(), self.inner.estimate(state.inner)
         share = state.effort[1] / max(1, sum(state.effort))
-        known = np.isfinite(second.values) & np.isfinite(second.variances)
+        # Contributions that are all 0 have a value but no scale for the floor of their variance.
+        varied = np.isfinite(second.variances)
+        known = np.isfinite(second.values) & (varied | (second.counts >= 2))
         weights = np.where(known, share, 0.0)
         values = (1 - weights) * first.values + weights * np.where(known, second.values, 0.0)
         variances = (1 - weights) ** 2 * first.variances
-        variances = variances + weights**2 * np.where(known, second.variances, 0.0)
+        variances = variances + weights**2 * np.where(known & varied, second.variances, 0.0)
         counts = first.counts + np.where(known, second.counts, 0)
         return Estimate(values, variances, counts)

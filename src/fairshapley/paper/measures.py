@@ -74,7 +74,9 @@ def _audited_path(trials: Sequence[Trial], _accounting: Accounting, ground: Grou
 
 def _looks(trial: Trial) -> list[tuple[float, Outcome]]:
     """The outcomes along a run by the share of m that is spent, in percent."""
-    last = max(1, len(trial.path) - 1)
+    if len(trial.path) == 1:
+        return [(100.0, trial.path[0])]
+    last = len(trial.path) - 1
     return [(100.0 * place / last, outcome) for place, outcome in enumerate(trial.path)]
 
 

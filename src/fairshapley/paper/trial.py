@@ -142,7 +142,8 @@ def _paper_path(rounds: Rounds, setting: Setting) -> Iterator[Outcome]:
     """
     n_players = rounds.memo.n_players
     permutations = setting.permutations(n_players)
-    for look in range(setting.looks + 1):
+    # With one look only the end is asked for; a curve starts where the bootstrap ends.
+    for look in range(setting.looks + 1) if setting.looks > 1 else (1,):
         share = setting.marginals * look // setting.looks
         marginals = permutations * n_players + share
         requests = 2 + permutations * (n_players - 1) + 2 * share

@@ -35,11 +35,11 @@ class UncountedGreedy(GreedyActive):
     Examples
     --------
     >>> import fairshapley as fs
-    >>> game = fs.games.Additive([1.0, 2.0, 3.0])
+    >>> game = fs.games.SumOfUnanimity(12, seed=0)
     >>> method = UncountedGreedy(bootstrap=4)
-    >>> result = fs.estimate(game, method, budget=fs.Budget(marginals=20), seed=0)
-    >>> result.marginals
-    20
+    >>> result = fs.estimate(game, method, budget=fs.Budget(marginals=4 * 12 + 6), seed=0)
+    >>> result.marginals, result.counts.sum() == (4 + 6) * 12
+    (54, np.True_)
     """
 
     name = "gae-uncounted"

@@ -8,6 +8,8 @@ from fairshapley.paper.methods import LARGE_METHODS
 from fairshapley.paper.scenarios.points import LEARNERS, NAMES, Learner, points
 
 BETA = "beta(16,1)"
+# Above 64 players `adjusted` has no kernel proxy, which takes it seconds for each estimate.
+QUICK_ROWS = 66
 FEW_METHODS = ("mc", "owen", "sobol", "stratified", "kernel", "gae-5", "mc-walks", "adjusted")
 _AUDIT = (measures.MSE, measures.MIN_FIDELITY, measures.TRUE_MIN_FIDELITY)
 
@@ -21,7 +23,9 @@ def _pair(dataset: str, learner: Learner, shows: str) -> Scenario:
         name=f"{dataset}-{learner}",
         title=f"{NAMES[dataset]}, {LEARNERS[learner]}",
         shows=shows,
-        build=points(dataset=dataset, learner=learner, rows={"full": 50, "quick": 20, "tiny": 10}),
+        build=points(
+            dataset=dataset, learner=learner, rows={"full": 50, "quick": QUICK_ROWS, "tiny": 10}
+        ),
         needs=_needs(dataset),
     )
 
@@ -31,9 +35,9 @@ _APE_SETTINGS: dict[Size, Setting] = {
     # 50 marginals of each of 50 players; the truth as good as 5000 or better.
     "full": Setting(trials=20, marginals=1500, truth=Truth(method="adjusted", evaluations=20_000)),
     "quick": Setting(
-        trials=4,
-        marginals=300,
-        truth=Truth(method="mc-walks", evaluations=20_000, parts=2),
+        trials=3,
+        marginals=400,
+        truth=Truth(method="mc-walks", evaluations=15_000, parts=2),
         methods=FEW_METHODS,
     ),
     "tiny": Setting(
@@ -101,7 +105,7 @@ def _symmetry(dataset: str, semivalue: str) -> Scenario:
         build=points(
             dataset=dataset,
             learner="logistic",
-            rows={"full": 50, "quick": 15, "tiny": 8},
+            rows={"full": 50, "quick": QUICK_ROWS // 2, "tiny": 8},
             duplicated=True,
         ),
         semivalue=semivalue,
@@ -128,15 +132,14 @@ SYMMETRY = Experiment(
         ),
         "quick": Setting(
             trials=3,
-            marginals=400,
+            marginals=600,
             looks=4,
-            truth=Truth(method="mc-walks", evaluations=100_000, parts=2),
+            truth=Truth(method="adjusted", evaluations=10_000, parts=2),
         ),
         "tiny": Setting(
             trials=4,
-            marginals=320,
-            looks=2,
-            truth=Truth(method="mc-walks", evaluations=20_000, parts=2),
+            marginals=240,
+            truth=Truth(method="mc-walks", evaluations=10_000, parts=2),
         ),
     },
     measures=(
@@ -175,7 +178,7 @@ NULLITY = Experiment(
     methods=LARGE_METHODS,
     settings={
         "full": Setting(trials=10, marginals=2000),
-        "quick": Setting(trials=4, marginals=600, truth=_NULLITY_QUICK),
+        "quick": Setting(trials=3, marginals=600, truth=_NULLITY_QUICK),
         "tiny": Setting(trials=3, marginals=200, evaluations=500),
     },
     measures=_NULLITY_MEASURES,
@@ -212,7 +215,7 @@ def _moving(semivalue: str) -> Scenario:
         build=points(
             dataset="gaussian",
             learner="logistic",
-            rows={"full": 50, "quick": 15, "tiny": 8},
+            rows={"full": 50, "quick": QUICK_ROWS // 2, "tiny": 8},
             duplicated=True,
         ),
         semivalue=semivalue,
@@ -231,7 +234,7 @@ ADD_REMOVE = Experiment(
             trials=10, marginals=2000, truth=Truth(method="adjusted", evaluations=30_000)
         ),
         "quick": Setting(
-            trials=4, marginals=600, truth=Truth(method="mc-walks", evaluations=50_000, parts=2)
+            trials=3, marginals=600, truth=Truth(method="adjusted", evaluations=10_000, parts=2)
         ),
         "tiny": Setting(
             trials=3, marginals=160, truth=Truth(method="mc-walks", evaluations=10_000, parts=2)
@@ -257,7 +260,7 @@ def _noisy(dataset: str, semivalue: str) -> Scenario:
         build=points(
             dataset=dataset,
             learner="svc",
-            rows={"full": 100, "quick": 30, "tiny": 20},
+            rows={"full": 100, "quick": QUICK_ROWS, "tiny": 20},
             flipped=0.1,
         ),
         semivalue=semivalue,
@@ -284,10 +287,10 @@ NOISY_LABELS = Experiment(
             truth=Truth(method="adjusted", evaluations=40_000),
         ),
         "quick": Setting(
-            trials=3,
+            trials=2,
             bootstrap=10,
             marginals=1000,
-            truth=Truth(method="mc-walks", evaluations=15_000, parts=2),
+            truth=Truth(method="adjusted", evaluations=8000, parts=2),
             methods=FEW_METHODS,
         ),
         "tiny": Setting(
