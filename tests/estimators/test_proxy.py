@@ -42,11 +42,8 @@ def every_unit(weights, table, interior):
     plan = np.where(interior, plan + plan[::-1], 0.0)
     plan /= plan.sum()
     sizes = sizes[kept]
-    folds = np.arange(len(sizes)) % N_FOLDS
-    first = np.zeros_like(sizes)
-    sample = Sample(
-        units, np.arange(len(sizes)), sizes, units.gains, plan[None], first, folds, N_FOLDS
-    )
+    first, places = np.zeros_like(sizes), np.arange(len(sizes))
+    sample = Sample(units, places, sizes, units.gains, plan[None], first, places, N_FOLDS)
     chances = plan[sizes - 1] / np.bincount(sizes, minlength=n)[sizes]
     return sample, chances
 
@@ -84,7 +81,7 @@ def test_the_adjusted_mean_is_the_value_for_any_proxy(semivalue, enumerated, kin
     plain = Adjustment(sample, weights, interior, "none")
     adjusted = Adjustment(sample, weights, interior, "none")
     values = proxies.interior_values(weights, interior)
-    adjusted.stages.append(Fitted(proxies, 0, len(sample.sizes), values))
+    adjusted.stages.append(Fitted(proxies, 0, len(sample.sizes), sample.folds, values))
     for rows, masks in sample.units.rows(sample.chosen):
         adjusted.residuals[rows] -= proxies.predict(masks, sample.sizes[rows], sample.folds[rows])
     means = [chances @ np.concatenate(list(fit.contributions())) for fit in (plain, adjusted)]
@@ -157,9 +154,8 @@ def random_sample(n, count, seed, noise=0.1):
     gains += z[:, 0] * z[:, 1] * z[:, 2]
     units = Units(n)
     units.add(masks, gains, plan=0)
-    folds = np.arange(count) % 8
     places, first, base = np.arange(count), np.zeros(count, dtype=int), weights.base[None]
-    return Sample(units, places, sizes, units.gains, base, first, folds, 8), weights
+    return Sample(units, places, sizes, units.gains, base, first, places, 8), weights
 
 
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
