@@ -41,7 +41,7 @@ EXPERIMENTS = both_readings(
         ),
     ),
     normalise="first",
-    seconds=(28, 60),
+    seconds=(28, 77),
     notes=(
         "“Near from 0.9x to 1.1x” has no neighbours for a negative x, which half of all principal "
         "components are; such a row counts as 0. The text does not have it, but the sizes of the "

@@ -45,7 +45,7 @@ EXPERIMENTS = both_readings(
         ),
     ),
     normalise="mean",
-    seconds=(46, 100),
+    seconds=(75, 145),
     notes=(
         "A federation is trained once; its trials repeat the estimators. The table of all its "
         "coalitions lies in federations/tables beside these results: with it, neither data nor "
