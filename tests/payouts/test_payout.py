@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import time
 from decimal import Decimal
 
@@ -132,6 +133,10 @@ def test_any_truth_within_the_intervals_is_paid_within_the_band(
     if paired:
         errors[2], moves[2], values[2] = errors[1], moves[1], values[1]
     estimate = result(values, errors, pairs)
+    if negative == "charge" and math.fsum(values) <= 0:
+        with pytest.raises(fs.InputError, match="add up to nothing that is positive"):
+            estimate.payout(1000, negative=negative, delta=0.1)
+        return
     payout = estimate.payout(1000, negative=negative, delta=0.1)
     truth = values + moves * estimate.certificate(0.5, 0.1).half_widths
     if payout.lower is None:

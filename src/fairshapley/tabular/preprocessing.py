@@ -40,7 +40,8 @@ class NumberColumn:
         numbers = as_numbers(column)
         unknown = np.isnan(numbers)
         filled = np.where(unknown, self.median, numbers)
-        scaled = (filled - self.mean) / self.scale
+        # Halves, because the difference of two numbers near the largest float overflows.
+        scaled = (0.5 * filled - 0.5 * self.mean) / self.scale * 2.0
         return np.column_stack([scaled, unknown]) if self.missing else scaled[:, None]
 
     def sentence(self) -> str | None:
@@ -188,14 +189,15 @@ def _number_column(name: str, kind: Kind, numbers: FloatArray) -> NumberColumn |
     unknown = np.isnan(numbers)
     if unknown.all():
         return f"column {name!r:.60}: dropped, all values are missing"
-    median = float(np.median(numbers[~unknown]))
+    # Numbers near the largest float overflow when added or squared.
+    size = float(np.abs(numbers[~unknown]).max()) or 1.0
+    median = float(np.median(numbers[~unknown] / size)) * size
     filled = np.where(unknown, median, numbers)
-    if np.ptp(filled) == 0 and not unknown.any():
+    if filled.min() == filled.max() and not unknown.any():
         return f"column {name!r:.60}: dropped, all values are the same"
-    # Numbers near the largest float overflow when squared.
-    size = float(np.abs(filled).max()) or 1.0
-    mean = float((filled / size).mean()) * size
-    scale = float(((filled - mean) / size).std()) * size
+    shares = filled / size
+    mean = float(shares.mean()) * size
+    scale = float((shares - shares.mean()).std()) * size
     return NumberColumn(name, kind, median, mean, scale or 1.0, int(unknown.sum()))
 
 

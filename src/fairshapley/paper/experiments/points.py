@@ -36,8 +36,8 @@ _APE_SETTINGS: dict[Size, Setting] = {
     "full": Setting(trials=20, marginals=1500, truth=Truth(method="adjusted", evaluations=20_000)),
     "quick": Setting(
         trials=3,
-        marginals=400,
-        truth=Truth(method="mc-walks", evaluations=15_000, parts=2),
+        marginals=300,
+        truth=Truth(method="mc-walks", evaluations=8000, parts=2),
         methods=FEW_METHODS,
     ),
     "tiny": Setting(
