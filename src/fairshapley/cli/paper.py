@@ -71,6 +71,10 @@ def run_experiment(
         list[str] | None,
         typer.Option(metavar="SCENARIO", help="Some of the scenarios alone; may be repeated."),
     ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD", help="Some of the methods alone; may be repeated."),
+    ] = None,
     device: Annotated[
         str | None, typer.Option(help="Where networks are trained, such as cuda.")
     ] = None,
@@ -98,6 +102,7 @@ def run_experiment(
         engine=engine,
         seed=seed,
         only=only or (),
+        methods=method or (),
         device=device,
     )
     typer.echo(done.summary())

@@ -254,9 +254,9 @@ def _command(
     words += ["--quick"] if size == "quick" else []
     words += [] if trials is None else [f"--trials {trials}"]
     words += [f"--only {scenario}" for scenario in only]
+    words += [f"--method {method}" for method in methods]
     words += [f"--seed {seed}"]
     words += [f"--engine {engine}"] if isinstance(engine, str) else []
-    words += [f"(of the methods {', '.join(methods)} alone)"] if methods else []
     return " ".join(words)
 
 
