@@ -91,7 +91,6 @@ METHODS: dict[str, Method] = {
 }
 """Every method, in the order of the paper's tables, then ours"""
 
-PAPER_METHODS = tuple(name for name, method in METHODS.items() if method.published)
 UNCOUNTED_METHODS = tuple(_uncounted(alpha).name for alpha in ALPHAS)
 """GAE with the counting of the published numbers of P2–P4"""
 ALL_METHODS = tuple(name for name in METHODS if name not in UNCOUNTED_METHODS)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
-BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#7F7F7F"
+BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#7F7F7F"
 LONGEST_NAME = 40
 
 
