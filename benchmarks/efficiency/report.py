@@ -19,6 +19,8 @@ import matplotlib.pyplot as plt
 
 NOTES = Path(__file__).with_name("NOTES.md")
 FIGURE = "mse.png"
+CALIBRATION = "calibration"
+"""The folder of CSV files with many repeats of `adjusted` alone"""
 
 
 def main(folder: Path) -> None:
@@ -27,6 +29,10 @@ def main(folder: Path) -> None:
     target = folder.parent
     plot(lines, target / FIGURE)
     parts = [_head(), verdict(lines), f"![MSE against evaluations per player]({FIGURE})"]
+    if at_length := [
+        line for name in CASES for line in _lines(folder / CALIBRATION / f"{name}.csv")
+    ]:
+        parts.append(calibration(at_length))
     parts += [_table(name, lines) for name in CASES if any(one.case == name for one in lines)]
     parts.append(NOTES.read_text(encoding="utf-8"))
     (target / "RESULTS.md").write_text("\n\n".join(parts).rstrip() + "\n", encoding="utf-8")
@@ -100,6 +106,26 @@ def verdict(lines: list[Line]) -> str:
             f"{', '.join(better) or 'nobody'} |"
         )
     return "\n".join(rows)
+
+
+def calibration(lines: list[Line]) -> str:
+    """Coverage and reported fidelity of `adjusted` with enough repeats to tell."""
+    rows = [
+        "## Calibration of `adjusted` at length",
+        "",
+        "Thirty repeats leave reported/true f uncertain by a quarter. With more of them:",
+        "",
+        "| game | per player | repeats | coverage of 95 % intervals | reported/true f |",
+        "|---|---|---|---|---|",
+    ]
+    rows += [
+        f"| {CASES[line.case].title} | {line.per_player} | {line.repeats} | {line.coverage:.3f} | "
+        f"{line.reported_over_true:.2f} |"
+        for line in lines
+        if line.repeats
+    ]
+    command = "run --method adjusted --repeats 300 --no-peers --out benchmarks/efficiency/results/"
+    return "\n".join([*rows, "", f"`python -m benchmarks.efficiency {command}{CALIBRATION}`"])
 
 
 def _mse_ratio(line: Line) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley import result_file
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.fairness.axioms import AxiomCheck, check_fairness
@@ -29,17 +29,13 @@ from fairshapley.fairness.guarantee import (
 from fairshapley.fairness.levels import check_delta
 from fairshapley.payouts import Money, Negative, Payout, payout
 from fairshapley.recording import Look, SizeBin
-from fairshapley.result_fields import checked, plain
-from fairshapley.whole_file import write_whole
+from fairshapley.result_fields import checked
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
     from fairshapley.report import Labels
-
-FORMAT = "fairshapley result"
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -462,63 +458,18 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data that JSON can hold; numbers that are not finite as strings."""
-        data: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
-        for item in fields(self):
-            data[item.name] = plain(getattr(self, item.name))
-        return data
+        return result_file.as_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """The result that `to_dict` described."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise InputError("this is not a saved fairshapley result: save one with Result.save")
-        version = data.get("version")
-        if type(version) is not int or version < 1:
-            raise _damaged(", see version")
-        if version > FORMAT_VERSION:
-            raise InputError(
-                f"the result was saved by a newer fairshapley (format {version}, this one "
-                f"reads up to {FORMAT_VERSION}): upgrade with pip install -U fairshapley"
-            )
-        given = data.keys() - {"format", "version"}
-        known = {item.name for item in fields(cls)}
-        # A field with a default may be missing: it is newer than the file.
-        needed = {item.name for item in fields(cls) if _is_required(item)}
-        wrong = (needed - given) | (given - known)
-        if wrong:
-            raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
-        try:
-            return cls(**{name: data[name] for name in known & given})
-        except (InputError, RecursionError) as error:
-            raise _damaged(f" ({error})") from None
+        return result_file.from_plain(cls, data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON; `load` gives it back bit for bit."""
-        target = Path(path)
-        try:
-            text = json.dumps(self.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"cannot write {target}, the result is not plain: {error}") from error
-        # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
-        write_whole(target, text.encode("utf-8", "backslashreplace"))
+        result_file.write(self, Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read a result written by `save`."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is not a saved result: {error}") from None
-        if not isinstance(data, dict):
-            raise InputError(f"{path} is not a saved result: it holds no JSON object")
-        return cls.from_dict(data)
-
-
-def _is_required(item: Field[Any]) -> bool:
-    return item.default is MISSING and item.default_factory is MISSING
-
-
-def _damaged(finding: str) -> InputError:
-    return InputError(f"the saved result is damaged{finding}: save it again")
+        return result_file.read(cls, Path(path))
