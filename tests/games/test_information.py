@@ -16,8 +16,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import ThreadpoolController
 
 import fairshapley as fs
+from fairshapley.blas_threads import one_thread_if_small
 from fairshapley.datasets import load
-from fairshapley.games.blas_threads import one_thread_if_small
 from fairshapley.games.information import InformationGame
 from fairshapley.games.information.block_factor import BlockFactor
 from fairshapley.testing import check_game

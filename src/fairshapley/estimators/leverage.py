@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._types import FloatArray, IntArray
+from fairshapley.blas_threads import one_thread
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
@@ -172,6 +173,7 @@ class LeverageSHAP(Estimator[LeverageState]):
         kept = ~np.isnan(gains)
         state.store.add(draw.packed[::2][kept], draw.classes[kept], gains[kept])
 
+    @one_thread()
     def estimate(self, state: LeverageState) -> Estimate:
         """The solution of the regression; NaN while there are too few equations."""
         n_players, classes = state.problem.n_players, state.classes

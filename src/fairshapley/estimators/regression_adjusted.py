@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from fairshapley._types import BoolArray, FloatArray
+from fairshapley.blas_threads import one_thread
 from fairshapley.draws import Draw, ListedCoalitions, random_sets, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.adjustment import Adjustment, Fitted, ProxyOption, uses_kernel
@@ -237,6 +238,7 @@ class RegressionAdjusted(Estimator[AdjustedState]):
         if state.told == planned:
             self._plan(state)
 
+    @one_thread()
     def _plan(self, state: AdjustedState) -> None:
         """Choose the sizes anew, and between pairs and single coalitions."""
         # A linear proxy is good enough to plan by.
@@ -254,6 +256,7 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             sizes, squares = fit.sample.sizes, np.square(fit.residuals)
             state.plans.append(state.weights.neyman(sizes, squares))
 
+    @one_thread()
     def _tell_stream(self, state: AdjustedState, draw: StreamedUnits, values: FloatArray) -> None:
         """Let the units pass; plan the sizes anew when it is time."""
         assert state.stream is not None  # noqa: S101 - as when `ask` gave the draw
@@ -316,6 +319,7 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             state.latest = (progress, self._estimate(state))
         return state.latest[1]
 
+    @one_thread()
     def _estimate(self, state: AdjustedState) -> Estimate:
         problem, weights, n_players = state.problem, state.weights, state.problem.n_players
         lowest, highest = weights.ends

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley.blas_threads import one_thread_if_small
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.base import check_coalitions
-from fairshapley.games.blas_threads import one_thread_if_small
 from fairshapley.games.holdings import (
     Datasets,
     equal_datasets,

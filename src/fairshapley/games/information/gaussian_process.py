@@ -15,8 +15,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from fairshapley._types import FloatArray
+from fairshapley.blas_threads import one_thread_if_small
 from fairshapley.errors import InputError
-from fairshapley.games.blas_threads import one_thread_if_small
 from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._types import BoolArray
+from fairshapley.blas_threads import one_thread_if_small
 from fairshapley.errors import InputError, MissingExtraError
-from fairshapley.games.blas_threads import one_thread_if_small
 from fairshapley.games.learners.base import Array, Kind
 
 # A matrix product rounds the last few columns of an odd width in another way. Widths are made a
