@@ -222,22 +222,24 @@ def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
     assert again.stages[0] is known[0]
 
 
-def test_small_and_large_utilities_have_the_same_proxy():
+@pytest.mark.parametrize(("entries", "rounding"), [(1 << 24, 1e-9), (1, 1e-5)])
+def test_small_and_large_utilities_have_the_same_proxy(monkeypatch, entries, rounding):
     """In any unit of measurement: products in single precision must not underflow."""
+    monkeypatch.setattr("fairshapley.estimators.proxy.SINGLE_ENTRIES", entries)
     sample, weights = random_sample(12, 300, 12)
     interior = np.ones(11, dtype=bool)
     plain = Adjustment(sample, weights, interior, "linear").residuals
     for scale in (1e-60, 1e60):
         scaled = replace(sample, gains=scale * sample.gains)
         residuals = Adjustment(scaled, weights, interior, "linear").residuals
-        np.testing.assert_allclose(residuals / scale, plain, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(residuals / scale, plain, rtol=1e-6, atol=rounding)
 
 
 def test_many_units_are_fitted_in_single_precision(monkeypatch):
     """The proxies are those of double precision, but for rounding; efficient to the last bit."""
     fits = []
     for entries in (1 << 24, 1):
-        monkeypatch.setattr("fairshapley.estimators.proxy.DENSE_ENTRIES", entries)
+        monkeypatch.setattr("fairshapley.estimators.proxy.SINGLE_ENTRIES", entries)
         sample, weights = random_sample(12, 600, 13)
         fits.append(fit_linear(replace(sample, gains=1e-60 * sample.gains), weights))
     double, single = (1e60 * fit.slopes for fit in fits)

@@ -34,8 +34,8 @@ TOLERANCE = 3e-3
 MAX_PASSES = 16
 # A masks matrix of so many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
 DENSE_ENTRIES = 1 << 24
-# From so many units for each player on, products with the masks are in single precision.
-SINGLE_UNITS = 16
+# From so many units for each player and entries on, products with the masks are in single precision.
+SINGLE_UNITS, SINGLE_ENTRIES = 16, 1 << 17
 # The residual variance is taken to be at least this share of the utility's: no fit is trusted more.
 LEAST_RESIDUAL = 0.001
 # The few coefficients of size functions have this penalty, in units of one observation.
@@ -116,11 +116,12 @@ class _Regression:
         self.slopes = self.bases.slopes[:, at].T
         self.offsets = self.bases.offsets[:, at].T
         self.scale = _power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
-        few = len(sample.chosen) < SINGLE_UNITS * self.n_players
-        self._precision = np.dtype(np.float64 if few else np.float32)
+        count, entries = len(sample.chosen), len(sample.chosen) * self.n_players
+        many = count >= SINGLE_UNITS * self.n_players and entries >= SINGLE_ENTRIES
+        self._precision = np.dtype(np.float32 if many else np.float64)
         self._tables = [self._cast(part) for part in (self.slopes, self.offsets, self.weights)]
         self._dense: list[tuple[slice, NDArray[Any]]] | None = None
-        if len(sample.chosen) * self.n_players <= DENSE_ENTRIES:
+        if entries <= DENSE_ENTRIES:
             blocks = sample.units.rows(sample.chosen)
             self._dense = [(rows, self._cast(masks)) for rows, masks in blocks]
 
