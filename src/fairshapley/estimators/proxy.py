@@ -34,7 +34,7 @@ TOLERANCE = 3e-3
 MAX_PASSES = 16
 # A masks matrix of so many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
 DENSE_ENTRIES = 1 << 24
-# From so many units for each player and entries on, products with the masks are in single precision.
+# From so many units for each player, and entries, products with masks are in single precision.
 SINGLE_UNITS, SINGLE_ENTRIES = 16, 1 << 17
 # The residual variance is taken to be at least this share of the utility's: no fit is trusted more.
 LEAST_RESIDUAL = 0.001
