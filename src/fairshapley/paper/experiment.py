@@ -102,10 +102,6 @@ class Setting:
         quarter = self.total_evaluations(n_players) // (4 * max(1, n_players - 1))
         return max(2, min(self.permutations(n_players), quarter))
 
-    def total_marginals(self, n_players: int) -> int:
-        """The budget of the paper's accounting, the bootstrap's marginals included."""
-        return self.permutations(n_players) * n_players + self.marginals
-
     def total_evaluations(self, n_players: int) -> int:
         """The budget of the honest accounting.
 
@@ -169,8 +165,6 @@ class Ground:
 
     played: Played
     truth: FloatArray
-    truth_errors: FloatArray
-    """Standard errors of the truth; zeros where it is exact"""
     xi: float
 
 

@@ -228,7 +228,7 @@ def _ground(
     truth = values.mean(axis=0)
     size = float(np.abs(truth).mean())
     if found[0].exact:
-        ground = Ground(played, truth, np.zeros_like(truth), experiment.xi)
+        ground = Ground(played, truth, experiment.xi)
         return ground, f"the true values are exact; mean |φ| is {size:.3g}"
     errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     rough = float(np.sqrt(np.square(errors).mean()))
@@ -238,7 +238,7 @@ def _ground(
         f"the true values are the mean of {len(found)} runs of {setting.method} with "
         f"{setting.evaluations:,} evaluations, standard error {rough:.2g}; mean |φ| is {size:.3g}"
     )
-    return Ground(played, truth, errors, experiment.xi), said
+    return Ground(played, truth, experiment.xi), said
 
 
 def _command(

@@ -175,12 +175,16 @@ def _about_values(result: Result, averaged: Sequence[int], negative: Negative) -
     below = sum(value < 0 for value in averaged)
     notes = []
     if below:
+        one = below == 1
         treated = {
-            "zero": "get nothing; the others share the pool in proportion to theirs",
-            "charge": "are charged, and the others share that as well",
-            "shift": "count from the lowest, which was taken off all values",
+            "zero": f"{'gets' if one else 'get'} nothing; the others share the pool in proportion "
+            "to theirs",
+            "charge": f"{'is' if one else 'are'} charged, and the others share that as well",
+            "shift": f"{'counts' if one else 'count'} from the lowest, which was taken off all "
+            "values",
         }
-        notes.append(f"{below} players of negative value {treated[negative]}")
+        who = f"{below} player{'' if one else 's'} of negative value"
+        notes.append(f"{who} {treated[negative]}")
     if result.semivalue != "shapley":
         notes.append(
             f"{result.semivalue} values do not add up to v(N) − v(∅): the amounts are shares of "
