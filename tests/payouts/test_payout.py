@@ -92,7 +92,7 @@ def test_by_hand():
     assert "1 player of negative value gets nothing" in result(values).payout(8).notes[0]
     charged = result(values).payout(9, negative="charge")
     assert charged.amounts == (9, -3, 3)
-    assert "are charged" in charged.notes[0]
+    assert "is charged" in charged.notes[0]
     shifted = result(values).payout(6, negative="shift")
     assert shifted.amounts == (4, 0, 2)
     thirds = result([1.0, 1.0, 1.0]).payout(100)
