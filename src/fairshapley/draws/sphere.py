@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import qmc
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.draws.permutations import RankArray
@@ -21,6 +20,8 @@ from fairshapley.draws.permutations import RankArray
 @lru_cache(maxsize=64)
 def _sobol_cells(points: int, dimensions: int) -> IntArray:
     """In which of `points` equal cells of each axis the first points of the sequence lie."""
+    from scipy.stats import qmc  # slow to import
+
     plain = qmc.Sobol(dimensions, scramble=False).random(points)
     cells: IntArray = (plain * points).astype(np.int64)
     cells.setflags(write=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import InputError
@@ -170,7 +170,7 @@ def audit_runs(
     # Without two contributions there is no interval, which counts as one that misses.
     degrees = np.maximum(np.array([run.counts for run in runs]) - 1, 1)
     rounding = 1e-9 * max(float(np.abs(phi).max()), np.finfo(float).tiny)
-    reach = np.where(errors > 0, student.isf(0.025, degrees) * errors, rounding)
+    reach = np.where(errors > 0, -stdtrit(degrees, 0.025) * errors, rounding)
     known = ~np.isnan(errors).any(axis=1)
     promised = [
         1.0 - run.guarantee(tolerance, xi).delta if ok else 0.0

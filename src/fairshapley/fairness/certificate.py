@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import lambertw
-from scipy.stats import t as student
+from scipy.special import lambertw, stdtrit
 
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -191,7 +190,7 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
         factor = _sequence_factor(counts, share)
         return np.where(counts >= FEW_CONTRIBUTIONS, errors * factor, np.inf)
     if bound == "normal":
-        return errors * np.asarray(student.isf(share / 2, counts - 1), dtype=np.float64)
+        return -errors * np.asarray(stdtrit(counts - 1, share / 2), dtype=np.float64)
     if bound == "chebyshev":
         return errors / math.sqrt(share)
     if evidence.width is None or not evidence.identical:

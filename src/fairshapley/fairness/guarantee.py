@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -71,7 +71,7 @@ def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> 
     """
     scaled = np.square(epsilon1) * fidelity
     if bound == "normal":
-        tails: FloatArray = 2.0 * norm.sf(np.sqrt(scaled))
+        tails: FloatArray = 2.0 * ndtr(-np.sqrt(scaled))
         return tails
     chances: FloatArray = 1.0 / np.maximum(scaled, 1.0)
     return chances
@@ -145,7 +145,7 @@ def required_fidelity(
     tolerance, failure = check_epsilon1(epsilon1), check_delta(delta)
     level = player_level(failure, check_n_players(n_players), independent=independent)
     if bound == "normal":
-        return float(norm.isf(level / 2) / tolerance) ** 2
+        return float(ndtri(level / 2) / tolerance) ** 2
     return 1.0 / (tolerance**2 * level)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import spearmanr
 
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
@@ -131,4 +130,7 @@ def fidelity_spearman(
             "all fidelity scores or all errors are equal, so they have no rank correlation: "
             "compare at least two players that differ"
         )
+    # Half of the time that it takes to import fairshapley would be that of scipy.stats.
+    from scipy.stats import spearmanr
+
     return float(spearmanr(scores, -errors).statistic)

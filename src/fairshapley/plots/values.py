@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -97,7 +97,7 @@ def _half_widths(result: Result, *, simultaneous: bool, delta: float, bound: str
         return np.zeros(result.n_players)
     # One contribution tells nothing of its spread: the quantile is NaN there, and no bar is drawn.
     freedom = np.maximum(result.counts - 1, 0)
-    quantiles = student.isf(check_delta(delta) / 2, np.where(freedom > 0, freedom, np.nan))
+    quantiles = -stdtrit(np.where(freedom > 0, freedom, np.nan), check_delta(delta) / 2)
     widths: FloatArray = result.standard_errors * quantiles
     return widths
 
