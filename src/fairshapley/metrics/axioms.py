@@ -109,8 +109,8 @@ def symmetry_violations(
     """The share of pairs of identical players whose estimates are too far apart.
 
     A pair violates A2 when |φ̂_i − φ̂_j| > (ε1·|φ_i| + ε2) + (ε1·|φ_j| + ε2), with ε2 = ξ·ε1.
-    Section "Effect of f on symmetry" of the paper; Figure `fig:k_value_dataset` (b) is computed
-    with ``threshold="published", normalise="sum"``.
+    Section "Effect of f on symmetry" of the paper; for Figure `fig:k_value_dataset` (b) take
+    ``threshold="published", normalise="sum"``.
 
     Parameters
     ----------

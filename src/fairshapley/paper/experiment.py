@@ -187,6 +187,8 @@ class Measure:
     accountings: tuple[Accounting, ...] = ACCOUNTINGS
     x: str = ""
     """What the x of a curve is; empty for a number"""
+    of_truth: bool = False
+    """Whether the report says what the true values themselves have"""
 
 
 @dataclass(frozen=True, kw_only=True)

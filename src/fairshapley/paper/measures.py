@@ -368,6 +368,7 @@ MOVE_AREAS = tuple(
         label=f"mean held-out accuracy, {action} {first} first",
         better="higher" if first == "high" else "lower",
         each=partial(_moved_area, action=action, first=first),
+        of_truth=True,
     )
     for action, first in _MOVES
     if action == "add"
@@ -377,10 +378,12 @@ F1 = Measure(
     label="F1 of noisy labels, lower cluster",
     better="higher",
     each=partial(_f1, rule="cluster"),
+    of_truth=True,
 )
 F1_BELOW = Measure(
     name="f1_below_centre",
     label="F1 of noisy labels, below the lower centre",
     better="higher",
     each=partial(_f1, rule="below_centre"),
+    of_truth=True,
 )

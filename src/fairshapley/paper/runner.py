@@ -12,7 +12,16 @@ import numpy as np
 
 from fairshapley.datasets import available
 from fairshapley.errors import InputError
-from fairshapley.paper.experiment import Experiment, Ground, Scenario, Setting, Setup, Size, Trial
+from fairshapley.paper.experiment import (
+    Experiment,
+    Ground,
+    Outcome,
+    Scenario,
+    Setting,
+    Setup,
+    Size,
+    Trial,
+)
 from fairshapley.paper.jobs import (
     TRUTH,
     Answer,
@@ -204,7 +213,7 @@ def _measure(
         played = built(own[0])[0]
         notes += [f"{scenario.title}: {note}" for note in played.notes]
         ground, note = _ground(experiment, own, answers)
-        notes.append(f"{scenario.title}: {note}")
+        notes.append(f"{scenario.title}: {note}{_of_truth(experiment, ground)}")
         by_method: dict[str, list[Trial]] = {}
         for job in own:
             answer = answers[job]
@@ -239,6 +248,18 @@ def _ground(
         f"{setting.evaluations:,} evaluations, standard error {rough:.2g}; mean |φ| is {size:.3g}"
     )
     return Ground(played, truth, experiment.xi), said
+
+
+def _of_truth(experiment: Experiment, ground: Ground) -> str:
+    """What the measures that ask for it are of the true values: what an estimate without error has."""
+    truth = Outcome(ground.truth, np.zeros_like(ground.truth), 0, None)
+    trial = Trial("", TRUTH, 0, 0, truth, truth, (truth,), 0.0)
+    said = [
+        f"{measure.label} {measure.each(trial, 'honest', ground):.3g}"
+        for measure in experiment.measures
+        if measure.of_truth and measure.each is not None
+    ]
+    return "; they have: " + ", ".join(said) if said else ""
 
 
 def _command(

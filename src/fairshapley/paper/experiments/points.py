@@ -201,7 +201,7 @@ NULLITY_CODE = Experiment(
     seconds=400,
     notes=(
         "The text has a bootstrap of 20 permutations and 2000 marginals; the numbers were computed "
-        "with 60 permutations and 4800 marginals, three times as much.",
+        "with 60 permutations and 4800 marginals, two and a half times as much.",
     ),
 )
 
