@@ -1,6 +1,7 @@
 """Small forms of the studies: the directions of what holds, and of what does not."""
 
 import math
+import re
 
 import pytest
 
@@ -91,6 +92,12 @@ def test_noisy_labels_and_moving_points_run(tmp_path):
     )
     good = moved.value("gaussian", "mc-walks", "add_high_area")
     assert good > moved.value("gaussian", "mc-walks", "add_low_area")
+    # The report says what the true values themselves have, which bounds what an estimate can show.
+    true = re.search(
+        r"they have: .*add high first ([\d.]+), .*add low first ([\d.]+)", moved.notes[-1]
+    )
+    assert true is not None
+    assert float(true[1]) > float(true[2])
 
 
 def test_nullity(tmp_path):
