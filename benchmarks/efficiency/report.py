@@ -21,6 +21,8 @@ NOTES = Path(__file__).with_name("NOTES.md")
 FIGURE = "mse.png"
 CALIBRATION = "calibration"
 """The folder of CSV files with many repeats of `adjusted` alone"""
+CLOSER = "closer"
+"""That of games where thirty repeats do not tell, with the methods that come near"""
 
 
 def main(folder: Path) -> None:
@@ -126,6 +128,23 @@ def calibration(lines: list[Line]) -> str:
     ]
     command = "run --method adjusted --repeats 300 --no-peers --out benchmarks/efficiency/results/"
     return "\n".join([*rows, "", f"`python -m benchmarks.efficiency {command}{CALIBRATION}`"])
+
+
+def closer(lines: list[Line]) -> str:
+    """The methods that come near, with more repeats."""
+    rows = [
+        "## A closer look",
+        "",
+        "| game | per player | repeats | method | × MSE | ÷ min f |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows += [
+        f"| {CASES[line.case].title} | {line.per_player} | {line.repeats} | {line.method} | "
+        f"{_mse_ratio(line)} | {_fidelity_ratio(line)} |"
+        for line in sorted(lines, key=_order)
+        if line.repeats and line.method != REFERENCE
+    ]
+    return "\n".join(rows)
 
 
 def _mse_ratio(line: Line) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -249,7 +250,8 @@ def _reported(outcomes: Sequence[Outcome], fidelity: Floats) -> float:
 
 def _truth_note(truth: Truth, mse: Floats) -> str:
     """Say so where the truth is not known ten times better than what is compared."""
-    ratio = float(np.sqrt(mse.mean() / max(np.square(truth.standard_errors).mean(), 1e-300)))
+    error = float(np.square(truth.standard_errors).mean())
+    ratio = math.sqrt(float(mse.mean()) / error) if error else math.inf
     return f"the truth is only {ratio:.1f} times better known" if ratio < 10 else ""
 
 

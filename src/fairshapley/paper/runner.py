@@ -251,7 +251,7 @@ def _ground(
 
 
 def _of_truth(experiment: Experiment, ground: Ground) -> str:
-    """What the measures that ask for it are of the true values: what an estimate without error has."""
+    """What an estimate without error has, by the measures that ask for it."""
     truth = Outcome(ground.truth, np.zeros_like(ground.truth), 0, None)
     trial = Trial("", TRUTH, 0, 0, truth, truth, (truth,), 0.0)
     said = [
