@@ -31,10 +31,9 @@ def main(folder: Path) -> None:
     target = folder.parent
     plot(lines, target / FIGURE)
     parts = [_head(), verdict(lines), f"![MSE against evaluations per player]({FIGURE})"]
-    if at_length := [
-        line for name in CASES for line in _lines(folder / CALIBRATION / f"{name}.csv")
-    ]:
-        parts.append(calibration(at_length))
+    for part, table in ((CALIBRATION, calibration), (CLOSER, closer)):
+        if found := [line for name in CASES for line in _lines(folder / part / f"{name}.csv")]:
+            parts.append(table(found))
     parts += [_table(name, lines) for name in CASES if any(one.case == name for one in lines)]
     parts.append(NOTES.read_text(encoding="utf-8"))
     (target / "RESULTS.md").write_text("\n\n".join(parts).rstrip() + "\n", encoding="utf-8")
