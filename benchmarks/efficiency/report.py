@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import matplotlib.pyplot as plt
 
 NOTES = Path(__file__).with_name("NOTES.md")
 FIGURE = "mse.png"
+RESULTS = "benchmarks/efficiency/results"
 CALIBRATION = "calibration"
 """The folder of CSV files with many repeats of `adjusted` alone"""
 CLOSER = "closer"
@@ -111,38 +113,54 @@ def verdict(lines: list[Line]) -> str:
 
 def calibration(lines: list[Line]) -> str:
     """Coverage and reported fidelity of `adjusted` with enough repeats to tell."""
-    rows = [
-        "## Calibration of `adjusted` at length",
-        "",
-        "Thirty repeats leave reported/true f uncertain by a quarter. With more of them:",
-        "",
-        "| game | per player | repeats | coverage of 95 % intervals | reported/true f |",
-        "|---|---|---|---|---|",
-    ]
-    rows += [
-        f"| {CASES[line.case].title} | {line.per_player} | {line.repeats} | {line.coverage:.3f} | "
-        f"{line.reported_over_true:.2f} |"
-        for line in lines
-        if line.repeats
-    ]
-    command = "run --method adjusted --repeats 300 --no-peers --out benchmarks/efficiency/results/"
-    return "\n".join([*rows, "", f"`python -m benchmarks.efficiency {command}{CALIBRATION}`"])
+    return _at_length(
+        "Calibration of `adjusted` at length",
+        "Thirty repeats leave reported/true f uncertain by a quarter. With more of them",
+        f"run --method adjusted --repeats 300 --no-peers --out {RESULTS}/{CALIBRATION}",
+        {
+            "coverage of 95 % intervals": lambda line: f"{line.coverage:.3f}",
+            "reported/true f": lambda line: f"{line.reported_over_true:.2f}",
+        },
+        lines,
+    )
 
 
 def closer(lines: list[Line]) -> str:
     """The methods that come near, with more repeats."""
+    return _at_length(
+        "A closer look",
+        "The methods that come near where thirty repeats do not tell, with more of them",
+        f"run --repeats 200 --case … --method … --out {RESULTS}/{CLOSER}",
+        {
+            "method": lambda line: line.method,
+            "× MSE": _mse_ratio,
+            "÷ min f": _fidelity_ratio,
+        },
+        [line for line in sorted(lines, key=_order) if line.method != REFERENCE],
+    )
+
+
+def _at_length(
+    title: str,
+    text: str,
+    command: str,
+    columns: dict[str, Callable[[Line], str]],
+    lines: list[Line],
+) -> str:
+    """A table of some columns of lines that were repeated more often than the others."""
     rows = [
-        "## A closer look",
+        f"## {title}",
         "",
-        "| game | per player | repeats | method | × MSE | ÷ min f |",
-        "|---|---|---|---|---|---|",
+        f"{text} (`python -m benchmarks.efficiency {command}`):",
+        "",
+        f"| game | per player | repeats | {' | '.join(columns)} |",
+        "|---|---|---|" + "---|" * len(columns),
     ]
-    rows += [
-        f"| {CASES[line.case].title} | {line.per_player} | {line.repeats} | {line.method} | "
-        f"{_mse_ratio(line)} | {_fidelity_ratio(line)} |"
-        for line in sorted(lines, key=_order)
-        if line.repeats and line.method != REFERENCE
-    ]
+    for line in lines:
+        if line.repeats:
+            cells = " | ".join(cell(line) for cell in columns.values())
+            game = CASES[line.case].title
+            rows.append(f"| {game} | {line.per_player} | {line.repeats} | {cells} |")
     return "\n".join(rows)
 
 

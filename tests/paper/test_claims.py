@@ -92,7 +92,7 @@ def test_noisy_labels_and_moving_points_run(tmp_path):
     )
     good = moved.value("gaussian", "mc-walks", "add_high_area")
     assert good > moved.value("gaussian", "mc-walks", "add_low_area")
-    # The report says what the true values themselves have, which bounds what an estimate can show.
+    # The report says what the true values themselves have: an estimate above that is lucky.
     true = re.search(
         r"they have: .*add high first ([\d.]+), .*add low first ([\d.]+)", moved.notes[-1]
     )
