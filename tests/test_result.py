@@ -131,6 +131,7 @@ ACCEPTED = {
     "tuple[tuple[int, int], ...]": [[]],
     "tuple[Look, ...]": [[]],
     "tuple[SizeBin, ...]": [[]],
+    "tuple[InputFile, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],
     "dict[str, str]": [{}],
 }

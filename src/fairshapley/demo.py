@@ -39,6 +39,7 @@ def breast_cancer_game(n_players: int = 30, n_test: int = 100, seed: int = 0) ->
         player_names=names,
         value_range=(0.0, 1.0),
         identical_players=identical_rows(features[players], labels[players]),
+        unit=f"accuracy on {len(test)} test rows",
     )
 
 

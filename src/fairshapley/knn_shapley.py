@@ -14,6 +14,7 @@ from fairshapley.errors import FingerprintError
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.games.knn_utility import KNNUtilityGame, Metric, Pairs, Task
+from fairshapley.origin import origin_fields
 from fairshapley.plan import versions
 from fairshapley.result import Result
 
@@ -95,7 +96,9 @@ def knn_shapley(
         identical_players=identical,
         fingerprint=_fingerprint(game),
         seconds=time.monotonic() - started,
+        unit=game.unit,
         versions=versions(),
+        **origin_fields(),
     )
 
 

@@ -31,6 +31,8 @@ class GameFacts:
     """The players that matter, when those behind them are declared null"""
     identical_players: tuple[tuple[int, int], ...] = ()
     """Pairs of players that the game knows to be identical"""
+    unit: str = ""
+    """What a utility measures, where the game says so"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,9 +143,11 @@ class RunLog:
 def _installed_versions() -> dict[str, str]:
     packages = ("fairshapley", "numpy", "scipy", "scikit-learn")
     found = {name: metadata.version(name) for name in packages}
-    return {"python": platform.python_version(), **found}
+    # The last bits of a result may depend on the type of the machine.
+    machine = f"{platform.system()} {platform.machine()}".strip()
+    return {"python": platform.python_version(), **found, "machine": machine}
 
 
 def versions() -> dict[str, str]:
-    """The versions that a result depends on."""
+    """The versions that a result depends on, and the type of the machine."""
     return dict(_installed_versions())

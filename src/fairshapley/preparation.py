@@ -44,7 +44,16 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
     n_active = getattr(game, "n_active", n_players)
     pairs = check_pairs(getattr(game, "identical_players", ()), n_players)
     identical = tuple((int(i), int(j)) for i, j in pairs)
-    return GameFacts(n_players, identity, names, _value_width(game), n_active, identical)
+    unit = getattr(game, "unit", "")
+    return GameFacts(
+        n_players,
+        identity,
+        names,
+        _value_width(game),
+        n_active,
+        identical,
+        unit if isinstance(unit, str) else "",
+    )
 
 
 def _value_width(game: Game) -> float | None:

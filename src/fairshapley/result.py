@@ -27,6 +27,7 @@ from fairshapley.fairness.guarantee import (
     required_fidelity,
 )
 from fairshapley.fairness.levels import check_delta
+from fairshapley.origin import InputFile
 from fairshapley.payouts import Money, Negative, Payout, payout
 from fairshapley.recording import Look, SizeBin
 from fairshapley.result_fields import checked
@@ -104,7 +105,16 @@ class Result:
     cache_hits: int = 0
     """Requests for a utility that was already known"""
     seconds: float = 0.0
+    created: str = ""
+    """When the run ended: date and time in UTC; empty where not recorded, as all that follows"""
+    command: str = ""
+    """The command line that started the run; empty for a call from Python"""
+    inputs: tuple[InputFile, ...] = ()
+    """The files that the command line read, with their hashes"""
+    unit: str = ""
+    """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
     versions: dict[str, str] = field(default_factory=dict)
+    """Of Python, of the packages that the values depend on, and the type of the machine"""
     notes: tuple[str, ...] = ()
     """What a reader should know besides: defaults taken, trouble recovered from"""
     history: tuple[Look, ...] = ()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley.origin import InputFile
 from fairshapley.recording import Look, SizeBin
 
 
@@ -78,6 +80,12 @@ def _text(value: Any) -> str:
     return value
 
 
+def _sha256(value: Any) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", _text(value)):
+        raise ValueError("give a SHA-256 of 64 hexadecimal digits")
+    return str(value)
+
+
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(item) for item in _items(value))
 
@@ -100,7 +108,7 @@ def _records(kind: Callable[..., Any], *parts: Callable[[Any], Any]) -> Callable
     def read(value: Any) -> tuple[Any, ...]:
         rows = [_items(row) for row in _items(value)]
         if any(len(row) != len(parts) for row in rows):
-            raise ValueError(f"give lists of {len(parts)} numbers")
+            raise ValueError(f"give lists of {len(parts)} entries")
         pairs = [zip(parts, row, strict=True) for row in rows]
         return tuple(kind(*(part(item) for part, item in pair)) for pair in pairs)
 
@@ -125,6 +133,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "tuple[tuple[int, int], ...]": _pairs,
     "tuple[Look, ...]": _records(Look, _count, _amount, _amount),
     "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
+    "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
 }

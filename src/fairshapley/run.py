@@ -15,6 +15,7 @@ from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.fairness.certificate import Evidence
+from fairshapley.origin import origin_fields
 from fairshapley.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.progress import ProgressOption, ProgressReporter
 from fairshapley.randomness import round_generator, side_generator
@@ -348,8 +349,9 @@ class Run:
             computed=tally.computed,
             cache_hits=tally.cache_hits,
             seconds=last.seconds,
+            unit=self.game.unit,
             versions=versions(),
-            notes=(*self.plan.notes, *self._remarks(), *_trouble(tally)),
+            **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
             **self.recorder.records(),
         )
 

@@ -16,11 +16,12 @@ from fairshapley.cli.playing import (
     check_outputs,
     check_places,
     chosen_xi,
+    input_files,
     load_game,
     run_limits,
     show_notes,
-    with_notes,
 )
+from fairshapley.origin import recorded
 
 
 @grouped
@@ -46,14 +47,15 @@ def exact(
     check_places(engine, journal)
     show_notes(made.notes, quiet=output.quiet)
     tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
-    result = estimate(
-        made.game,
-        "exact",
-        semivalue=semivalue,
-        xi=tolerance.xi,
-        seed=run.seed,
-        engine=engine,
-        journal=journal,
-        progress=False if output.quiet else None,
-    )
-    finish(with_notes(result, made.notes), output, labels=made.labels, title=data.train.name)
+    with recorded(inputs=input_files(data), notes=made.notes):
+        result = estimate(
+            made.game,
+            "exact",
+            semivalue=semivalue,
+            xi=tolerance.xi,
+            seed=run.seed,
+            engine=engine,
+            journal=journal,
+            progress=False if output.quiet else None,
+        )
+    finish(result, output, labels=made.labels, title=data.train.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairshapley.errors import FairShapleyError
+from fairshapley.origin import recorded
 
 DONE = 0
 INTERNAL = 1
@@ -46,9 +48,14 @@ class Commands(TyperGroup):
     ) -> Any:
         """Run a command, and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
+        command = shlex.join(["fairshapley", *given])
         debug, given = taken_out(given)
-        if not standalone_mode:
-            return super().main(given, prog_name, standalone_mode=False, **extra)
+        with recorded(command=command):
+            if not standalone_mode:
+                return super().main(given, prog_name, standalone_mode=False, **extra)
+            return self._run(given, prog_name, debug, **extra)
+
+    def _run(self, given: Sequence[str], prog_name: str | None, debug: bool, **extra: Any) -> None:
         try:
             code = super().main(given, prog_name, standalone_mode=False, **extra)
         except Exception as error:

@@ -11,6 +11,7 @@ from fairshapley.cli.exits import one_line, say
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.evaluation.engines.choice import parse_engine
+from fairshapley.origin import InputFile, input_file
 from fairshapley.preparation import opened_journal
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Fair
@@ -18,7 +19,6 @@ from fairshapley.tabular.writing import VALUE_ENDINGS, check_writable
 from fairshapley.valuation import resolve_method
 
 if TYPE_CHECKING:
-    from fairshapley.result import Result
     from fairshapley.tabular import TabularGame
     from fairshapley.tolerance import Tolerance
 
@@ -85,6 +85,11 @@ def load_game(data: DataOptions) -> TabularGame:
         unfittable=cast("Literal['raise', 'constant']", data.unfittable),
         precision=cast("Literal['double', 'single']", data.precision),
     )
+
+
+def input_files(data: DataOptions) -> tuple[InputFile, ...]:
+    """The files of the data options, with their hashes."""
+    return tuple(input_file(path) for path in (data.train, data.test) if path is not None)
 
 
 def run_limits(run: RunOptions, n_players: int) -> Limits:
@@ -185,10 +190,3 @@ def show_notes(notes: Sequence[str], *, quiet: bool) -> None:
     """What was decided, on standard error."""
     for note in notes if not quiet else ():
         say(f"note: {one_line(note)}")
-
-
-def with_notes(result: Result, notes: Sequence[str]) -> Result:
-    """The result, with what was decided before the run."""
-    from dataclasses import replace
-
-    return replace(result, notes=(*notes, *result.notes))

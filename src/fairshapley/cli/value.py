@@ -9,11 +9,12 @@ from fairshapley.cli.playing import (
     check_outputs,
     check_places,
     chosen_xi,
+    input_files,
     load_game,
     run_limits,
     show_notes,
-    with_notes,
 )
+from fairshapley.origin import recorded
 
 
 @grouped
@@ -35,17 +36,18 @@ def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
     show_notes((*made.notes, *limits.notes), quiet=output.quiet)
     tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
     show_notes((tolerance.sentence,), quiet=output.quiet)
-    result = estimate(
-        made.game,
-        run.method,
-        budget=limits.budget,
-        until=limits.until,
-        semivalue=run.semivalue,
-        xi=tolerance.xi,
-        seed=run.seed,
-        engine=run.engine,
-        journal=run.journal,
-        progress=False if output.quiet else None,
-    )
-    result = with_notes(result, (*made.notes, *limits.notes, tolerance.sentence))
+    notes = (*made.notes, *limits.notes, tolerance.sentence)
+    with recorded(inputs=input_files(data), notes=notes):
+        result = estimate(
+            made.game,
+            run.method,
+            budget=limits.budget,
+            until=limits.until,
+            semivalue=run.semivalue,
+            xi=tolerance.xi,
+            seed=run.seed,
+            engine=run.engine,
+            journal=run.journal,
+            progress=False if output.quiet else None,
+        )
     finish(result, output, wanted=limits.until, labels=made.labels, title=data.train.name)

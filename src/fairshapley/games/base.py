@@ -21,8 +21,9 @@ class Game(Protocol):
 
     Optional attributes, read where they help: ``value_range`` (the lowest and the highest utility),
     ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
-    ``n_active`` (all players from this number on are null: they change no utility), and
-    ``identical_players`` (pairs of players that no utility tells apart).
+    ``n_active`` (all players from this number on are null: they change no utility),
+    ``identical_players`` (pairs of players that no utility tells apart), and ``unit`` (what a
+    utility measures, in a few words for reports).
     shapiq's games fit this protocol, and shapiq's approximators accept ours.
     """
 
@@ -102,6 +103,8 @@ class FunctionGame:
     player_names, value_range, identical_players
         Names for the players; the lowest and the highest utility, where known; pairs of players
         that are known to be identical.
+    unit
+        What a utility measures, in a few words for reports: "revenue in euros".
 
     Examples
     --------
@@ -119,6 +122,7 @@ class FunctionGame:
         player_names: Sequence[str] | None = None,
         value_range: tuple[float, float] | None = None,
         identical_players: Sequence[tuple[int, int]] = (),
+        unit: str = "",
     ) -> None:
         if not callable(fn):
             raise InputError(f"fn must be callable, not {type(fn).__name__}")
@@ -133,6 +137,7 @@ class FunctionGame:
         self.player_names = check_names(player_names, self.n_players)
         self.value_range = value_range
         self.identical_players = tuple(identical_players)
+        self.unit = unit
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""

@@ -47,6 +47,11 @@ class Relabelled:
         self.identical_players = tuple((places[i], places[j]) for i, j in pairs)
 
     @property
+    def unit(self) -> str:
+        """That of the inner game."""
+        return str(getattr(self.game, "unit", ""))
+
+    @property
     def shapley_values(self) -> FloatArray:
         """The Shapley values, where the inner game knows its own."""
         return _shapley_values(self.game)[list(self.order)]
@@ -183,6 +188,11 @@ class WithNullPlayers:
             names = tuple(str(player) for player in range(self.n_active))
         self.player_names = (*names, *(f"null {number + 1}" for number in range(int(k))))
         self.identical_players = tuple(getattr(game, "identical_players", ()))
+
+    @property
+    def unit(self) -> str:
+        """That of the inner game."""
+        return str(getattr(self.game, "unit", ""))
 
     @property
     def null_players(self) -> tuple[int, ...]:

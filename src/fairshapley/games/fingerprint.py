@@ -58,7 +58,7 @@ from fairshapley.games.base import FunctionGame, TableGame
 
 # Names and declared ranges tell a reader about these games; the utilities do not depend on them.
 _LABELS = {
-    FunctionGame: {"player_names", "value_range", "identical_players"},
+    FunctionGame: {"player_names", "value_range", "identical_players", "unit"},
     TableGame: {"player_names"},
 }
 _REMEDY = (

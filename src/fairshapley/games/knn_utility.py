@@ -111,6 +111,14 @@ class KNNUtilityGame:
         computed = ("_neighbours", "_squares", "identical_players")
         return {name: value for name, value in vars(self).items() if name not in computed}
 
+    @property
+    def unit(self) -> str:
+        """What a utility measures."""
+        kind = "share of correct neighbours"
+        if self.task == "regression":
+            kind = "negative mean squared error"
+        return f"{kind} on {self.n_tests:,} test rows"
+
     def _value_range(self) -> tuple[float, float]:
         if self.task == "classification":
             return 0.0, 1.0

@@ -92,7 +92,7 @@ class DataGame:
 
     Attributes
     ----------
-    n_players, player_names, value_range, identical_players
+    n_players, player_names, value_range, identical_players, unit
         As for every game. Players with the same rows are identical.
     classes
         The sorted classes of the training rows, None for regression.
@@ -191,6 +191,12 @@ class DataGame:
         self._refuse_missing(train)
         self.not_vectorised_because = self._why_not(vectorised)
         self.vectorised = not self.not_vectorised_because
+
+    @property
+    def unit(self) -> str:
+        """What a utility measures: the metric, and the number of test rows."""
+        named = self.metric if isinstance(self.metric, str) else "score"
+        return f"{named.replace('_', ' ')} on {len(self._fitter.test):,} test rows"
 
     def __repr__(self) -> str:
         how = "vectorised" if self.vectorised else "one coalition at a time"
