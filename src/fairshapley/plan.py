@@ -14,6 +14,7 @@ from fairshapley.evaluation.evaluator import JournalSlot, OnError
 from fairshapley.evaluation.journal import Journal, RunRecord, RunStatus
 from fairshapley.randomness import root_seed
 from fairshapley.result import Result
+from fairshapley.result_file import sealed
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, rule_from_configuration
 
@@ -135,7 +136,7 @@ class RunLog:
         """Write how the run ended."""
         if self.journal is not None:
             self.journal.update_run(
-                self.row, status=status, evaluations=result.evaluations, result=result.to_dict()
+                self.row, status=status, evaluations=result.evaluations, result=sealed(result)
             )
 
 

@@ -117,6 +117,12 @@ class Result:
     """Of Python, of the packages that the values depend on, and the type of the machine"""
     notes: tuple[str, ...] = ()
     """What a reader should know besides: defaults taken, trouble recovered from"""
+    rounds: int | None = None
+    """Rounds of coalitions that the method asked for and was told; None where not recorded"""
+    value_range: tuple[float, float] | None = None
+    """The lowest and the highest utility there can be, where the game states them"""
+    journal_digest: str | None = None
+    """The SHA-256 of the journal's file when the run ended; None without a journal"""
     history: tuple[Look, ...] = ()
     """The minimum fidelity as the evaluations grew; empty where it was not recorded"""
     profile: tuple[SizeBin, ...] = ()
@@ -475,11 +481,43 @@ class Result:
         """The result that `to_dict` described."""
         return result_file.from_plain(cls, data)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result as JSON; `load` gives it back bit for bit."""
-        result_file.write(self, Path(path))
+    @property
+    def digest(self) -> str:
+        """What identifies the result: the SHA-256 of all its fields, to the last bit.
+
+        Saved files and report pages carry it. It finds accidents, not forgeries: whoever changes a
+        file on purpose can compute it anew. A key stops that too, see `save`.
+
+        Examples
+        --------
+        >>> import fairshapley as fs
+        >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
+        >>> result.digest == Result.from_dict(result.to_dict()).digest
+        True
+        """
+        return result_file.digest_of(type(self), self.to_dict())
+
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the result as JSON; `load` gives it back bit for bit.
+
+        Parameters
+        ----------
+        path
+            The file.
+        key
+            A secret of at least 16 bytes, which signs the file (HMAC-SHA256).
+        """
+        result_file.write(self, Path(path), key)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read a result written by `save`."""
-        return result_file.read(cls, Path(path))
+    def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Result:
+        """Read a result written by `save`; an InputError when it was changed since.
+
+        Parameters
+        ----------
+        path
+            The file.
+        key
+            The secret that the file must be signed with; by default no signature is looked at.
+        """
+        return result_file.read(cls, Path(path), key)

@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairshapley.digests import content_digest, signature, signed_by
 from fairshapley.errors import InputError
 from fairshapley.result_fields import plain
 from fairshapley.whole_file import write_whole
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMAT = "fairshapley result"
 FORMAT_VERSION = 1
+# Beside the fields: what kind of file it is, and what tells that it was changed.
+ABOUT = {"format", "version", "digest", "signature"}
 
 
 def as_plain(result: Result) -> dict[str, Any]:
@@ -27,7 +30,29 @@ def as_plain(result: Result) -> dict[str, Any]:
     return data
 
 
-def from_plain(kind: type[Result], data: Mapping[str, Any]) -> Result:
+def sealed(result: Result, key: bytes | None = None) -> dict[str, Any]:
+    """The plain data of a result with its digest, and with a signature where there is a key."""
+    data = as_plain(result)
+    data["digest"] = digest_of(type(result), data)
+    if key is not None:
+        data["signature"] = signature(data["digest"], key)
+    return data
+
+
+def digest_of(kind: type[Result], data: Mapping[str, Any]) -> str:
+    """The digest of a result as plain data.
+
+    A field that has its default counts as one that is missing, so that a file keeps its digest when
+    a later version adds fields.
+    """
+    given = {}
+    for item in fields(kind):
+        if item.name in data and (_is_required(item) or data[item.name] != _default(item)):
+            given[item.name] = data[item.name]
+    return content_digest(given)
+
+
+def from_plain(kind: type[Result], data: Mapping[str, Any], key: bytes | None = None) -> Result:
     """The result that `as_plain` described."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise InputError("this is not a saved fairshapley result: save one with Result.save")
@@ -39,7 +64,7 @@ def from_plain(kind: type[Result], data: Mapping[str, Any]) -> Result:
             f"the result was saved by a newer fairshapley (format {version}, this one "
             f"reads up to {FORMAT_VERSION}): upgrade with pip install -U fairshapley"
         )
-    given = data.keys() - {"format", "version"}
+    given = data.keys() - ABOUT
     known = {item.name for item in fields(kind)}
     # A field with a default may be missing: it is newer than the file.
     needed = {item.name for item in fields(kind) if _is_required(item)}
@@ -47,23 +72,51 @@ def from_plain(kind: type[Result], data: Mapping[str, Any]) -> Result:
     if wrong:
         raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
     try:
-        return kind(**{name: data[name] for name in known & given})
-    except (InputError, RecursionError) as error:
+        result = kind(**{name: data[name] for name in known & given})
+        check_digest(kind, data, key)
+    except (InputError, RecursionError, TypeError, ValueError) as error:
         raise _damaged(f" ({error})") from None
+    return result
 
 
-def write(result: Result, path: Path) -> None:
+def check_digest(kind: type[Result], data: Mapping[str, Any], key: bytes | None = None) -> None:
+    """An InputError when the data do not have the digest, or the key's signature, they came with.
+
+    Data without a digest, from before there were any, pass; with a key they must be signed.
+    """
+    digest = digest_of(kind, data)
+    if data.get("digest", digest) != digest:
+        raise InputError("its digest does not fit: it was changed after it was written")
+    if key is not None and not signed_by(key, digest, str(data.get("signature", ""))):
+        fault = "another key signed it" if "signature" in data else "it is not signed"
+        raise InputError(f"{fault}, or it was changed")
+
+
+def as_bytes(data: Mapping[str, Any]) -> bytes:
+    """The content of a file, from plain data."""
+    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
+    # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write(result: Result, path: Path, key: bytes | None = None) -> None:
     """The file appears whole or not at all."""
     try:
-        text = json.dumps(as_plain(result), allow_nan=False, indent=1, ensure_ascii=False)
+        content = as_bytes(sealed(result, key))
+    except InputError:
+        raise
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"cannot write {path}, the result is not plain: {error}") from error
-    # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
-    write_whole(path, text.encode("utf-8", "backslashreplace"))
+    write_whole(path, content)
 
 
-def read(kind: type[Result], path: Path) -> Result:
+def read(kind: type[Result], path: Path, key: bytes | None = None) -> Result:
     """The result in a file that `write` wrote."""
+    return from_plain(kind, read_plain(path), key)
+
+
+def read_plain(path: Path) -> dict[str, Any]:
+    """The plain data in a file that `write` wrote."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -72,12 +125,21 @@ def read(kind: type[Result], path: Path) -> Result:
         raise InputError(f"{path} is not a saved result: {error}") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a saved result: it holds no JSON object")
-    return from_plain(kind, data)
+    return data
 
 
 def _is_required(item: Field[Any]) -> bool:
     return item.default is MISSING and item.default_factory is MISSING
 
 
+def _default(item: Field[Any]) -> Any:
+    """The default of a field as plain data."""
+    if item.default_factory is not MISSING:
+        return plain(item.default_factory())
+    return plain(item.default)
+
+
 def _damaged(finding: str) -> InputError:
-    return InputError(f"the saved result is damaged{finding}: save it again")
+    return InputError(
+        f"the saved result is damaged{finding}: use the original file, or save it again"
+    )

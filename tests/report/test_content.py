@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.digests import page_is_whole, read_marks
 from fairshapley.report.callouts import callouts, label_rows
 from fairshapley.report.charts import charts
 from fairshapley.report.fairness import ToleranceCurves, smallest_epsilon1, verdict
@@ -254,3 +255,15 @@ def test_a_real_run_is_reported(fair, tmp_path):
     assert "Shapley values of 12 players" in words
     assert f"{fair.evaluations:,}" in words
     assert fair.fingerprint in words
+
+
+def test_the_page_names_the_digests_of_its_result_and_journal_and_has_its_own():
+    result = dataclasses.replace(fs.exact(fs.games.Airport([1.0, 2.0])), journal_digest=64 * "a")
+    page = report_html(result)
+    marks = read_marks(page)
+    assert marks["result"] == result.digest
+    assert marks["journal"] == 64 * "a"
+    assert page.count(result.digest) == 2, "in the head for machines, in the facts for people"
+    assert page_is_whole(page)
+    assert not page_is_whole(page.replace("0.5", "0.6", 1))
+    assert "journal" not in read_marks(report_html(fs.exact(fs.games.Airport([1.0, 2.0]))))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley.digests import page_marks, with_page_digest
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.fairness.levels import check_delta, check_epsilon1
 from fairshapley.report.callouts import callouts, label_rows
@@ -76,6 +77,7 @@ def report_html(
     page: str = template.render(
         title=visible(title) if title else f"{_kind(result)} of {_players(result)}",
         policy=_policy(scripts),
+        marks=page_marks(result.digest, result.journal_digest),
         style=_source("style.css"),
         scripts=scripts,
         data=_embedded(_data(result, table, drawn)),
@@ -99,7 +101,7 @@ def report_html(
         partial=not result.complete,
         exact=result.exact,
     )
-    return page
+    return with_page_digest(page)
 
 
 def _tools() -> tuple[Any, str]:

@@ -30,12 +30,21 @@ def facts(result: Result) -> list[tuple[str, str]]:
         ("Time", duration(result.seconds)),
         ("Game", result.fingerprint or "no fingerprint could be made"),
         ("Versions", ", ".join(f"{name} {value}" for name, value in result.versions.items())),
+        *digests(result),
     ]
     if result.marginals is not None:
         found.insert(7, ("Marginal contributions", f"{result.marginals:,}"))
     if result.skipped:
         found.insert(8, ("Evaluations skipped", f"{result.skipped:,}"))
     return [(name, visible(value, LONGEST_SENTENCE)) for name, value in found if value]
+
+
+def digests(result: Result) -> list[tuple[str, str]]:
+    """What ties the page to its result and its journal; empty texts for what there is not."""
+    return [
+        ("Digest of the result (SHA-256)", result.digest),
+        ("Digest of the journal (SHA-256)", result.journal_digest or ""),
+    ]
 
 
 def _limits(limits: dict[str, Any]) -> str:
