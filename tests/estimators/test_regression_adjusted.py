@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import fairshapley as fs
-from fairshapley.estimators import from_configuration, kernel_proxy
+from fairshapley.estimators import adjustment, from_configuration, kernel_proxy
 from fairshapley.estimators.base import Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.estimators.regression_adjusted import RegressionAdjusted
@@ -367,3 +367,31 @@ def test_configuration():
     assert configuration == expected
     assert from_configuration(configuration) == estimator
     assert str(RegressionAdjusted()) == "RegressionAdjusted()"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_half_without_gains_says_that_every_gain_is_0(seed):
+    """The covariance function of one half is chosen on the other, where all pairs may cancel."""
+    game = fs.games.FunctionGame(lambda coalition: float(len(coalition) >= 2), n_players=17)
+    result = fs.estimate(game, budget=300, seed=seed)
+    assert np.abs(result.values - 1 / 17).max() < 6 * result.standard_errors.max()
+    assert not result.notes
+
+
+@pytest.mark.parametrize("broken", ["singular", "not finite", "divided by 0"])
+@pytest.mark.parametrize("proxy", ["auto", "linear"])
+def test_a_proxy_that_cannot_be_computed_gives_way_to_a_simpler_one(monkeypatch, proxy, broken):
+    def fail(sample, weights, *_):
+        if broken == "singular":
+            raise np.linalg.LinAlgError
+        proxies = adjustment.no_proxies(sample, weights)
+        proxies.offsets[:] = np.nan if broken == "not finite" else np.ones(1) / np.zeros(1)
+        return proxies
+
+    monkeypatch.setattr(adjustment, "fit_kernel" if proxy == "auto" else "fit_linear", fail)
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    result = fs.estimate(game, RegressionAdjusted(proxy=proxy), budget=600, seed=0)
+    (note,) = result.notes
+    simpler = "a linear proxy" if proxy == "auto" else "no proxy"
+    assert f"so {simpler} was used" in note
+    assert (np.abs(result.values - game.shapley_values) < 6 * result.standard_errors).all()

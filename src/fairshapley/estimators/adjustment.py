@@ -6,7 +6,7 @@ given the other folds, E[y_t] is the value, whatever g is. The mean of y_t is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -17,7 +17,7 @@ from fairshapley.estimators.base import Estimate
 from fairshapley.estimators.kernel_proxy import MAX_PLAYERS, MAX_UNITS, KernelProxies, fit_kernel
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
-from fairshapley.estimators.proxy import LinearProxies, fit_linear
+from fairshapley.estimators.proxy import LinearProxies, fit_linear, no_proxies
 from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import SizeWeights
 from fairshapley.estimators.split_pairs import SplitPairs
@@ -70,6 +70,8 @@ class Fitted:
     """Of the units that they were fitted to"""
     values: FloatArray
     """E[x_i(g)] of each fold's proxy and of the one that saw all"""
+    remark: str = ""
+    """Says so where a simpler proxy than wanted was fitted"""
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))
     """What is left of the gains of the first units: whole blocks, because the last bits of a
     product depend on how many rows there are"""
@@ -130,15 +132,35 @@ class Adjustment:
             self.stages.append(stage)
 
     def _fit(self, start: int, stop: int, *, kernel: bool) -> Fitted:
-        """Proxies of what is left of the gains, from the units from `start` on."""
+        """Proxies of what is left of the gains, from the units from `start` on.
+
+        Any proxy leaves the values unbiased. So where the arithmetic of one fails, the next simpler
+        one takes its place, down to one that is 0 everywhere.
+        """
         part = self.sample.part(slice(start, stop), self.residuals[start:stop])
-        proxies: LinearProxies | KernelProxies
-        if kernel:
-            proxies = fit_kernel(part, self.weights, self.interior)
-        else:
-            proxies = fit_linear(part, self.weights)
-        values = proxies.interior_values(self.weights, self.interior)
-        return Fitted(proxies, start, stop, part.folds, values)
+        weights, interior = self.weights, self.interior
+        fits: dict[str, Callable[[], LinearProxies | KernelProxies]] = {
+            "a kernel proxy": lambda: fit_kernel(part, weights, interior),
+            "a linear proxy": lambda: fit_linear(part, weights),
+            "no proxy": lambda: no_proxies(part, weights),
+        }
+        kinds = list(fits)[0 if kernel else 1 :]
+        for kind in kinds:
+            try:
+                with np.errstate(over="raise", divide="raise", invalid="raise"):
+                    proxies = fits[kind]()
+                    values = proxies.interior_values(weights, interior)
+            except (np.linalg.LinAlgError, FloatingPointError):
+                continue
+            if np.isfinite(values).all():
+                break
+        remark = ""
+        if kind != kinds[0]:
+            remark = (
+                f"{kinds[0]} could not be computed from these utilities, so {kind} was used: the "
+                "values stay unbiased, but their errors may be larger"
+            )
+        return Fitted(proxies, start, stop, part.folds, values, remark)
 
     def _judge(self, stage: Fitted) -> None:
         """Take off what a stage explains, and let it keep what is left."""

@@ -215,14 +215,24 @@ class _Process:
     def part(self, half: int) -> tuple[KernelPart, FloatArray]:
         """The proxies of the even or the odd folds, and their part of the influence."""
         sample, chosen = self.sample, self._choose(half)
+        coefficients = np.zeros((len(sample.gains), sample.n_folds + 1))
+        influence = np.zeros((len(sample.gains), self.n_players))
+        if chosen.noise > 0:
+            self._solve(half, chosen, coefficients, influence)
+        curve, linear = self._curve(chosen), self._linear(chosen, coefficients)
+        return KernelPart(self.masks, sample.sizes, curve, coefficients, linear), influence
+
+    def _solve(
+        self, half: int, chosen: _Covariance, coefficients: FloatArray, influence: FloatArray
+    ) -> None:
+        """Fill in the coefficients and the influence of the half's folds."""
+        sample = self.sample
         inverse = self._inverse(np.arange(len(sample.gains)), chosen)
         plain = inverse @ sample.gains
-        coefficients = np.zeros((len(plain), sample.n_folds + 1))
         if half == 0:
             coefficients[:, -1] = plain
         values, factors = self._values(chosen), self._factors()
         whole = inverse @ values
-        influence = np.zeros_like(values)
         for fold in range(half, sample.n_folds, 2):
             own = np.flatnonzero(sample.folds == fold)
             # Without its fold, a unit's residual is a block of the inverse away (as the residual
@@ -233,14 +243,18 @@ class _Process:
             effect += block.T @ factors[own]
             coefficients[own, fold] = effect[own] = 0.0
             influence += effect
-        curve, linear = self._curve(chosen), self._linear(chosen, coefficients)
-        return KernelPart(self.masks, sample.sizes, curve, coefficients, linear), influence
 
     def _choose(self, half: int) -> _Covariance:
-        """What leaves the least residual on the other half, each unit left out in turn."""
+        """What leaves the least residual on the other half, each unit left out in turn.
+
+        Where the other half's gains are all 0 it says that every gain is: no covariance, no noise,
+        and a proxy that is 0 everywhere.
+        """
         rows = np.flatnonzero(self.sample.folds % 2 != half)[:CHOICE_UNITS]
         total = float(np.average(self.sample.gains[rows] ** 2, weights=self.importance[rows]))
         slopes = self.variances[:, half]
+        if total == 0:
+            return _Covariance(np.zeros_like(slopes), 0.0, 0.0)
         explained = (self.n_players - 1.0) * float(slopes.sum())
         plain = _Covariance(slopes, total, max(total - explained, LEAST_SHARE * total))
         for _ in range(2):  # the residuals tell the noise, which hardly matters to the residuals

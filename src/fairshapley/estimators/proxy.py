@@ -86,6 +86,13 @@ def fit_linear(sample: Sample, weights: SizeWeights) -> LinearProxies:
     return _Regression(sample, weights).solve()
 
 
+def no_proxies(sample: Sample, weights: SizeWeights) -> LinearProxies:
+    """Proxies that are 0 everywhere."""
+    bases, n_folds = SizeBases.of(weights, sample.usage(weights)), sample.n_folds + 1
+    slopes = np.zeros((len(bases.slopes), weights.n_players, n_folds))
+    return LinearProxies(bases, slopes, np.zeros((len(bases.offsets), n_folds)))
+
+
 def slope_variances(sample: Sample, weights: SizeWeights) -> tuple[SizeBases, FloatArray]:
     """The bases, and the estimated variance of b_iq over the players, shape (Q, folds)."""
     regression = _Regression(sample, weights)

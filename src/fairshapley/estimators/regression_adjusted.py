@@ -319,6 +319,11 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             state.latest = (progress, self._estimate(state))
         return state.latest[1]
 
+    def remarks(self, state: AdjustedState) -> tuple[str, ...]:
+        """Proxies that could not be computed."""
+        stages = state.fitted.get(uses_kernel(self.proxy, state.problem.n_players), ())
+        return tuple(dict.fromkeys(stage.remark for stage in stages if stage.remark))
+
     @one_thread()
     def _estimate(self, state: AdjustedState) -> Estimate:
         problem, weights, n_players = state.problem, state.weights, state.problem.n_players
