@@ -8,10 +8,10 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairshapley._files import write_whole
 from fairshapley.digests import content_digest, signature, signed_by
 from fairshapley.errors import InputError
 from fairshapley.result_fields import plain
-from fairshapley.whole_file import write_whole
 
 if TYPE_CHECKING:
     from fairshapley.result import Result

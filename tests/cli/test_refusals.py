@@ -232,3 +232,37 @@ def test_a_file_of_200_mb_is_refused_or_sampled_within_2_gb(tmp_path):
     sampled = [*command, "--sample", "60", "--budget", "300"]
     done = subprocess.run(sampled, capture_output=True, text=True, check=False, preexec_fn=limited)
     assert done.returncode == 0, done.stderr
+
+
+SAME = {
+    "out and journal": ("--out", "v.json", "--journal", "v.json"),
+    "out and journal by another name": ("--out", "v.json", "--journal", "sub/../v.json"),
+    "out and report": ("--out", "r.html", "--report", "r.html"),
+    "report and journal": ("--report", "r.html", "--journal", "r.html"),
+    "out and test": ("--test", "test.csv", "--out", "test.csv"),
+    "out and a hard link to the rows": ("--out", "hard.csv"),
+    "journal and rows": ("--journal", "rows.csv"),
+    "report and a link to the rows": ("--report", "rows.html"),
+}
+
+
+@pytest.mark.parametrize("case", SAME, ids=str)
+def test_a_file_has_one_use(tmp_path, monkeypatch, case):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "test.csv").write_text(GOOD)
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "rows.csv")
+    (tmp_path / "rows.html").symlink_to(tmp_path / "rows.csv")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("fairshapley.tabular.read_table", None)  # nothing is read before
+    refused(run("value", "rows.csv", "--target", "y", *SAME[case]))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_comparison_does_not_overwrite_its_test_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("rows.csv", "test.csv"):
+        (tmp_path / name).write_text(GOOD)
+    options = ("--target", "y", "--test", "test.csv", "--out", "test.csv")
+    refused(run("compare", "rows.csv", *options), "same file")

@@ -465,6 +465,7 @@ def test_reading_never_overlooks_rows_in_a_log_it_cannot_open():
             journal.append(journal.open_game("a", 100), [bytes(13)], [0.0])
             for suffix in ("", "-wal"):
                 shutil.copy(f"{path}{suffix}", folder / f"copy{suffix}")
+                (folder / f"copy{suffix}").chmod(0o644)
         folder.chmod(0o555)
         with ordinary_user():
             refuses(folder / "copy", "cannot be written", readonly=True)

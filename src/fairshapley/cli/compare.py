@@ -108,7 +108,8 @@ def compare(
     from fairshapley.auditing import compare as compared
 
     if out is not None:
-        check_writable(out, (".csv",), (data.train,))
+        read = [path for path in (data.train, data.test, truth) if path is not None]
+        check_writable(out, (".csv",), read)
     names = _method_names(methods)
     made = load_game(data)
     spent = check_budget(budget) or 20 * made.game.n_players

@@ -38,6 +38,6 @@ def demo(
         raise InputError(f"--players must be from 1 to {MOST_PLAYERS}, not {players}")
     check_budget(budget)
     output = OutputOptions(report=report, as_json=as_json)
-    check_outputs(output, (journal,))
+    check_outputs(output, (), journal)
     result = estimate(breast_cancer_game(players), budget=budget, seed=seed, journal=journal)
     finish(result, output, title="Training points of a breast cancer classifier")

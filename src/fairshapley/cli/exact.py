@@ -40,7 +40,7 @@ def exact(
     """
     from fairshapley.valuation import estimate
 
-    check_outputs(output, (data.train, data.test, journal))
+    check_outputs(output, (data.train, data.test), journal)
     made = load_game(data)
     run = RunOptions(semivalue=semivalue, method="exact")
     limits = run_limits(run, made.game.n_players)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+from fairshapley._files import same_place
 from fairshapley.cli.exits import one_line, say
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
 from fairshapley.errors import BudgetError, InputError, JournalError
@@ -42,15 +43,19 @@ class Limits:
     notes: tuple[str, ...]
 
 
-def check_outputs(output: OutputOptions, inputs: Sequence[Path | None]) -> None:
-    """An InputError when an output could not be written, or is an input."""
-    read = [path for path in inputs if path is not None]
-    if output.out is not None:
-        check_writable(output.out, VALUE_ENDINGS, read)
-    if output.report is not None:
-        check_writable(output.report, REPORT_ENDINGS, read)
-    if output.out is not None and output.out == output.report:
-        raise InputError("--out and --report are the same file: give two")
+def check_outputs(
+    output: OutputOptions, inputs: Sequence[Path | None], journal: Path | None = None
+) -> None:
+    """An InputError when a file could not be written, is read, or would be written twice."""
+    taken = [path for path in inputs if path is not None]
+    if journal is not None:
+        if any(same_place(journal, path) for path in taken):
+            raise InputError(f"the journal {journal} is a file that is read: give another name")
+        taken.append(journal)
+    for path, endings in ((output.out, VALUE_ENDINGS), (output.report, REPORT_ENDINGS)):
+        if path is not None:
+            check_writable(path, endings, taken)
+            taken.append(path)
 
 
 def load_game(data: DataOptions) -> TabularGame:

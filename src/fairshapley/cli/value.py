@@ -29,7 +29,7 @@ def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
     """
     from fairshapley.valuation import estimate
 
-    check_outputs(output, (data.train, data.test, run.journal))
+    check_outputs(output, (data.train, data.test), run.journal)
     made = load_game(data)
     limits = run_limits(run, made.game.n_players)
     check_places(run.engine, run.journal)

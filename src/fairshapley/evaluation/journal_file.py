@@ -41,7 +41,7 @@ class JournalFile:
     Parameters
     ----------
     path
-        The file; it is made if it does not exist.
+        The file; if it does not exist it is made, and only its owner may read it.
     schema
         The statements that make the tables of a new file, separated by semicolons.
     readonly
@@ -57,7 +57,9 @@ class JournalFile:
         self.readonly = readonly
         self._check_path()
         with self._explained():
-            self._db = self._connect("mode=ro" if readonly else "mode=rwc", timeout)
+            if not readonly:
+                self._make_file()
+            self._db = self._connect("mode=ro" if readonly else "mode=rw", timeout)
         try:
             with self._explained():
                 self._prepare(schema)
@@ -71,6 +73,8 @@ class JournalFile:
         try:
             if self.path.is_dir():
                 problem = "is a directory: give a file in it"
+            elif self.path.is_symlink() and not self.path.exists():
+                problem = "is a link to a file that does not exist: give the file itself"
             elif not self.path.parent.is_dir():
                 problem = "would lie in a directory that does not exist: make the directory first"
             elif self.readonly and not self.path.exists():
@@ -79,6 +83,17 @@ class JournalFile:
             problem = f"cannot be reached ({error.strerror}): check the permissions on the way"
         if problem is not None:
             raise JournalError(f"the journal {self.path} {problem}")
+
+    def _make_file(self) -> None:
+        """Make an empty file that its owner alone may read; SQLite gives its logs the same mode."""
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise JournalError(
+                f"the journal {self.path} {UNWRITABLE.format(error.strerror)}"
+            ) from error
 
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
         db = sqlite3.connect(

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import json
-import os
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fairshapley._files import write_whole
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
@@ -103,17 +104,16 @@ class FederationTable:
         narrow = self.correct.astype(np.uint16)
         if (narrow != self.correct).any():
             raise InputError("a table holds at most 65 535 test rows: take fewer")
-        # A name of its own: two processes may have trained the same federation.
-        part = path.with_name(f"{path.stem}.{os.getpid()}.part.npz")
+        content = io.BytesIO()
         np.savez_compressed(
-            part,
+            content,
             correct=narrow,
             rounds=self.rounds,
             tested=self.tested,
             fingerprint=self.fingerprint,
             description=self.description,
         )
-        part.replace(path)
+        write_whole(path, content.getvalue())
 
 
 def load_table(path: Path, federation: Federation) -> FederationTable:

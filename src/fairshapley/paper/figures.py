@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fairshapley._files import write_whole
 from fairshapley.paper.experiment import Accounting, Measure
 from fairshapley.paper.methods import METHODS
 from fairshapley.paper.published_numbers import published_numbers
@@ -88,7 +90,9 @@ def draw(report: Report) -> list[Path]:
                 handles, labels = grid[0].get_legend_handles_labels()
                 figure.legend(handles, labels, loc="outside right upper", fontsize=7)
             path = report.folder / f"{measure.name}.png"
-            figure.savefig(path, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            picture = io.BytesIO()
+            figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+            write_whole(path, picture.getvalue())
             paths.append(path)
     return paths
 

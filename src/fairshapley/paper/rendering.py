@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from pathlib import Path
 
+from fairshapley._files import write_whole
 from fairshapley.paper.figures import draw
 from fairshapley.paper.published_numbers import published_numbers
 from fairshapley.paper.report import Report
@@ -27,13 +29,14 @@ COLUMNS = (
 def write(report: Report) -> tuple[Path, ...]:
     """Write all files of a report into its folder; the paths of those written."""
     table = report.folder / "numbers.csv"
-    with table.open("w", newline="", encoding="utf-8") as stream:
-        lines = csv.writer(stream, lineterminator="\n")
-        lines.writerow(COLUMNS)
-        lines.writerows(_lines(report))
+    stream = io.StringIO(newline="")
+    lines = csv.writer(stream, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    lines.writerows(_lines(report))
+    write_whole(table, stream.getvalue().encode())
     pictures = draw(report)
     text = report.folder / "README.md"
-    text.write_text(report.summary(), encoding="utf-8")
+    write_whole(text, report.summary().encode())
     return (text, table, *pictures)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from fairshapley._files import write_whole
 from fairshapley.paper.experiment import Outcome, Trial
 from fairshapley.paper.jobs import Answer, Job, TruthPart
 
@@ -77,10 +79,9 @@ class Store:
                     [-1 if one.marginals is None else one.marginals for one in outcomes]
                 ),
             }
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as stream:
-            np.savez(stream, **arrays)  # type: ignore[arg-type]
-        partial.replace(path)
+        content = io.BytesIO()
+        np.savez(content, **arrays)  # type: ignore[arg-type]
+        write_whole(path, content.getvalue())
 
 
 def _key(job: Job) -> str:

@@ -11,8 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fairshapley._files import write_whole
 from fairshapley._types import FloatArray
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import MissingExtraError
 from fairshapley.payouts.money import shown, text
 from fairshapley.spreadsheet import plain_cell
 
@@ -115,12 +116,8 @@ class Payout:
         for name, row in zip(self.names, self._rows(), strict=True):
             cells = [text(cell) if isinstance(cell, Decimal) else repr(cell) for cell in row]
             writer.writerow([plain_cell(name), *cells])
-        try:
-            # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
-            Path(path).write_bytes(buffer.getvalue().encode("utf-8", "backslashreplace"))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(f"cannot write {path}: {reason}") from error
+        # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
+        write_whole(Path(path), buffer.getvalue().encode("utf-8", "backslashreplace"))
 
     def headline(self) -> str:
         """What was divided, in a line."""

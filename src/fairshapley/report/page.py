@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._files import write_whole
 from fairshapley.digests import page_marks, with_page_digest
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.fairness.levels import check_delta, check_epsilon1
@@ -27,7 +28,6 @@ from fairshapley.report.fairness import (
 from fairshapley.report.players import Labels, PlayerTable
 from fairshapley.report.provenance import facts, snippet
 from fairshapley.report.wording import LONGEST_SENTENCE, duration, number, several, visible
-from fairshapley.whole_file import write_whole
 
 if TYPE_CHECKING:
     from fairshapley.result import Result

@@ -7,12 +7,12 @@ import io
 import os
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fairshapley._files import check_replaceable, same_place, write_whole
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.result import Result
 from fairshapley.spreadsheet import plain_cell
@@ -34,7 +34,7 @@ def check_writable(
     endings
         What its name may end in; empty for anything.
     inputs
-        Files that are read, and must not be overwritten.
+        Files that are read or written by others, and must not be overwritten.
 
     Examples
     --------
@@ -46,21 +46,17 @@ def check_writable(
     file = Path(path)
     if endings and file.suffix.lower() not in endings:
         raise InputError(f"cannot write {file}: its name must end in {' or '.join(endings)}")
+    for other in inputs:
+        if same_place(file, Path(other)):
+            raise InputError(
+                f"{file} is the same file as {other}, which would be overwritten: give another name"
+            )
+    check_replaceable(file)
     try:
-        if not file.name or file.is_dir():
-            raise InputError(f"cannot write {file}: it is a folder; give the name of a file")
-        for other in inputs:
-            if file.exists() and Path(other).exists() and file.samefile(other):
-                raise InputError(f"{file} is read, and would be overwritten: give another name")
-        if file.exists():
-            with file.open("ab"):
-                pass
         # Files are written beside their place, and then put there in one step.
         with tempfile.NamedTemporaryFile(dir=file.parent):
             pass
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot write {file}: {reason}") from error
     return file
@@ -110,7 +106,7 @@ def write_values(result: Result, path: str | os.PathLike[str], delta: float = 0.
         result.save(file)
         return
     columns = values_columns(result, delta)
-    _put(file, _parquet(columns) if file.suffix.lower() == ".parquet" else _csv(columns))
+    write_whole(file, _parquet(columns) if file.suffix.lower() == ".parquet" else _csv(columns))
 
 
 def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -124,20 +120,7 @@ def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> 
     ...     file.read_text().split()
     ['method,mse', 'mc,0.5']
     """
-    _put(Path(path), _csv({name: [row[name] for row in rows] for name in rows[0]}))
-
-
-def _put(file: Path, content: bytes) -> None:
-    """Write a file in one step."""
-    scratch = file.with_name(file.name + ".part")
-    try:
-        scratch.write_bytes(content)
-        scratch.replace(file)
-    except OSError as error:
-        raise InputError(f"cannot write {file}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            scratch.unlink()  # still there only when something went wrong
+    write_whole(Path(path), _csv({name: [row[name] for row in rows] for name in rows[0]}))
 
 
 def _csv(columns: dict[str, Sequence[Any]]) -> bytes:

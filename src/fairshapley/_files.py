@@ -1,0 +1,120 @@
+"""Files that are written whole, for their owner alone; files that are read up to a limit."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fairshapley.errors import InputError
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a file: the old one or the new one is there, never a part.
+
+    The content goes to a scratch file with a random name in the same folder, which then takes the
+    place of the target. A target that is a link is refused: following it would overwrite a file
+    that somebody else chose, and replacing it would undo what its owner arranged. Only the owner
+    may read what is written, because values and reports name people and what they get.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder) / "a.txt", b"all of it")
+    ...     (Path(folder) / "a.txt").read_text()
+    'all of it'
+    """
+    check_replaceable(target)
+    scratch = None
+    try:
+        # mkstemp creates the file anew (O_EXCL, O_NOFOLLOW), with mode 0600.
+        descriptor, scratch = tempfile.mkstemp(".part", ".fairshapley-", target.parent)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+        Path(scratch).replace(target)
+        scratch = None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot write {target}: {reason}") from error
+    finally:
+        if scratch is not None:
+            with suppress(OSError):
+                Path(scratch).unlink()
+
+
+def check_replaceable(target: Path) -> None:
+    """An InputError unless the target is a plain file that may be written, or is not there."""
+    if not target.name:
+        raise InputError(f"cannot write {str(target)!r}: give the name of a file")
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot write {target}: {reason}") from error
+    if stat.S_ISLNK(mode):
+        raise InputError(f"cannot write {target}: it is a link; give the file that it leads to")
+    if stat.S_ISDIR(mode):
+        raise InputError(f"cannot write {target}: it is a folder; give the name of a file")
+    if not stat.S_ISREG(mode):
+        # Replacing /dev/null by a file would harm the whole machine.
+        raise InputError(f"cannot write {target}: it is a device or a pipe; give a file")
+    if not os.access(target, os.W_OK):
+        raise InputError(f"cannot write {target}: it is read-only; allow writing, or give another")
+
+
+def same_place(one: Path, other: Path) -> bool:
+    """Whether two paths lead to the same file, also by links, and also where there is none yet.
+
+    Examples
+    --------
+    >>> same_place(Path("a/../b.csv"), Path("b.csv"))
+    True
+    """
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except (OSError, ValueError, RuntimeError):  # not there; a loop of links
+        return False
+
+
+class WatchedStream(io.RawIOBase):
+    """The bytes of another stream; each block is shown to `watch`, which may refuse it.
+
+    An archive of a few bytes may unpack to any number of them, so what is unpacked is counted.
+
+    Examples
+    --------
+    >>> WatchedStream(io.BytesIO(b"abc"), lambda block: print(len(block))).read()
+    3
+    b'abc'
+    """
+
+    def __init__(self, stream: Any, watch: Callable[[bytes], None]) -> None:
+        super().__init__()
+        self._stream = stream
+        self._watch = watch
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes, in the buffer; how many there are."""
+        block = self._stream.read(len(buffer))
+        if block:
+            self._watch(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        """Close the other stream too."""
+        self._stream.close()
+        super().close()
