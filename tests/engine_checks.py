@@ -54,3 +54,19 @@ def check_a_failure_reads_as_in_a_serial_run(engine):
     with pytest.raises(fs.GameError) as serial:
         fs.estimate(failing, "exact")
     assert str(caught.value) == str(serial.value)
+    check_a_utility_that_exits_is_a_failure(engine)
+
+
+def check_a_utility_that_exits_is_a_failure(engine):
+    """`sys.exit` in a utility names its coalition, and neither ends nor spoils the run."""
+
+    def exiting(coalition):
+        if coalition == (1, 2):
+            raise SystemExit(7)
+        return float(len(coalition))
+
+    game = fs.games.FunctionGame(exiting, 4)
+    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: SystemExit: 7"):
+        fs.estimate(game, "exact", engine=engine)
+    result = fs.estimate(game, "mc", budget=40, seed=0, engine=engine, on_error="skip")
+    assert any("skipped" in note for note in result.notes)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.engine_checks import check_a_utility_that_exits_is_a_failure
 
 import fairshapley as fs
 from fairshapley.draws import ListedCoalitions
@@ -304,3 +305,8 @@ def test_long_coalitions_are_shortened_in_messages():
 def test_chunk_size_must_be_positive():
     with pytest.raises(fs.InputError, match="at least 1"):
         SerialEngine(0)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1])
+def test_a_utility_that_exits_is_a_failure(chunk_size):
+    check_a_utility_that_exits_is_a_failure(SerialEngine(chunk_size))

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
-from tests.engine_checks import plain
+from tests.engine_checks import check_a_utility_that_exits_is_a_failure, plain
 
 import fairshapley as fs
 from fairshapley.errors import EngineError
@@ -268,9 +268,7 @@ def test_errors_arrive_as_in_a_serial_run(engine):
     game = fs.games.FunctionGame(fn, 4)
     with pytest.raises(fs.GameError, match="'text', which is not a real number") as caught:
         fs.estimate(game, "mc", engine=engine)
-    leaving = fs.games.FunctionGame(lambda s: sys.exit("bye") if s == (1,) else 1.0, 4)
-    with pytest.raises(fs.GameError, match=r"\(1,\) failed: SystemExit: bye"):
-        fs.estimate(leaving, "exact", engine=engine)
+    check_a_utility_that_exits_is_a_failure(engine)
 
 
 def test_games_that_cannot_travel_are_refused(engine):

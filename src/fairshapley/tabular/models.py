@@ -84,7 +84,7 @@ def imported(place: str) -> Any:
         for part in attribute.split("."):
             found = getattr(found, part)
         model = found() if isinstance(found, type) else found
-    except Exception as error:  # whatever the code of the module raises
+    except (Exception, SystemExit) as error:  # whatever the code of the module raises
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(
             f"cannot import the model {place!r:.80} ({reason:.160}): check the name, and that it "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from fairshapley._types import BoolArray
 from fairshapley.evaluation.engines.base import Answer, Ticket, check_answer, check_count
+from fairshapley.evaluation.engines.wire import as_exception
 from fairshapley.games.base import Game
 
 
@@ -63,8 +64,10 @@ class SerialSession:
         start = time.perf_counter()
         try:
             values = check_answer(self._game(masks), len(masks))
-        except Exception as error:
-            return [(tickets[0], Answer(error=error))]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also SystemExit: a utility does not end the program
+            return [(tickets[0], Answer(error=as_exception(error)))]
         return [(tickets[0], Answer(values, time.perf_counter() - start))]
 
     def renew(self) -> None:

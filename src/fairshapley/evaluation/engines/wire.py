@@ -17,7 +17,7 @@ from fairshapley.games.base import Game
 
 
 class RemoteError(Exception):
-    """An exception of a utility that exists in its worker only: its type's name, its words.
+    """An exception of a utility of which there are only its type's name and its words.
 
     Attributes
     ----------
@@ -76,6 +76,21 @@ def to_answer(reply: Reply, timeout: float | None) -> Answer:
             lost.add_note(f"where it was then, in the worker:\n{failure.trace}")
         return Answer(error=lost)
     return Answer(error=_exception(failure))
+
+
+def as_exception(error: BaseException) -> Exception:
+    """What a utility raised, as an exception that ends no program: SystemExit would.
+
+    Examples
+    --------
+    >>> as_exception(SystemExit("bye"))
+    RemoteError('bye')
+    """
+    if isinstance(error, Exception):
+        return error
+    described = RemoteError(type(error).__name__, str(error))
+    described.__cause__ = error
+    return described
 
 
 def _exception(failure: Failure) -> Exception:

@@ -101,7 +101,7 @@ def run_chunk(
     """
     try:
         game = _load(name, source, settings.threads)
-    except Exception as error:
+    except BaseException as error:
         return Reply(failure=_describe("load", error))
     if not len(packed):
         return Reply(np.empty(0))
@@ -114,7 +114,7 @@ def run_chunk(
             values = _within(game, masks, settings.timeout, sole=settings.sole)
     except _TooLongError as error:
         return Reply(failure=Failure("timeout", "TimeoutError", "", str(error)))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit, for one: a utility does not end its worker
         return Reply(failure=_describe("game", error))
     return Reply(values, time.perf_counter() - start)
 

@@ -271,10 +271,10 @@ class DataGame:
             return compute(argument)
         except (FairShapleyError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise GameError(self._failure(coalition, error), members(coalition)) from error
 
-    def _failure(self, coalition: BoolArray, error: Exception) -> str:
+    def _failure(self, coalition: BoolArray, error: BaseException) -> str:
         who = members(coalition)
         named = f"coalition {who}" if len(who) <= 10 else f"a coalition of {len(who)} players"
         remedy = "All training rows were there: check the model, the metric and the data"
