@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
+from rich.table import Column
+from rich.text import Text
 
 from fairshapley.notebook_progress import NotebookLine, in_notebook
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
@@ -17,6 +19,27 @@ ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 
 # Ten looks a second are enough for the eye, and cost a run nothing.
 REFRESH_SECONDS = 0.1
+
+
+# Beside a bar of twenty columns the status needs about sixty; where there is less it stands alone.
+WIDTH_WITH_BAR = 80
+
+
+class StatusColumn(ProgressColumn):
+    """How far a run is, in words; they go on in the next line rather than lose a number."""
+
+    def __init__(self) -> None:
+        super().__init__(table_column=Column(overflow="fold"))
+
+    def render(self, task: Task) -> Text:
+        """The words, and the time that has passed."""
+        of = "" if task.total is None else f"/{int(task.total):,}"
+        minutes, seconds = divmod(int(task.elapsed or 0), 60)
+        return Text.assemble(
+            (task.description, "bold"),
+            f" {int(task.completed):,}{of} evaluations · {task.fields['status']} · "
+            f"{minutes}:{seconds:02}",
+        )
 
 
 class TerminalBar:
@@ -31,15 +54,10 @@ class TerminalBar:
     def __init__(
         self, console: Console, method: str, total: int | None, *, transient: bool
     ) -> None:
-        self._bar = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("evaluations · {task.fields[status]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=transient,
-        )
+        columns: list[ProgressColumn] = [StatusColumn()]
+        if console.width >= WIDTH_WITH_BAR:
+            columns.insert(0, BarColumn(20, table_column=Column(no_wrap=True)))
+        self._bar = Progress(*columns, console=console, transient=transient)
         self._task = self._bar.add_task(method, total=total, status="starting")
 
     def start(self) -> None:
