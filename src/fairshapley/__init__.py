@@ -15,118 +15,31 @@ Examples
 array([4., 4., 4., 4.])
 """
 
-from fairshapley import datasets, estimators, fairness, games, metrics
-from fairshapley.auditing import Comparison, audit, compare
-from fairshapley.curves import Curve, curve
-from fairshapley.errors import (
-    BudgetError,
-    ContractError,
-    EngineError,
-    FairShapleyError,
-    FingerprintError,
-    GameError,
-    InputError,
-    JournalError,
-    MissingExtraError,
-)
-from fairshapley.estimators import (
-    Estimator,
-    Exact,
-    GreedyActive,
-    LeverageSHAP,
-    MonteCarlo,
-    Orthogonal,
-    Owen,
-    RegressionAdjusted,
-    Sobol,
-    Stratified,
-    StratifiedSVARM,
-    TruncatedMonteCarlo,
-    UnbiasedKernelSHAP,
-)
-from fairshapley.evaluation import DaskEngine, Journal, ProcessEngine, RayEngine, SerialEngine
-from fairshapley.explanation import Attributions, explain, shap_explanation
-from fairshapley.fairness import (
-    Audit,
-    Certificate,
-    Decisions,
-    Guarantee,
-    fidelity,
-    required_fidelity,
-)
-from fairshapley.knn_shapley import knn_shapley
-from fairshapley.leave_one_out import leave_one_out
-from fairshapley.payouts import Payout
-from fairshapley.proxy_valuation import estimate_with_proxy
-from fairshapley.result import Result
-from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
-from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
-from fairshapley.valuation import estimate, exact, resume
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Attributions",
-    "Audit",
-    "Banzhaf",
-    "BetaShapley",
-    "Budget",
-    "BudgetError",
-    "Certificate",
-    "Comparison",
-    "ContractError",
-    "Curve",
-    "DaskEngine",
-    "Decisions",
-    "EngineError",
-    "Estimator",
-    "Evaluations",
-    "Exact",
-    "Fair",
-    "FairShapleyError",
-    "Fidelity",
-    "FingerprintError",
-    "GameError",
-    "GreedyActive",
-    "Guarantee",
-    "InputError",
-    "Journal",
-    "JournalError",
-    "LeverageSHAP",
-    "Marginals",
-    "MissingExtraError",
-    "MonteCarlo",
-    "Orthogonal",
-    "Owen",
-    "Payout",
-    "ProcessEngine",
-    "RayEngine",
-    "RegressionAdjusted",
-    "Result",
-    "Seconds",
-    "SerialEngine",
-    "Shapley",
-    "Sobol",
-    "Stratified",
-    "StratifiedSVARM",
-    "TruncatedMonteCarlo",
-    "UnbiasedKernelSHAP",
-    "audit",
-    "compare",
-    "curve",
-    "datasets",
-    "estimate",
-    "estimate_with_proxy",
-    "estimators",
-    "exact",
-    "explain",
-    "fairness",
-    "fidelity",
-    "games",
-    "knn_shapley",
-    "leave_one_out",
-    "metrics",
-    "required_fidelity",
-    "resume",
-    "shap_explanation",
-]
+if TYPE_CHECKING:
+    from fairshapley.public import *  # noqa: F403
+    from fairshapley.public import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Load what is used when it is first used: `fairshapley --help` needs next to nothing."""
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # A module of the package is loaded alone: it may be asked for while the others are loaded.
+        if find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        found = getattr(import_module(f"{__name__}.public"), name, None)
+        if found is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *import_module(f"{__name__}.public").__all__})

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from fairshapley.cli import app
+from fairshapley.cli.commands import app
 
 SUPPLIERS = ("north", "south", "west")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from fairshapley.cli import app
+from fairshapley.cli.commands import app
 from fairshapley.cli.reference import commands, examples, reference
 from tests.cli.files import run
 

@@ -6,24 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from fairshapley.cli import completion
-from fairshapley.cli.exits import say
 from fairshapley.cli.groups import grouped
 from fairshapley.cli.options import OUTPUT, RUN, DataOptions, RunOptions, Seed, Semivalue, Xi
-from fairshapley.cli.playing import (
-    check_budget,
-    chosen_xi,
-    load_game,
-    run_limits,
-    show_notes,
-)
 from fairshapley.cli.printing import output_console, print_json
+from fairshapley.cli.tables import print_table
 from fairshapley.errors import BudgetError, InputError
-from fairshapley.estimators import METHODS
-from fairshapley.tabular.writing import check_writable, write_rows
 
 if TYPE_CHECKING:
     from fairshapley._types import FloatArray
@@ -106,6 +95,15 @@ def compare(
     Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
     """
     from fairshapley.auditing import compare as compared
+    from fairshapley.cli.finishing import Ending
+    from fairshapley.cli.playing import (
+        check_budget,
+        chosen_xi,
+        load_game,
+        run_limits,
+        show_notes,
+    )
+    from fairshapley.tabular.writing import check_writable, write_rows
 
     if out is not None:
         read = [path for path in (data.train, data.test, truth) if path is not None]
@@ -133,18 +131,20 @@ def compare(
         delta=delta,
     )
     rows = _rows(comparison)
-    if out is not None:
-        write_rows(rows, out)
-    if as_json:
-        notes = [*made.notes, sentence, tolerance.sentence]
-        print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
-        return
-    output_console().print(_table(rows, spent, repeats))
-    if out is not None:
-        say(f"table written to {out}")
+    ending = Ending()
+    ending.write("table", out, lambda: write_rows(rows, out or ""))
+    with ending.step():
+        if as_json:
+            notes = [*made.notes, sentence, tolerance.sentence]
+            print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
+        else:
+            _print(rows, f"{repeats} runs of each method, budget {spent:,}")
+    ending.close(quiet=as_json)
 
 
 def _method_names(text: str) -> list[str]:
+    from fairshapley.estimators import METHODS
+
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in METHODS]
     if unknown or not names:
@@ -158,6 +158,7 @@ def _truth(
 ) -> tuple[FloatArray | None, str]:
     """What counts as the truth: a file, a long run, or (None) exact values."""
     from fairshapley.auditing import EXACT_TRUTH_PLAYERS
+    from fairshapley.cli.playing import check_budget
     from fairshapley.result import Result
     from fairshapley.valuation import estimate
 
@@ -213,11 +214,6 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _table(rows: list[dict[str, Any]], budget: int, repeats: int) -> Table:
-    table = Table(title=f"{repeats} runs of each method, budget {budget:,}")
-    table.add_column("method")
-    for heading in COLUMNS.values():
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(escape(row["method"]), *(f"{row[column]:.4g}" for column in COLUMNS))
-    return table
+def _print(rows: list[dict[str, Any]], title: str) -> None:
+    cells = [[row["method"], *(f"{row[column]:.4g}" for column in COLUMNS)] for row in rows]
+    print_table(output_console(), title, ["method", *COLUMNS.values()], cells)

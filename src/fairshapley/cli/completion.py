@@ -1,38 +1,52 @@
-"""What the shell offers after an option."""
+"""What the shell offers after an option; names are looked up when they are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from fairshapley.estimators import METHODS
-from fairshapley.games.data.scoring import METRICS
-from fairshapley.tabular.models import MODELS
+from collections.abc import Callable, Iterable
 
 SEMIVALUES = ("shapley", "banzhaf", "beta(16,1)", "beta(4,1)")
 ENGINES = ("serial", "processes", "processes:2", "ray", "dask://")
 
 
-def names(choices: Sequence[str]) -> Callable[[str], list[str]]:
+def names(choices: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     """A function that offers those of the names that begin as what was typed.
 
     Examples
     --------
-    >>> names(["mc", "owen"])("o")
+    >>> names(lambda: ["mc", "owen"])("o")
     ['owen']
     """
 
     def offered(incomplete: str) -> list[str]:
-        return [choice for choice in choices if choice.startswith(incomplete)]
+        return [choice for choice in choices() if choice.startswith(incomplete)]
 
     return offered
 
 
-models = names(["auto", *MODELS])
-methods = names(["auto", *sorted(METHODS)])
-metrics = names(sorted(METRICS))
-semivalues = names(SEMIVALUES)
-engines = names(ENGINES)
-tolerances = names(["auto", "share", "mean"])
+def _models() -> list[str]:
+    from fairshapley.tabular.models import MODELS
+
+    return ["auto", *MODELS]
+
+
+def _methods() -> list[str]:
+    from fairshapley.estimators import METHODS
+
+    return sorted(METHODS)
+
+
+def _metrics() -> list[str]:
+    from fairshapley.games.data.scoring import METRICS
+
+    return sorted(METRICS)
+
+
+models = names(_models)
+methods = names(lambda: ["auto", *_methods()])
+metrics = names(_metrics)
+semivalues = names(lambda: SEMIVALUES)
+engines = names(lambda: ENGINES)
+tolerances = names(lambda: ("auto", "share", "mean"))
 
 
 def method_list(incomplete: str) -> list[str]:
@@ -44,4 +58,4 @@ def method_list(incomplete: str) -> list[str]:
     ['mc,owen']
     """
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{one}" for one in sorted(METHODS) if one.startswith(last)]
+    return [f"{before}{comma}{one}" for one in _methods() if one.startswith(last)]

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairshapley.cli.finishing import finish
 from fairshapley.cli.options import Journal, OutputOptions, Seed
-from fairshapley.cli.playing import check_budget, check_outputs
 from fairshapley.errors import InputError
 
 MOST_PLAYERS = 400
@@ -31,6 +29,8 @@ def demo(
 
     Example: fairshapley demo --players 12 --budget 500
     """
+    from fairshapley.cli.finishing import finish
+    from fairshapley.cli.playing import check_budget, check_outputs
     from fairshapley.demo import breast_cancer_game
     from fairshapley.valuation import estimate
 

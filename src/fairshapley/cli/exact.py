@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairshapley.cli.finishing import finish
 from fairshapley.cli.groups import grouped
 from fairshapley.cli.options import (
     DataOptions,
@@ -11,15 +10,6 @@ from fairshapley.cli.options import (
     OutputOptions,
     RunOptions,
     Semivalue,
-)
-from fairshapley.cli.playing import (
-    check_outputs,
-    check_places,
-    chosen_xi,
-    input_files,
-    load_game,
-    run_limits,
-    show_notes,
 )
 from fairshapley.origin import recorded
 
@@ -38,6 +28,16 @@ def exact(
 
     Example: fairshapley exact train.csv --target label --group-by supplier --test test.csv
     """
+    from fairshapley.cli.finishing import finish
+    from fairshapley.cli.playing import (
+        check_outputs,
+        check_places,
+        chosen_xi,
+        input_files,
+        load_game,
+        run_limits,
+        show_notes,
+    )
     from fairshapley.valuation import estimate
 
     check_outputs(output, (data.train, data.test), journal)

@@ -6,31 +6,60 @@ import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from fairshapley.errors import FairShapleyError
+from fairshapley.cli import starting
+from fairshapley.cli.starting import INTERRUPTED
+from fairshapley.cli.streams import OutputError, kept_apart
+from fairshapley.errors import FairShapleyError, GameError
 from fairshapley.origin import recorded
 
 DONE = 0
 INTERNAL = 1
 REFUSED = 2
 NOT_CERTIFIED = 3
-INTERRUPTED = 130
+NOT_PRINTED = 4
+# What shells show of a program that SIGPIPE ended.
+NO_READER = 141
 
 EXIT_CODES = {
     DONE: "done",
     INTERNAL: "a fault of fairshapley itself",
     REFUSED: "refused: an option, a file or a model cannot be used",
     NOT_CERTIFIED: "the run is done, but the certificate asked for was not reached",
+    NOT_PRINTED: "standard output is full or closed; the files asked for are written",
     INTERRUPTED: "interrupted by Ctrl-C",
+    NO_READER: "the reader of standard output ended, as with `| head`",
 }
 
 DEBUG = "--debug"
 # An error is a line or two; one of a foreign library may be longer.
 LONGEST = 500
+
+
+class Command(TyperCommand):
+    """A command: it loads the libraries, and keeps standard output for its results."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, after its line was found to be in order."""
+        starting.hold()
+        for module in ("fairshapley.public", "fairshapley.tabular"):
+            import_module(module)
+        starting.release()
+        with kept_apart():
+            try:
+                return super().invoke(ctx)
+            except SystemExit as error:
+                # The command itself never exits this way: code that it was given has.
+                raise GameError(
+                    f"the model, or a library that it uses, tried to end the program: sys.exit("
+                    f"{error.code!r:.100}). Take the call out, or raise an error in its place"
+                ) from error
 
 
 class Commands(TyperGroup):
@@ -84,6 +113,11 @@ def failed(error: Exception) -> int:
     """Say what went wrong, in a line or two on standard error; the exit code."""
     if isinstance(error, typer.Abort):
         return INTERRUPTED
+    if isinstance(error, OutputError):
+        if error.gone:
+            return NO_READER
+        say(f"error: standard output cannot be written: {error}")
+        return NOT_PRINTED
     # What typer raises for a line that it cannot read; its base class has moved between versions.
     message = getattr(error, "format_message", None)
     if message is not None:
@@ -124,5 +158,8 @@ def one_line(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
-    typer.echo(text, err=True)
+    """A line on standard error; when that takes no more, the command goes on without."""
+    # Not by typer.echo: where an encoding is poor it writes UTF-8 all the same.
+    with suppress(OSError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

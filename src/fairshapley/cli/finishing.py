@@ -1,15 +1,22 @@
-"""The end of a valuation: files, the printed result, the exit code."""
+"""The end of a run: files, the printed result, the exit code.
+
+What a run has found is never thrown away: each step is tried whatever became of the others, files
+come first, and what failed is said at the end.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from fairshapley.cli.exits import INTERRUPTED, NOT_CERTIFIED, say
+from fairshapley.cli.exits import NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
+from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.tabular.writing import write_values
 
 if TYPE_CHECKING:
@@ -19,6 +26,60 @@ if TYPE_CHECKING:
 
 # Without --epsilon1 the certificate is for information.
 EPSILON1, DELTA = 0.5, 0.1
+
+
+class Ending:
+    """The steps after a run, each of which is tried.
+
+    Attributes
+    ----------
+    files
+        What was written, with its path.
+
+    Examples
+    --------
+    >>> ending = Ending()
+    >>> with ending.step():
+    ...     raise ValueError("first")
+    >>> ending.write("values", Path("values.csv"), lambda: None)
+    >>> ending.files
+    [('values', PosixPath('values.csv'))]
+    >>> ending.close()
+    Traceback (most recent call last):
+    ...
+    ValueError: first
+    """
+
+    def __init__(self) -> None:
+        self.files: list[tuple[str, Path]] = []
+        self._errors: list[Exception] = []
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Keep an error until the end."""
+        try:
+            yield
+        except Exception as error:
+            # Two steps may fail for one reason.
+            if str(error) not in map(str, self._errors):
+                self._errors.append(error)
+
+    def write(self, what: str, path: Path | None, write: Callable[[], object]) -> None:
+        """Write a file, where one is asked for."""
+        if path is not None:
+            with self.step():
+                write()
+                self.files.append((what, path))
+
+    def close(self, *, quiet: bool = False) -> None:
+        """Say what was written, and raise the first error; the others are said before it."""
+        if self._errors or not quiet:
+            for what, path in self.files:
+                say(f"{what} written to {path}")
+        for error in self._errors[1:]:
+            failed(error)
+        if self._errors:
+            raise self._errors[0]
 
 
 def finish(
@@ -31,39 +92,26 @@ def finish(
 ) -> None:
     """Write and print a result; exit with a code of its own when it is not what was asked for."""
     epsilon1, delta = (EPSILON1, DELTA) if wanted is None else (wanted.epsilon1, wanted.delta)
-    certificate = result.certificate(epsilon1, delta)
-    files = _write(result, output, certificate, labels, title)
-    if output.as_json:
-        print_json(result_object(result, certificate, files))
-    else:
-        print_result(result, certificate)
-        for what, path in files:
-            say(f"{what} written to {path}")
+    certificate: Certificate | None = None
+    ending = Ending()
+    out, report = output.out, output.report
+    ending.write("values", out, lambda: write_values(result, out or "", delta))
+    ending.write(
+        "report",
+        report,
+        lambda: result.report(
+            report or "", title=title, epsilon1=epsilon1, delta=delta, labels=labels
+        ),
+    )
+    with ending.step():
+        certificate = result.certificate(epsilon1, delta)
+    with ending.step():
+        if output.as_json:
+            print_json(result_object(result, certificate, delta, ending.files))
+        else:
+            print_result(result, certificate)
+    ending.close(quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)
-    if wanted is not None and not certificate.holds:
+    if wanted is not None and (certificate is None or not certificate.holds):
         raise typer.Exit(NOT_CERTIFIED)
-
-
-def _write(
-    result: Result,
-    output: OutputOptions,
-    certificate: Certificate,
-    labels: tuple[str, ...] | None,
-    title: str | None,
-) -> list[tuple[str, Path]]:
-    """The files asked for, by what they hold."""
-    files = []
-    if output.out is not None:
-        write_values(result, output.out, certificate.delta)
-        files.append(("values", output.out))
-    if output.report is not None:
-        result.report(
-            output.report,
-            title=title,
-            epsilon1=certificate.epsilon1,
-            delta=certificate.delta,
-            labels=labels,
-        )
-        files.append(("report", output.report))
-    return files

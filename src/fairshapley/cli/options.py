@@ -10,7 +10,7 @@ import typer
 
 from fairshapley.cli import completion
 from fairshapley.errors import InputError
-from fairshapley.tabular.reading import DEFAULT_MAX_ROWS
+from fairshapley.limits import DEFAULT_MAX_ROWS
 
 DATA, RUN, OUTPUT = "Data", "Run", "Output"
 

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from fairshapley.cli import completion
-from fairshapley.cli.exits import say
-from fairshapley.cli.printing import output_console
+from fairshapley.cli.exits import Command, say
+from fairshapley.cli.printing import emit, output_console
+from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
-from fairshapley.evaluation.engines.choice import parse_engine
 
 paper = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +25,7 @@ def _experiments(incomplete: str) -> list[str]:
     return [name for name in EXPERIMENTS if name.startswith(incomplete)]
 
 
-@paper.command("list")
+@paper.command("list", cls=Command)
 def list_experiments() -> None:
     """List the experiments, with the table or figure each belongs to.
 
@@ -35,17 +33,20 @@ def list_experiments() -> None:
     """
     from fairshapley.paper import EXPERIMENTS
 
-    table = Table()
-    for column in ("name", "what it shows", "in the paper", "scenarios"):
-        table.add_column(column, overflow="fold")
-    for name, experiment in EXPERIMENTS.items():
-        scenarios = ", ".join(scenario.name for scenario in experiment.scenarios)
-        labels = ", ".join(experiment.shows)
-        table.add_row(*map(escape, (name, experiment.title, labels, scenarios)))
-    output_console().print(table)
+    rows = [
+        (
+            name,
+            experiment.title,
+            ", ".join(experiment.shows),
+            ", ".join(scenario.name for scenario in experiment.scenarios),
+        )
+        for name, experiment in EXPERIMENTS.items()
+    ]
+    headings = ("name", "what it shows", "in the paper", "scenarios")
+    print_table(output_console(), "", headings, rows, texts=True)
 
 
-@paper.command("run")
+@paper.command("run", cls=Command)
 def run_experiment(
     name: Annotated[
         str,
@@ -85,6 +86,7 @@ def run_experiment(
 
     Example: fairshapley paper run xi --quick --trials 1 --only diabetes-ridge
     """
+    from fairshapley.evaluation.engines.choice import parse_engine
     from fairshapley.paper import run
 
     if trials is not None and trials < 1:
@@ -105,6 +107,6 @@ def run_experiment(
         methods=method or (),
         device=device,
     )
-    typer.echo(done.summary())
+    emit(done.summary())
     for path in done.paths:
         say(f"written: {path}")

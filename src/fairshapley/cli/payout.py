@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from fairshapley.cli.exits import one_line, say
-from fairshapley.cli.printing import output_console, print_json
+from fairshapley.cli.exits import one_line
+from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
+from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
-from fairshapley.payouts import Payout
-from fairshapley.tabular.writing import check_writable
+
+if TYPE_CHECKING:
+    from fairshapley.payouts import Payout
 
 NEGATIVE = ("zero", "charge", "shift")
 
@@ -52,6 +52,9 @@ def payout(
 
     Example: fairshapley payout values.json --pool 1000 --out amounts.csv
     """
+    from fairshapley.cli.finishing import Ending
+    from fairshapley.tabular.writing import check_writable
+
     if negative not in NEGATIVE:
         raise InputError(f"--negative must be {', '.join(NEGATIVE)}, not {negative!r:.40}")
     if out is not None:
@@ -64,29 +67,31 @@ def payout(
         epsilon1=epsilon1,
         delta=delta,
     )
-    if out is not None:
-        divided.to_csv(out)
-    if as_json:
-        print_json(divided.to_dict())
-        return
+    ending = Ending()
+    ending.write("amounts", out, lambda: divided.to_csv(out or ""))
+    with ending.step():
+        if as_json:
+            print_json(divided.to_dict())
+        else:
+            _print(divided)
+    ending.close(quiet=as_json)
+
+
+def _print(divided: Payout) -> None:
+    """All players, those who get most first, and what is to be said about it."""
+    headings = ["player", "value", "amount"]
+    amounts = [divided.amounts]
+    if divided.lower is not None and divided.upper is not None:
+        headings += ["at least", "at most"]
+        amounts += [divided.lower, divided.upper]
+    rows = [
+        [
+            one_line(divided.names[player]),
+            f"{divided.values[player]:+.5g}",
+            *(f"{one[player]:,}" for one in amounts),
+        ]
+        for player in divided.order()
+    ]
     console = output_console()
-    console.print(_table(divided))
-    for note in divided.notes:
-        console.print(escape(note), soft_wrap=True, highlight=False)
-    if out is not None:
-        say(f"amounts written to {out}")
-
-
-def _table(divided: Payout) -> Table:
-    """All players, those who get most first."""
-    banded = divided.lower is not None and divided.upper is not None
-    table = Table(title=escape(divided.headline()))
-    table.add_column("player", overflow="fold")
-    for column in ("value", "amount", *(("at least", "at most") if banded else ())):
-        table.add_column(column, justify="right", no_wrap=True)
-    for player in divided.order():
-        cells = [f"{divided.values[player]:+.5g}", f"{divided.amounts[player]:,}"]
-        if divided.lower is not None and divided.upper is not None:
-            cells += [f"{divided.lower[player]:,}", f"{divided.upper[player]:,}"]
-        table.add_row(escape(one_line(divided.names[player])), *cells)
-    return table
+    print_table(console, divided.headline(), headings, rows)
+    print_lines(console, divided.notes)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from fairshapley.cli.exits import one_line
-from fairshapley.result_fields import plain
-from fairshapley.tabular.writing import values_columns
+from fairshapley.cli.streams import results
+from fairshapley.cli.tables import print_table
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
@@ -27,49 +25,57 @@ WIDTH = 100
 
 def output_console() -> Console:
     """Standard output; a file gets lines of a fixed width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=WIDTH)
+    console = Console(file=results())
+    return console if console.is_terminal else Console(file=results(), width=WIDTH)
 
 
-def values_table(result: Result) -> Table:
+def emit(text: str) -> None:
+    """A line on standard output, as it is."""
+    stream = results()
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
+def print_lines(console: Console, lines: Iterable[str]) -> None:
+    """Sentences, which the terminal folds."""
+    for line in lines:
+        console.print(Text(line), soft_wrap=True, highlight=False)
+
+
+def value_rows(result: Result) -> list[tuple[str, ...]]:
     """The players by decreasing value, with standard error, contributions and fidelity.
 
     Examples
     --------
     >>> import fairshapley as fs
-    >>> values_table(fs.exact(fs.games.TableGame([0, 1]))).row_count
-    1
+    >>> value_rows(fs.exact(fs.games.TableGame([0, 1])))
+    [('0', '+1', '0', '0', 'inf')]
     """
-    shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
-    table = Table(title=escape(f"{result.semivalue} values{shown}"))
-    table.add_column("player", overflow="fold")
-    for column in ("value", "standard error", "contributions", "fidelity"):
-        table.add_column(column, justify="right", no_wrap=True)
     names, scores = result.names(), result.fidelity()
-    order = (-result.values).argsort(kind="stable").tolist()
-    cut = MOST_ROWS // 2
-    for rank, player in enumerate(order):
-        if result.n_players > MOST_ROWS and cut <= rank < result.n_players - cut:
-            if rank == cut:
-                table.add_row("…", *["…"] * 4)
-            continue
-        table.add_row(
-            escape(one_line(names[player])),
+    rows: list[tuple[str, ...]] = [
+        (
+            one_line(names[player]),
             f"{result.values[player]:+.5g}",
             f"{result.standard_errors[player]:.3g}",
             f"{result.counts[player]:,}",
             f"{scores[player]:.3g}",
         )
-    return table
+        for player in (-result.values).argsort(kind="stable").tolist()
+    ]
+    if len(rows) > MOST_ROWS:
+        half = MOST_ROWS // 2
+        rows[half:-half] = [(f"{len(rows) - MOST_ROWS:,} more", "", "", "", "")]
+    return rows
 
 
-def print_result(result: Result, certificate: Certificate) -> None:
+def print_result(result: Result, certificate: Certificate | None) -> None:
     """The values, what the run did, and the certificate in words."""
     console = output_console()
-    console.print(values_table(result))
+    shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
+    headings = ("player", "value", "standard error", "contributions", "fidelity")
+    print_table(console, f"{result.semivalue} values{shown}", headings, value_rows(result))
     said = str(result).split("\n")[: -len(result.notes) or None]
-    for line in [*said, *certificate_lines(certificate)]:
-        console.print(escape(line), soft_wrap=True, highlight=False)
+    print_lines(console, [*said, *(certificate_lines(certificate) if certificate else ())])
 
 
 def certificate_lines(certificate: Certificate) -> list[str]:
@@ -80,14 +86,21 @@ def certificate_lines(certificate: Certificate) -> list[str]:
 
 def print_json(data: Mapping[str, Any]) -> None:
     """One JSON object; numbers that are not finite as texts."""
-    typer.echo(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1))
+    from fairshapley.result_fields import plain
+
+    emit(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1))
 
 
 def result_object(
-    result: Result, certificate: Certificate, files: Sequence[tuple[str, object]]
+    result: Result,
+    certificate: Certificate | None,
+    delta: float,
+    files: Sequence[tuple[str, object]],
 ) -> dict[str, Any]:
     """What `--json` prints of a result."""
-    columns = values_columns(result, certificate.delta)
+    from fairshapley.tabular.writing import values_columns
+
+    columns = values_columns(result, delta)
     return {
         "semivalue": result.semivalue,
         "method": result.method,
@@ -100,7 +113,7 @@ def result_object(
         "complete": result.complete,
         "stopped": result.stopped,
         "min_fidelity": result.min_fidelity,
-        "certificate": certificate_object(certificate),
+        "certificate": None if certificate is None else certificate_object(certificate),
         "notes": list(result.notes),
         "files": {name: str(path) for name, path in files},
         "values": [

@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from fairshapley.cli.app import app
+from fairshapley.cli.commands import app
 from fairshapley.cli.exits import EXIT_CODES
 
 HEADING = """# Command line

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from fairshapley.cli.exits import say
-from fairshapley.cli.playing import REPORT_ENDINGS
+from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
-from fairshapley.tabular.writing import check_writable
 
 
 def report(
@@ -33,6 +32,9 @@ def report(
 
     Example: fairshapley report values.json --out report.html
     """
+    from fairshapley.cli.playing import REPORT_ENDINGS
+    from fairshapley.tabular.writing import check_writable
+
     target = run.with_suffix(".html") if out is None else out
     check_writable(target, REPORT_ENDINGS, (run,))
     result = load_result(run, number)
@@ -40,4 +42,4 @@ def report(
         target, title=run.name if title is None else title, epsilon1=epsilon1, delta=delta
     )
     say(f"report written to {target}")
-    typer.echo(target)
+    emit(str(target))

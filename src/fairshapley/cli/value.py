@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from fairshapley.cli.finishing import finish
 from fairshapley.cli.groups import grouped
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
-from fairshapley.cli.playing import (
-    check_outputs,
-    check_places,
-    chosen_xi,
-    input_files,
-    load_game,
-    run_limits,
-    show_notes,
-)
 from fairshapley.origin import recorded
 
 
@@ -27,6 +17,16 @@ def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
 
     Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
     """
+    from fairshapley.cli.finishing import finish
+    from fairshapley.cli.playing import (
+        check_outputs,
+        check_places,
+        chosen_xi,
+        input_files,
+        load_game,
+        run_limits,
+        show_notes,
+    )
     from fairshapley.valuation import estimate
 
     check_outputs(output, (data.train, data.test), run.journal)

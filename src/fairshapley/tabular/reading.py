@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.limits import DEFAULT_MAX_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # A table takes two to three times the size of its file in memory while it is read.
 MAX_BYTES = 512 * 2**20
-DEFAULT_MAX_ROWS = 20_000
 PARQUET_ENDINGS = (".parquet", ".pq")
 # The index that pandas writes beside the columns.
 PANDAS_INDEX = "__index_level_"

@@ -7,6 +7,7 @@ import io
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from fairshapley._files import check_replaceable, same_place, write_whole
 from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.fairness.levels import check_delta
 from fairshapley.result import Result
 from fairshapley.spreadsheet import plain_cell
 
@@ -74,7 +76,10 @@ def values_columns(result: Result, delta: float = 0.1) -> dict[str, Sequence[Any
     >>> values_columns(fs.exact(fs.games.TableGame([0, 1, 2, 5])))["upper"]
     [2.0, 3.0]
     """
-    widths = result.certificate(0.5, delta).half_widths
+    check_delta(delta)
+    widths = np.full(result.n_players, np.nan)
+    with suppress(InputError):  # after a very short run not even the errors are known
+        widths = result.certificate(0.5, delta).half_widths
     widths = np.where(np.isfinite(widths), widths, np.nan)
     return {
         "player": list(result.names()),

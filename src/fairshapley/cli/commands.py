@@ -9,7 +9,7 @@ import typer
 from fairshapley.cli.compare import compare
 from fairshapley.cli.demo import demo
 from fairshapley.cli.exact import exact
-from fairshapley.cli.exits import EXIT_CODES, Commands
+from fairshapley.cli.exits import EXIT_CODES, Command, Commands
 from fairshapley.cli.paper import paper
 from fairshapley.cli.payout import payout
 from fairshapley.cli.report import report
@@ -51,10 +51,10 @@ def main(
     """Values of data points, and how fair the numbers are."""
 
 
-app.command()(demo)
-app.command()(value)
-app.command()(exact)
-app.command()(compare)
-app.command()(report)
-app.command()(payout)
+app.command(cls=Command)(demo)
+app.command(cls=Command)(value)
+app.command(cls=Command)(exact)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(report)
+app.command(cls=Command)(payout)
 app.add_typer(paper, name="paper")

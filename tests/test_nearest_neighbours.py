@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import fairshapley as fs
 from fairshapley.games.knn_utility import KNNUtilityGame
-from fairshapley.knn_shapley import knn_shapley
+from fairshapley.nearest_neighbours import knn_shapley
 from fairshapley.testing import check_game
 
 TASKS = ["classification", "regression"]

@@ -1,0 +1,158 @@
+"""Standard output for results alone, in any encoding, and what happens when it takes no more.
+
+While a command runs, whatever a model or a library prints goes to standard error, also what is
+written by compiled code and by processes that it starts.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TextIO
+
+PLAIN = "fairshapley.plain"
+"""The error handler for signs that an encoding lacks"""
+
+# What is lost by taking marks off letters (ê → e) is said below; these have no such form.
+_SPELT = {
+    "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "…": "...", "≤": "<=", "≥": ">=", "≈": "~",
+    "∅": "{}", "∪": "u", "√": "sqrt", "∞": "inf", "→": "->", "±": "+/-", "½": "1/2",
+    "’": "'", "‘": "'", "“": '"', "”": '"',
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "λ": "lambda",
+    "μ": "mu", "ξ": "xi", "σ": "sigma", "φ": "phi", "ω": "omega", "Σ": "sum", "Δ": "Delta",
+    "─": "-", "━": "-", "│": "|", "┃": "|",
+}  # fmt: skip
+
+
+class OutputError(Exception):
+    """Standard output takes no more; `gone` when its reader ended, as `head` does."""
+
+    def __init__(self, error: OSError) -> None:
+        closed = error.errno == errno.EBADF
+        super().__init__("it is closed" if closed else error.strerror or str(error))
+        self.gone = isinstance(error, BrokenPipeError) or error.errno == errno.EPIPE
+
+
+class Output(io.TextIOWrapper):
+    """A stream whose failures are known for what they are: no file of the command is meant."""
+
+    def write(self, text: str, /) -> int:
+        """Write, or raise an OutputError."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise self._given_up(error) from error
+
+    def flush(self) -> None:
+        """Flush, or raise an OutputError."""
+        try:
+            super().flush()
+        except OSError as error:
+            raise self._given_up(error) from error
+
+    def _given_up(self, error: OSError) -> OutputError:
+        """Let what is still in the buffer go nowhere: Python flushes once more at the end."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+        return OutputError(error)
+
+
+_results: TextIO | None = None
+
+
+def results() -> TextIO:
+    """The stream for results."""
+    return sys.stdout if _results is None else _results
+
+
+def prepare() -> None:
+    """Make the standard streams of this process ready, once, before anything is printed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # A file opened later would get the number, and be written to by whoever prints. That
+            # of standard output is opened for reading: it is an error to write to it.
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors=PLAIN)
+    if sys.stdout is None:
+        sys.stdout = _output(1, "utf-8")
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.flush()
+        sys.stdout = _output(sys.stdout.fileno(), sys.stdout.encoding)
+
+
+@contextmanager
+def kept_apart() -> Iterator[None]:
+    """Send all that is printed to standard error, but for what is written to `results`."""
+    global _results
+    before, out = _results, sys.stdout
+    if not isinstance(out, Output):
+        # Somebody else's stream, as in a test: there is no file behind it to be redirected.
+        _results = out
+        with redirect_stdout(sys.stderr):
+            try:
+                yield
+            finally:
+                _results = before
+        return
+    number = out.fileno()
+    out.flush()
+    kept = os.dup(number)
+    _results = _output(kept, out.encoding)
+    os.dup2(2, number)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, number)
+        with suppress(OutputError):  # every print is flushed, so that its failure is known by now
+            _results.close()
+        os.close(kept)
+        _results = before
+
+
+def _output(number: int, encoding: str) -> Output:
+    raw = open(number, "wb", closefd=False)  # noqa: SIM115
+    return Output(raw, encoding=encoding, errors=PLAIN, line_buffering=raw.isatty())
+
+
+def plain(text: str, encoding: str) -> str:
+    r"""The text as an encoding can show it.
+
+    Examples
+    --------
+    >>> plain("ξ = 0.1 … Łódź 漢", "cp1252")
+    'xi = 0.1 … \\u0141ódz \\u6f22'
+    >>> plain("ξ = 0.1", "utf-8")
+    'ξ = 0.1'
+    """
+    return text.encode(encoding, PLAIN).decode(encoding)
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    """Signs that an encoding lacks: spelt out, without their marks, or as their numbers."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    shown = []
+    for sign in error.object[error.start : error.end]:
+        simple = _SPELT.get(sign) or "".join(
+            _SPELT.get(part, part)
+            for part in unicodedata.normalize("NFKD", sign)
+            if not unicodedata.combining(part)
+        )
+        shown.append(simple if simple.isascii() else ascii(sign)[1:-1])
+    return "".join(shown), error.end
+
+
+codecs.register_error(PLAIN, _spelt)

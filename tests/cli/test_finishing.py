@@ -1,0 +1,92 @@
+"""A finished run is never thrown away: whatever fails afterwards, the rest is written."""
+
+import csv
+import json
+import math
+
+import pytest
+
+import fairshapley as fs
+from fairshapley.errors import MissingExtraError
+from tests.cli.files import run
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+GROUPS = (*DATA, "--group-by", "supplier")
+
+
+def test_values_that_cannot_be_certified_are_written_and_shown(folder):
+    done = run("demo", "--players", 30, "--budget", 4)
+    assert done.exit_code == 2
+    assert "shapley values of 30 players" in done.stdout
+    assert (folder / "fairshapley-demo.html").exists()
+    written, error = done.stderr.splitlines()
+    assert written == "report written to fairshapley-demo.html"
+    assert error.startswith("error: the variance of 30 players")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_files_of_values_that_cannot_be_certified(folder, ending):
+    file = folder / f"values.{ending}"
+    done = run("value", *DATA, "--budget", 4, "--out", file, "--report", "r.html", "--json")
+    assert done.exit_code == 2, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed["certificate"] is None
+    assert set(printed["files"]) == {"values", "report"}
+    assert all(math.isnan(float(row["lower"])) for row in printed["values"])
+    if ending == "csv":
+        with file.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert [float(row["value"]) for row in rows] == [row["value"] for row in printed["values"]]
+        assert {row["lower"] for row in rows} == {"nan"}
+    assert file.stat().st_size > 0
+
+
+def test_a_certificate_that_was_asked_for_and_cannot_be_given(folder):
+    done = run("value", *DATA, "--budget", 4, "--epsilon1", 0.5, "--out", "values.csv")
+    assert done.exit_code == 2
+    assert "values written to values.csv" in done.stderr
+    assert (folder / "values.csv").exists()
+
+
+def test_a_report_that_fails_takes_nothing_with_it(folder, monkeypatch):
+    def missing(*arguments, **options):
+        raise MissingExtraError("a report needs jinja2")
+
+    monkeypatch.setattr(fs.Result, "report", missing)
+    done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
+    assert done.exit_code == 2
+    assert "shapley values of 3 players, exact" in done.stdout
+    assert done.stderr == "values written to values.csv\nerror: a report needs jinja2\n"
+    assert (folder / "values.csv").exists()
+
+
+def test_a_table_that_cannot_be_written_is_still_shown(folder, monkeypatch):
+    def full(*arguments):
+        raise fs.InputError("cannot write: no space left")
+
+    run("value", *GROUPS, "--quiet", "--out", "values.json")
+    monkeypatch.setattr("fairshapley.tabular.writing.write_rows", full)
+    monkeypatch.setattr(fs.Payout, "to_csv", full)
+    arguments = ("--methods", "mc", "--budget", 6, "--repeats", 2, "--quiet", "--out", "m.csv")
+    for done, words in (
+        (run("compare", *GROUPS, *arguments), "2 runs of each method"),
+        (run("payout", "values.json", "--pool", 100, "--out", "a.csv"), "north"),
+    ):
+        assert done.exit_code == 2
+        assert words in done.stdout
+        assert done.stderr == "error: cannot write: no space left\n"
+
+
+def test_every_failure_is_said(folder, monkeypatch):
+    def broken(what):
+        def fail(*arguments, **options):
+            raise fs.InputError(f"no {what}")
+
+        return fail
+
+    monkeypatch.setattr("fairshapley.cli.finishing.write_values", broken("values"))
+    monkeypatch.setattr(fs.Result, "report", broken("report"))
+    done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
+    assert done.exit_code == 2
+    assert set(done.stderr.splitlines()) == {"error: no values", "error: no report"}
+    assert "exact" in done.stdout

@@ -1,0 +1,123 @@
+"""The start: little is loaded before it is needed, and Ctrl-C leaves no traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from types import ModuleType
+
+import pytest
+
+import fairshapley as fs
+from fairshapley.cli import starting
+
+HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "plotly", "jinja2")
+LISTING = f"""
+import atexit, sys
+atexit.register(lambda: print("loaded", *({set(HEAVY)!r} & set(sys.modules)), file=sys.stderr))
+from fairshapley.cli import app
+app("fairshapley")
+"""
+# Sends Ctrl-C to itself when a module is first looked for.
+INTERRUPTED = """
+import os, signal, sys
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == MODULE:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Pressed())
+from fairshapley.cli import app
+app("fairshapley")
+"""
+# Says when the program is on its way: Python's own start is out of reach.
+ANNOUNCED = """
+import os
+from fairshapley.cli import app, starting
+starting.hold()
+os.write(1, b".")
+app("fairshapley")
+"""
+
+
+def python(code, *arguments, **options):
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["value", "--help"], 0),
+        (["value", "rows.csv", "--tagret", "y"], 2),
+        (["vlaue"], 2),
+        (["--version"], 0),
+    ],
+)
+def test_help_and_misspelt_options_load_no_library(arguments, code):
+    done = python(LISTING, *arguments)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.splitlines()[-1] == "loaded"
+
+
+def test_no_module_of_the_package_has_the_name_of_something_public():
+    # Importing such a module would put it in the place of what is public.
+    for name in fs.__all__:
+        named_so = find_spec(f"fairshapley.{name}") is not None
+        assert named_so == isinstance(getattr(fs, name), ModuleType), name
+    assert set(fs.__all__) <= set(dir(fs))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        fs.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "typer",
+        "rich.console",
+        "fairshapley.cli.commands",
+        "numpy",
+        "scipy.special",
+        "sklearn.utils.validation",
+        "fairshapley.valuation",
+    ],
+)
+def test_ctrl_c_while_modules_are_loaded(tmp_path, module):
+    done = python(INTERRUPTED.replace("MODULE", repr(module)), "demo", cwd=tmp_path)
+    assert done.returncode == starting.INTERRUPTED, done.stderr
+    assert done.stderr == "interrupted\n"
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [0.0, 0.05, *(pytest.param(0.1 * k, marks=pytest.mark.full) for k in range(1, 21))],
+)
+def test_ctrl_c_at_any_moment_of_the_start(tmp_path, moment):
+    command = [sys.executable, "-c", ANNOUNCED, "demo", "--players", "8", "--budget", "300"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    assert process.stdout.read(1) == b"."
+    try:
+        process.wait(moment)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == starting.INTERRUPTED or moment > 1, said
+    assert b"Traceback" not in said
+    assert b"KeyboardInterrupt" not in said
+
+
+def test_a_handler_of_ones_own_stays():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        starting.hold()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        starting.release()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,168 @@
+"""Standard output that is a pipe, full, closed, or in another encoding; and models that print."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairshapley.cli.streams import PLAIN, Output, OutputError, plain
+from tests.cli.files import run
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
+LOUD = """
+import os, sys
+from sklearn.neighbors import KNeighborsClassifier
+print("imported")
+class Loud(KNeighborsClassifier):
+    def fit(self, X, y):
+        print("fitted")
+        os.system("echo from a shell")
+        return super().fit(X, y)
+loud = Loud(1)
+class Leaving(KNeighborsClassifier):
+    def fit(self, X, y):
+        sys.exit("no more")
+leaving = Leaving(1)
+"""
+
+
+def fairshapley(*arguments, env=None, **options):
+    command = [sys.executable, "-m", "fairshapley", *arguments]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(
+        command, check=False, timeout=60, env={**os.environ, **(env or {})}, **options
+    )
+
+
+@pytest.fixture
+def saved(folder):
+    """values.json of three suppliers with names from several alphabets, and files.py."""
+    text = (
+        Path("train.csv").read_text(encoding="utf-8").replace("north", "Łódź").replace("west", "西")
+    )
+    Path("train.csv").write_text(text, encoding="utf-8")
+    assert run("value", *DATA, "--quiet", "--out", "values.json").exit_code == 0
+    return folder
+
+
+def test_a_full_standard_output_is_an_error_and_files_are_written(folder):
+    with Path("/dev/full").open("wb") as full:
+        done = fairshapley("exact", *DATA, "--quiet", "--out", "v.csv", stdout=full)
+    assert done.returncode == 4
+    assert done.stderr.decode().splitlines() == [
+        "values written to v.csv",
+        "error: standard output cannot be written: No space left on device",
+    ]
+    assert (folder / "v.csv").exists()
+
+
+def test_a_closed_standard_output_is_an_error_and_files_are_written(saved):
+    shell = f"exec '{sys.executable}' -m fairshapley payout values.json --pool 10 --out a.csv >&-"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 4
+    assert b"standard output cannot be written: it is closed" in done.stderr
+    assert (saved / "a.csv").exists()
+
+
+def test_a_reader_that_ends_is_no_error(saved):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        for arguments in (("payout", "values.json", "--pool", "10", "--out", "a.csv"), ("--help",)):
+            done = fairshapley(*arguments, stdout=pipe)
+            assert done.returncode == 141, done.stderr
+            assert b"rror" not in done.stderr
+    assert (saved / "a.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("cp1252", ("xi = 0.001", "0.00", "×", "\\u0141ódz", "\\u897f")),
+        ("ascii", ("xi = 0.001", "epsilon1", " x mean", "\\u0141odz", "\\u897f")),
+    ],
+)
+def test_other_encodings(saved, encoding, words):
+    arguments = ("value", *DATA, "--report", "report.html", "--out", "values.csv")
+    done = fairshapley(*arguments, env={"PYTHONIOENCODING": encoding})
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.decode(encoding) + done.stderr.decode(encoding)
+    for word in words:
+        assert word in said
+    lines = done.stdout.decode(encoding).splitlines()
+    table = [line for line in lines if line.startswith(("|", "+", "│"))]
+    assert len({len(line) for line in table}) == 1, "the table is out of line"
+    for file in ("report.html", "values.csv"):
+        assert "Łódź" in (saved / file).read_text(encoding="utf-8")
+
+
+def test_the_c_locale_and_help(folder):
+    bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for environment in (bare, {"PYTHONIOENCODING": "cp1252"}):
+        for arguments in (("--help",), ("value", "--help"), ("value", "ξ.csv", "--tagret", "φ")):
+            done = fairshapley(*arguments, env=environment)
+            assert b"Traceback" not in done.stderr
+            assert done.returncode == (2 if "ξ.csv" in arguments else 0), done.stderr
+
+
+def test_what_a_model_prints_goes_to_standard_error(folder):
+    (folder / "loud_of_test_streams.py").write_text(LOUD)
+    model = ("--model", "loud_of_test_streams:loud", "--json", "--quiet")
+    done = fairshapley("exact", *DATA, *model)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exact"]
+    for words in (b"imported", b"fitted", b"from a shell"):
+        assert words in done.stderr
+
+
+@pytest.mark.full
+def test_what_workers_print_goes_to_standard_error(folder):
+    (folder / "loud_of_test_streams.py").write_text(LOUD)
+    model = ("--model", "loud_of_test_streams:loud", "--json", "--quiet")
+    done = fairshapley("exact", *DATA, *model, "--engine", "processes:2")
+    assert json.loads(done.stdout)["exact"], done.stderr
+    assert b"from a shell" in done.stderr
+
+
+def test_a_model_that_exits_is_refused(folder):
+    (folder / "leaving_of_test_streams.py").write_text(LOUD)
+    done = run("exact", *DATA, "--model", "leaving_of_test_streams:leaving", "--json", "--quiet")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "SystemExit: no more" in done.stderr
+    assert "coalition (" in done.stderr
+    (folder / "gone_of_test_streams.py").write_text("raise SystemExit(0)")
+    done = run("exact", *DATA, "--model", "gone_of_test_streams:x", "--quiet")
+    assert done.exit_code == 2
+    assert "SystemExit" in done.stderr
+
+
+def test_a_program_that_is_ended_by_a_library_is_not_a_success(folder, monkeypatch):
+    def leaving(*arguments, **options):
+        raise SystemExit(0)
+
+    monkeypatch.setattr("fairshapley.tabular.read_table", leaving)
+    done = run("value", *DATA)
+    assert done.exit_code == 2
+    assert "sys.exit(0)" in done.stderr
+
+
+def test_output_fails_once_and_is_quiet_afterwards():
+    raw = os.open("/dev/full", os.O_WRONLY)
+    stream = Output(io.BufferedWriter(io.FileIO(raw, "wb")), encoding="ascii", errors=PLAIN)
+    stream.write("ξ")
+    with pytest.raises(OutputError, match="No space left"):
+        stream.flush()
+    stream.close()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437", "latin-1", "koi8-r", "utf-8"])
+def test_every_sign_can_be_shown(encoding):
+    signs = "".join(map(chr, [*range(32, 0x3000), 0xD800, 0xDFFF, 0x1F600]))
+    if encoding == "utf-8":
+        assert plain("ξ \ud800", encoding) == "ξ \\ud800"
+    assert plain(signs, encoding).encode(encoding)
