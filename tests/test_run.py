@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.evaluation.evaluator import Evaluator
+from fairshapley.plan import GameFacts, Plan, RunLog
+from fairshapley.run import Run
 
 
 @pytest.fixture
@@ -297,3 +300,40 @@ def test_games_of_65536_players_are_drawn_right():
 
     result = fs.estimate(Sizes(), "mc", until=fs.Evaluations(at_least=10), seed=0)
     np.testing.assert_allclose(result.values, 1.0)
+
+
+def bare_run(game, method, seed=3, **limits):
+    n_players = game.n_players
+    plan = Plan(
+        estimator=method, semivalue=fs.Shapley(), xi=1e-3, budget=fs.Budget(**limits), until=None
+    )
+    facts = GameFacts(n_players, None, None, None, n_players)
+    return Run(plan, facts, Evaluator(game, n_players), RunLog(None, 0, seed), 0.0)
+
+
+def test_a_run_in_stretches_is_the_same_run(game):
+    """The gates stop before a round; going on starts with that round."""
+    run = bare_run(game, fs.MonteCarlo(walk=False), evaluations=500)
+    for most in (50, 51, 100, 300):
+        said = run.advance(
+            lambda draw, most=most: (
+                "enough" if run.evaluator.tally.requests + len(draw) > most else None
+            )
+        )
+        assert said == "enough"
+        assert most - 24 < run.evaluator.tally.requests <= most  # a round asks for 24
+    whole = fs.estimate(game, fs.MonteCarlo(walk=False), budget=500, seed=3)
+    np.testing.assert_array_equal(run.execute(False, 0).values, whole.values)
+    assert run.evaluator.tally.evaluations == whole.evaluations
+
+
+def test_a_stretch_goes_on_when_everything_is_known():
+    """A budget of marginals may be spent on a game with few coalitions; execution then stops."""
+    small = fs.games.SumOfUnanimity(3, seed=0)
+    run = bare_run(small, fs.MonteCarlo(), marginals=10_000)
+    run.advance(lambda _draw: "enough" if (run.marginals or 0) >= 900 else None)
+    assert run.marginals >= 900
+    assert run.evaluator.complete
+    assert not run.estimate().exact
+    assert run.execute(False, 0).exact
+    assert run.marginals < 1000

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,9 @@ STALL_PLAYERS = 18
 
 EXACT = "every coalition was evaluated: the values are exact"
 
+Gate: TypeAlias = Callable[[Draw], str | None]
+"""Asked before a round is evaluated: None lets it through, a sentence says why the run stops"""
+
 
 class Stall:
     """Notices that rounds bring no new coalitions any more, so that no budget is ever spent."""
@@ -46,14 +49,16 @@ class Stall:
     def __init__(self, n_players: int) -> None:
         coalitions = 1 << min(n_players, STALL_PLAYERS)
         self._patience = STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * coalitions
-        self._requests = 0
+        self._evaluations = self._requests = 0
 
-    def look(self, new: int, requests: int) -> str | None:
-        """The reason to stop, after a round of so many requests and new evaluations."""
-        self._requests = self._requests + requests if new == 0 else 0
-        if self._requests < self._patience:
+    def look(self, tally: Tally) -> str | None:
+        """The reason to stop, after a round that brought the tally to this."""
+        if tally.evaluations > self._evaluations:
+            self._evaluations, self._requests = tally.evaluations, tally.requests
+        idle = tally.requests - self._requests
+        if idle < self._patience:
             return None
-        return f"the last {self._requests:,} requests brought no coalition that was not known"
+        return f"the last {idle:,} requests brought no coalition that was not known"
 
 
 class Run:
@@ -71,6 +76,10 @@ class Run:
         self.state: Any = None
         self.proven: Estimate | None = None
         self.marginals: int | None = None
+        self.rounds = 0
+        """Rounds that the estimator was told"""
+        self._asked: Draw | None = None
+        """The next round, when it was asked for and not let through"""
         self.last_look = 0
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
@@ -115,8 +124,22 @@ class Run:
         if not isinstance(error, JournalError):
             self.log.end("failed", partial)
 
-    def _loop(self, reporter: ProgressReporter) -> str:
-        """Rounds until something says stop; the sentence that says why."""
+    def advance(self, gate: Gate) -> str:
+        """Rounds until the gate stops one; the sentence that says why.
+
+        Of the plan's limits only its seconds hold, and exact values do not end it: a study of a
+        method goes on where a valuation would be done. Afterwards the run may advance again or be
+        executed: it continues with the round that was stopped.
+        """
+        self._start()
+        while (said := self._round(gate)) is None:
+            pass
+        return said
+
+    def _start(self) -> None:
+        """Evaluate v(∅) and v(N), and start the estimator, unless that is done."""
+        if self.problem is not None:
+            return
         plan, evaluator = self.plan, self.evaluator
         if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
             raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
@@ -132,10 +155,14 @@ class Run:
             identical=plan.identical_players,
         )
         self.state = plan.estimator.start(self.problem)
-        for index in itertools.count():
-            if self._is_exact():
-                return EXACT
-            if (said := self._round(index, reporter)) is not None:
+
+    def _loop(self, reporter: ProgressReporter) -> str:
+        """Rounds until something says stop; the sentence that says why."""
+        plan, evaluator = self.plan, self.evaluator
+        self._start()
+        while not self._is_exact():
+            said = self._round(self._blocked, lambda: self._show(reporter))
+            if (said := said or self.stall.look(evaluator.tally)) is not None:
                 return "; ".join([said, *self._conclusions()])
             due = self.recorder.due(evaluator.tally.evaluations)
             if self._is_exact() or (self._unwatched() and not due):
@@ -150,7 +177,7 @@ class Run:
                 return said
             if looked:
                 self.last_look = now.evaluations
-        raise AssertionError("unreachable: the loop ends by a return")
+        return EXACT
 
     def _unwatched(self) -> bool:
         """Whether no rule wants to see an estimate after this round."""
@@ -169,33 +196,36 @@ class Run:
             self.proven = estimate
         return self.proven is not None
 
-    def _round(self, index: int, reporter: ProgressReporter) -> str | None:
+    def _round(self, gate: Gate, after_chunk: Callable[[], None] | None = None) -> str | None:
         """Ask, evaluate, tell; or the reason why there is no such round."""
         estimator, evaluator = self.plan.estimator, self.evaluator
-        draw = estimator.ask(self.state, round_generator(self.log.seed, index))
+        draw, self._asked = self._asked, None
+        if draw is None:
+            draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
         if draw is None:
             return EXACT if self.estimate().exact else "the method has nothing left to ask"
         evaluator.begin_round(draw)
-        if (blocked := self._blocked(draw, index)) is not None:
-            return blocked
+        if (stopped := gate(draw)) is not None:
+            self._asked = draw
+            return stopped
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
         deadline = math.inf if seconds is None else self.started + seconds
-        before = evaluator.tally.evaluations
         try:
-            values = evaluator.evaluate(draw, deadline, lambda: self._show(reporter))
+            values = evaluator.evaluate(draw, deadline, after_chunk)
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
         estimator.tell(self.state, draw, values)
+        self.rounds += 1
         self.recorder.add(evaluator.sizes, values)
         if draw.marginals is not None:
             self.marginals = (self.marginals or 0) + draw.marginals
-        return self.stall.look(evaluator.tally.evaluations - before, len(draw))
+        return None
 
     def _show(self, reporter: ProgressReporter) -> None:
         if reporter.due:
             reporter.show(self.snapshot)
 
-    def _blocked(self, draw: Draw, index: int) -> str | None:
+    def _blocked(self, draw: Draw) -> str | None:
         """Why the budget does not allow this round, or None."""
         budget = self.plan.budget
         if budget is None:
@@ -208,25 +238,25 @@ class Run:
                 )
             total = (self.marginals or 0) + draw.marginals
             if total > budget.marginals:
-                self._require_a_round(index, f"{draw.marginals} marginals")
+                self._require_a_round(f"{draw.marginals} marginals")
                 return f"the budget of {budget.marginals:,} marginals is spent"
         if budget.evaluations is not None:
             left = budget.evaluations - self.evaluator.tally.evaluations
             price = self.evaluator.price(draw, left)
             # The first round is refused by what it may cost, not by what it happens to hold: else
             # the runs that are let through would be a biased selection.
-            if index == 0 and price > 0:
+            if self.rounds == 0 and price > 0:
                 price = len(draw)
             if price > left:
-                self._require_a_round(index, f"{len(draw)} evaluations beside v(∅) and v(N)")
+                self._require_a_round(f"{len(draw)} evaluations beside v(∅) and v(N)")
                 return (
                     f"the budget of {budget.evaluations:,} evaluations is spent: the next round "
                     f"asks for more than the {left} left"
                 )
         return None
 
-    def _require_a_round(self, index: int, price: str) -> None:
-        if index == 0:
+    def _require_a_round(self, price: str) -> None:
+        if self.rounds == 0:
             raise BudgetError(
                 f"a budget of {self.plan.budget} is smaller than one round of "
                 f"{self.plan.estimator.name} on {self.game.n_players} players, which takes "

@@ -35,6 +35,11 @@ class Tally:
     lost: int = 0
     """Chunks that were lost with their worker and computed again"""
 
+    @property
+    def requests(self) -> int:
+        """Coalitions asked for, known ones too: what a run without memory would have computed."""
+        return self.evaluations + self.cache_hits
+
 
 @dataclass(eq=False)
 class JournalSlot:
