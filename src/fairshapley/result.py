@@ -188,7 +188,7 @@ class Result:
         return float(self.fidelity().min())
 
     def lower_fidelity(self, xi: float | None = None) -> FloatArray:
-        """A low reading of each fidelity score, with |φ̂| − se in place of |φ̂|."""
+        """A cautious estimate of each fidelity score, with |φ̂| − se in place of |φ̂|."""
         tolerance = self.xi if xi is None else check_xi(xi)
         return lower_fidelity(self.values, np.square(self.standard_errors), tolerance)
 
@@ -338,11 +338,14 @@ class Result:
             f"{self.semivalue} values of {self.n_players} players, {kind}{partial}",
             f"{self.evaluations:,} evaluations{marginals}; seed {self.seed}",
             f"stopped: {self.stopped}",
-            f"minimum fidelity {self.min_fidelity:.4g}, read low "
-            f"{self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} ({relative})",
         ]
+        if not self.exact:
+            lines.append(
+                f"minimum fidelity {self.min_fidelity:.4g}, cautious estimate "
+                f"{self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} ({relative})"
+            )
         if 1 < self.relative_xi < math.inf and not self.exact:
-            lines.append("ξ exceeds the mean |value|: the tolerance is vacuous, choose a smaller ξ")
+            lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:

@@ -16,6 +16,8 @@ HOSTILE = [
     "=cmd()|' /C calc'!A0",
     "<a href='javascript:alert(4)'>x</a><b>bold</b>&amp;",
     "x" * 5000,
+    "Z" + 80 * "\u0301" + "algo",
+    "שלום 12 (x)",
 ]
 CONFIGURATION = {
     "method": {"name": "mc", "walk": True, "antithetic": False},

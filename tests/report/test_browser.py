@@ -11,6 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+import fairshapley as fs
 from tests.report.samples import HOSTILE, by_hand
 
 LABELS = [("north", "south", "west")[player % 3] for player in range(60)]
@@ -45,6 +46,12 @@ def hostile(folder):
 
 
 @pytest.fixture(scope="session")
+def exact(folder):
+    game = fs.games.Additive([0.00123456, -1.5e-7, 12345.678, -98765.4, 0.0])
+    return fs.exact(game).report(folder / "exact.html")
+
+
+@pytest.fixture(scope="session")
 def large(folder):
     return by_hand(10_000).report(folder / "large.html")
 
@@ -69,7 +76,7 @@ def find(page, selector):
 
 def column(page, number):
     """The texts of a column, in sight."""
-    return page.script(f"{VISIBLE_ROWS}.map((row) => row.cells[{number}].textContent)")
+    return page.script(f"{VISIBLE_ROWS}.map((row) => row.cells[{number}].innerText.trim())")
 
 
 def figures(page, number):
@@ -232,7 +239,7 @@ def test_hostile_names_stay_text(chromium, hostile):
     assert "⟨U+202E⟩evil⟨U+2066⟩" in shown
     ticks = chromium.script(
         "return [...document.querySelectorAll('[data-chart=values] .ytick text')]"
-        ".map((tick) => tick.textContent)"
+        ".map((tick) => tick.textContent.replace(/[\\u2068\\u2069]/g, ''))"
     )
     assert HOSTILE[0] in ticks
     assert chromium.script("return document.querySelectorAll('img, .plot a').length") == 0
@@ -356,18 +363,78 @@ def test_every_text_has_enough_contrast(chromium, usual, theme):
         assert contrast(ink, ground) >= 4.5, where
 
 
-@pytest.mark.parametrize("kind", ["usual", "hostile"])
-def test_a_phone_does_not_scroll_sideways(chromium, request, kind):
+# Boxes that scroll by themselves are looked at as a whole; plotly keeps one svg out of sight.
+OVERFLOWING = """
+const wide = document.documentElement.clientWidth, own = '.scroll, pre, .virtual, bdi, select';
+const inside = (element) => element.parentElement.closest(own);
+return [...document.querySelectorAll('body *:not(svg, svg *, script, style, option)')]
+  .filter((element) => !element.closest('.unseen, .skip') && !inside(element))
+  .filter((element) => {
+    const { left, right, width } = element.getBoundingClientRect();
+    return width && (left < -0.5 || right > wide + 0.5);
+  })
+  .map((element) => element.outerHTML.slice(0, 80));
+"""
+CUT = """
+const numbers = '.virtual td, .virtual th, .compact td, .compact th, .tiles dt, .tiles .big';
+return [...document.querySelectorAll(numbers)]
+  .filter((element) => element.offsetWidth && element.scrollWidth > element.clientWidth + 1)
+  .map((element) => element.textContent);
+"""
+
+
+@pytest.mark.parametrize("kind", ["usual", "hostile", "exact"])
+def test_nothing_overflows_and_no_number_is_cut(chromium, request, kind):
     chromium.open(request.getfixturevalue(kind), width=360, height=740)
-    widths = chromium.script(
-        "return [document.documentElement.scrollWidth, window.innerWidth,"
-        " document.getElementById('players-box').scrollWidth,"
-        " document.getElementById('players-box').clientWidth]"
+    for width in (360, 390, 1280):
+        chromium.size(width, 740, phone=width < 500)
+        wide = WebDriverWait(chromium.driver, 10)
+        wide.until(lambda _, width=width: chromium.script("return innerWidth") == width)
+        assert chromium.script("return document.documentElement.scrollWidth") <= width
+        assert chromium.script(OVERFLOWING) == []
+        assert chromium.script(CUT) == []
+        boxes = chromium.script(
+            "return [...document.querySelectorAll('#players-box, .scroll')]"
+            ".filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth)"
+            ".map((box) => box.outerHTML.slice(0, 80))"
+        )
+        assert boxes == []
+        assert find(chromium, '#players th[data-key="name"]').size["width"] > 80
+
+
+def test_a_phone_shows_remarks_labels_and_intervals(chromium, usual):
+    chromium.open(usual, width=360, height=740)
+    name, value = (column(chromium, place)[0] for place in (0, 2))
+    assert re.fullmatch(r"customer 00000\s+north\s+identical, group 1", name)
+    assert re.fullmatch(r"0\.5\s+0\.46\d+ to 0\.53\d+", value)
+
+
+def test_long_names_wrap_and_are_there_in_full(chromium, hostile):
+    chromium.open(hostile)
+    page = chromium
+    found = page.script(
+        "return [...document.querySelectorAll('#players tbody th bdi')]"
+        ".map((name) => [name.textContent, name.clientHeight, name.scrollHeight])"
     )
-    assert widths[0] <= widths[1] == 360
-    assert widths[2] <= widths[3]
-    name = find(chromium, '#players th[data-key="name"]')
-    assert name.size["width"] > 80
+    long = max(found, key=lambda name: len(name[0]))
+    assert long[0] == "x" * 5000
+    assert long[1] < 120 < long[2], "it scrolls in a few lines"
+    assert not page.script(
+        "return [...document.querySelectorAll('#players td, #players tbody th')]"
+        ".some((cell) => getComputedStyle(cell).textOverflow === 'ellipsis')"
+    )
+    # Marks on a letter neither stack up nor leave their row.
+    assert page.script("return document.body.innerText.includes('\u0301'.repeat(5))") is False
+    overflow = "return getComputedStyle(document.querySelector('#players tbody th')).overflowY"
+    assert page.script(overflow) == "clip"
+
+
+def test_an_exact_result_has_no_columns_of_errors(chromium, exact):
+    chromium.open(exact)
+    keys = "return [...document.querySelectorAll('#players thead th')].map((th) => th.dataset.key)"
+    assert chromium.script(keys) == ["name", "value", "remark"]
+    assert "∞" not in chromium.script("return document.body.innerText")
+    assert chromium.complaints() == []
 
 
 def test_print_shows_charts_and_plain_rows(chromium, usual):

@@ -4,15 +4,23 @@ import dataclasses
 import html
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
 import fairshapley as fs
 from fairshapley.digests import page_is_whole, read_marks
+from fairshapley.origin import InputFile
+from fairshapley.recording import SizeBin
 from fairshapley.report.callouts import callouts, label_rows
 from fairshapley.report.charts import charts
-from fairshapley.report.fairness import ToleranceCurves, smallest_epsilon1, verdict
+from fairshapley.report.fairness import (
+    ToleranceCurves,
+    rounded_up,
+    smallest_epsilon1,
+    verdict,
+)
 from fairshapley.report.page import report_html
 from fairshapley.report.players import PlayerTable, identical_groups
 from fairshapley.report.provenance import snippet
@@ -45,41 +53,175 @@ def fair():
     return fs.estimate(game, "mc", until=fs.Fair(epsilon1=0.5, delta=0.1), budget=4000, xi=0.5)
 
 
-def test_what_holds_is_said():
-    result = by_hand(standard_errors=np.full(60, 1e-4))
+ASSUMING = "assuming that averages of the sampled contributions are close to normally distributed"
+
+
+def test_what_holds_is_one_sentence_to_read_out():
+    result = by_hand(standard_errors=np.full(60, 1e-4), unit="accuracy on 120 test rows")
     words = said(result)
-    assert words.kind == "holds"
-    assert "at least 90 %" in words.summary
-    assert "60 values" in words.summary
-    assert "50 % of its size plus 0.005" in words.summary
+    assert (words.kind, words.stamp, words.details) == ("holds", "Certified", ())
+    assert words.headline.replace("\u2068", "").replace("\u2069", "") == (
+        "Each of the 60 values differs from its true value by at most 50 % of the size of that "
+        "true value plus 0.005 (accuracy on 120 test rows), for all 60 players together, with "
+        f"90 % confidence, {ASSUMING}."
+    )
     assert words.statement == result.certificate(0.5, 0.1).statement
+    assert (
+        "plus 0.005 utility units, for" in said(by_hand(standard_errors=np.full(60, 1e-4))).headline
+    )
+    alone = by_hand(1, values=[0.5], standard_errors=[1e-4])
+    assert said(alone).headline.startswith("The value differs from its true value by at most")
 
 
-def test_what_does_not_hold_is_said_with_its_cost():
+def test_what_does_not_hold_is_said_with_what_is_known_and_its_cost():
     result = by_hand()
     words, certificate = said(result), result.certificate(0.5, 0.1)
-    assert words.kind == "fails"
-    too_wide = int((certificate.half_widths > certificate.allowed).sum())
-    assert f"not shown for {too_wide} of the 60 values" in words.summary
+    assert (words.kind, words.stamp) == ("fails", "Not certified")
+    assert words.headline.startswith("The following has not been shown: each of the 60 values")
+    assert words.headline.endswith(f"with 90 % confidence, {ASSUMING}.")
+    known, short, tolerance, cost, predicted = words.details
+    assert "each true value lies in the interval given for it below" in known
+    assert f"to ± {certificate.half_widths.max():.3g} around" in known
+    enough = int((certificate.half_widths <= certificate.allowed).sum())
+    assert f"narrow enough for {enough} of the 60 values" in short
     worst = result.names()[certificate.worst_players[0]]
-    assert f"“{worst}”" in words.details[0]
+    assert f"“\u2068{worst}\u2069”" in short
+    assert "No tolerance below 100 %" in tolerance
     excess = (certificate.half_widths / certificate.allowed).max() ** 2
-    assert f"{excess:.2g} times what was spent" in words.details[1]
-    predicted = result.predict(0.5, 0.1, bound="normal")
-    assert f"{float(f'{predicted.evaluations:.2g}'):,.0f} evaluations" in words.details[2]
+    assert f"{excess:.2g} times as many as were made" in cost
+    evaluations = result.predict(0.5, 0.1, bound="normal").evaluations
+    assert f"{float(f'{evaluations:.2g}'):,.0f} evaluations" in predicted
+
+
+def test_the_tolerance_that_does_hold_is_not_rounded_down():
+    result = by_hand(standard_errors=np.full(60, 0.002))
+    told = re.search(r"confidence is ([\d.]+) % of the size", said(result, 0.1).details[2])
+    assert result.certificate(float(told[1]) / 100, 0.1).holds
+    for share in (0.0123451, 0.999, 0.5, 1e-5):
+        assert share <= rounded_up(share) <= 1.01 * share
 
 
 def test_exact_partial_and_uncertifiable_results():
     exact = fs.exact(fs.games.Airport([1.0, 2.0, 4.0]))
-    assert said(exact).headline == "These values are exact"
+    assert said(exact).stamp == "Exact"
+    assert "no estimation error" in said(exact).headline
     partial = by_hand(complete=False, obstacle="the run did not finish")
     assert said(partial).kind == "impossible"
-    assert "partial" in said(partial).headline
+    assert said(partial).headline.endswith("about these values: the run did not finish.")
+    assert "each estimate and its standard error, at most 0.01" in said(partial).details[0]
     unknown = by_hand(standard_errors=np.full(60, np.nan))
-    assert "not known" in said(unknown).summary
+    assert "For 60 players only the estimate is known" in said(unknown).details[0]
     leverage = fs.estimate(fs.games.SumOfUnanimity(12, seed=1), "leverage", budget=300, seed=0)
     assert said(leverage).kind == "impossible"
     assert leverage.obstacle in said(leverage).statement
+
+
+def test_a_constant_utility_is_said_to_be_one():
+    flat = [SizeBin(size, size, 9, float(size), 0.5, 0.0) for size in range(9)]
+    unknown = {"values": np.zeros(8), "standard_errors": np.full(8, np.nan), "profile": flat}
+    words = said(by_hand(8, **unknown))
+    assert "all 12,345 utilities that were evaluated are equal" in words.headline
+    assert any("Every utility evaluated was 0.5" in sentence for sentence in words.details)
+    assert any("take all 256 coalitions" in sentence for sentence in words.details)
+
+
+def test_units_and_limits_come_before_the_numbers():
+    text = text_of(report_html(by_hand(unit="revenue in euros")))
+    order = [
+        "The utility of this analysis is \u2068revenue in euros\u2069.",
+        "It does not say whether this utility is the right measure",
+        "It does not show that anybody made a mistake",
+        "Each of the 60 values" if "Certified" in text else "The following has not been shown",
+        "Key numbers",
+        "Table of players",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def reported():
+    """A page of each kind, as text."""
+    labels = ["a", "b"] * 30
+    unknown = {"values": np.zeros(60), "standard_errors": np.full(60, np.nan)}
+    results = {
+        "certified": by_hand(standard_errors=np.full(60, 1e-4)),
+        "not certified": by_hand(values=np.linspace(0.5, -0.01, 60)),
+        "unknown": by_hand(**unknown),
+        "partial": by_hand(complete=False, obstacle="the run did not finish"),
+    }
+    pages = {kind: report_html(result, labels=labels) for kind, result in results.items()}
+    pages["exact"] = report_html(fs.exact(fs.games.Additive([1.0, -1.0, 0.0, 2.0, 3.0])))
+    return {kind: text_of(page) for kind, page in pages.items()}
+
+
+def test_nobody_is_accused_and_the_words_are_plain():
+    pages = reported()
+    for kind, text in pages.items():
+        found = re.findall(
+            r"harmful|likely mislabelled|wrong label is|bad |vacuous|read low|low reading|Mind:|"
+            r"asked for|settled|nothing of|plug in|\binf\b",
+            text,
+            re.IGNORECASE,
+        )
+        assert found == [], kind
+    few = by_hand(values=np.append(np.linspace(0.5, 0.1, 58), [-0.2, 0.0]))
+    card = callouts(few, players(few, ["a", "b"] * 30), 0.5, 0.1)[0]
+    assert "may be mislabelled; it may also be correct and unusual" in card.text
+    (name, evidence), *rest = card.items
+    assert (name, rest) == ("customer 00058", [])
+    assert evidence.startswith(
+        "label \u2068a\u2069 (may be mislabelled); value −0.2, interval −0.2"
+    )
+    assert "mean value of 29 other players with this label" in evidence
+
+
+def test_exact_values_have_no_errors_and_nothing_infinite():
+    result = fs.exact(fs.games.Additive([1.0, -1.0, 0.0]))
+    page = report_html(result, labels=["a", "b", "c"])
+    text = text_of(page)
+    for word in ("∞", "tandard error", "Std. error", "Fidelity", "Interval", "onfidence", "±"):
+        assert word not in text.replace("within ± ", ""), word
+    assert "tolerances" not in page[: page.index('id="data"')].split("<body>")[1]
+    assert "fidelity" not in str(result)
+    assert "0 standard" not in str(result)
+
+
+def test_where_the_numbers_come_from_is_on_the_page():
+    file = InputFile("my rows.csv", 64 * "a", 1234)
+    result = by_hand(
+        created="2026-01-02T03:04:05Z",
+        command="fairshapley value 'my rows.csv' --target label",
+        inputs=(file, InputFile("test.csv", 64 * "b", 99)),
+        versions={"python": "3.11.7", "numpy": "2.0", "machine": "Linux x86_64"},
+    )
+    text = text_of(report_html(result))
+    assert text.count("2026-01-02 03:04:05 UTC") == 2, "at the top and among the facts"
+    written = re.findall(r"[Rr]eport written\W+(\S+ \S+) UTC", text)
+    assert len(written) == 2
+    made = datetime.fromisoformat(written[0] + "+00:00")
+    assert timedelta(seconds=-1) < datetime.now(UTC) - made < timedelta(minutes=1)
+    for words in (
+        "fairshapley value 'my rows.csv' --target label",
+        f"my rows.csv (1,234 bytes), SHA-256 {64 * 'a'}",
+        f"test.csv (99 bytes), SHA-256 {64 * 'b'}",
+        "python 3.11.7, numpy 2.0, machine Linux x86_64",
+        "Seed of the random draws 7",
+        result.digest,
+    ):
+        assert words in text, words
+    assert "started from Python" in text_of(report_html(by_hand()))
+
+
+def test_nothing_is_cut_short():
+    long = "note " * 4000 + "END"
+    names = [f"{'n' * 3000} END {player}" for player in range(8)]
+    page = report_html(by_hand(8, names=names, notes=(long,), stopped=long), title=long)
+    text = text_of(page)
+    assert text.count(long) == 4, "title twice, the reason for stopping, the note"
+    assert data_of(page)["players"]["name"] == names
+    assert all(name in text for name in names)
+    # The one that stays stands for a game, in the code that repeats the run.
+    assert text.replace("game = …", "").count("…") == 0
 
 
 @pytest.mark.parametrize("delta", [0.3, 0.01])
@@ -103,11 +245,11 @@ def test_curves_are_those_of_the_result():
 
 def test_callouts_name_the_right_players():
     result = by_hand()
-    harmful, duplicates, nulls = callouts(result, players(result), 0.5, 0.1)
+    negative, duplicates, nulls = callouts(result, players(result), 0.5, 0.1)
     signs = result.decisions(0.1).signs()
-    assert harmful.total == (signs < 0).sum() > 0
-    assert harmful.items[0][0] == result.names()[np.argmin(result.values)]
-    assert "hardly wrong labels" in harmful.text or harmful.total <= 15
+    assert negative.total == (signs < 0).sum() > 0
+    assert negative.items[0][0] == result.names()[np.argmin(result.values)]
+    assert "an unlikely reason" in negative.text or negative.total <= 15
     assert (duplicates.total, len(duplicates.items)) == (4, 2)
     assert [name for name, _ in nulls.items] == ["customer 00059"]
 
@@ -119,7 +261,8 @@ def test_intervals_of_each_player_alone_call_nobody_out():
     assert not table.signs.any()
     assert not table.nulls.any()
     np.testing.assert_allclose(table.intervals.upper - result.values, 2 * result.standard_errors)
-    assert "a method of one's own" in table.intervals.meaning
+    assert "for one player alone" in table.intervals.meaning
+    assert "a method of one's own" in said(result).headline
 
 
 def test_labels_from_sequences_and_mappings():

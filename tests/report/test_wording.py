@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshapley.report.wording import LONGEST_NAME, listed, number, visible
+from fairshapley.report.wording import MOST_MARKS, isolated, listed, number, visible
 from tests.report.samples import HOSTILE
 
 
@@ -35,11 +35,26 @@ def test_numbers_by_hand(value, text):
 @given(st.text(st.characters(), max_size=300))
 def test_visible_names_hold_nothing_hidden(text):
     shown = visible(text)
-    assert len(shown) <= 12 * LONGEST_NAME
     shown.encode("utf-8")
     joined = shown.replace("\u200c", "").replace("\u200d", "")
     assert all(letter.isprintable() or letter.isspace() for letter in joined)
     assert not set(joined) & set("\x00\x1b\u202e\u2066\u2028")
+
+
+def test_nothing_is_cut():
+    assert visible("x" * 50_000) == "x" * 50_000
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0489", "\u20dd"])
+def test_stacked_marks_are_contained(mark):
+    shown = visible(f"a{200 * mark}b")
+    assert shown == f"a{MOST_MARKS * mark}⟨and {200 - MOST_MARKS} more marks⟩b"
+    assert visible(mark + "b") == f"◌{mark}b"
+    assert visible("Việt Nam, שָׁלוֹם, हिन्दी, ภาษาไทย") == "Việt Nam, שָׁלוֹם, हिन्दी, ภาษาไทย"
+
+
+def test_a_name_in_a_sentence_keeps_its_direction_to_itself():
+    assert isolated("שלום") == "\u2068שלום\u2069"
 
 
 @pytest.mark.parametrize("name", HOSTILE)

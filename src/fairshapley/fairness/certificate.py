@@ -281,19 +281,19 @@ def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> st
     unknown = int((evidence.equal & np.isinf(widths)).sum())
     if unknown:
         return (
-            f"the contributions of {unknown} players were all equal, which tells nothing of those "
-            "not seen: give the game a value_range, which bounds them"
+            f"the sampled contributions of {unknown} players were all equal, which says nothing "
+            "about those not sampled: give the game a value_range, which bounds them"
         )
     if np.isinf(widths).any():
         return (
-            f"a run that may stop at any time is certified from {FEW_CONTRIBUTIONS} contributions "
-            f"on; the fewest of a player are {int(evidence.counts.min())}"
+            f"a run that may stop at any time needs at least {FEW_CONTRIBUTIONS} contributions "
+            f"for each player; the fewest of a player are {int(evidence.counts.min())}"
         )
     worst = int(np.argmax(excess_widths(widths, allowed)))
     return (
         f"the intervals of {int((widths > allowed).sum())} of {evidence.n_players} players are "
-        f"too wide; player {worst} is known to ± {widths[worst]:.3g}, needed is "
-        f"± {allowed[worst]:.3g}"
+        f"too wide; player {worst} is known to ± {widths[worst]:.3g} where "
+        f"± {allowed[worst]:.3g} is needed"
     )
 
 
@@ -302,17 +302,18 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
     found = []
     mean = float(np.abs(evidence.values).mean())
     if 0 < mean < xi:
+        times = float(f"{xi / mean:.2g}")
         found.append(
-            f"ξ is {xi / mean:.2g} times the mean |value|: with such a tolerance near zero the "
-            "statement is next to vacuous"
+            f"ξ is {times:,g} times the mean |value|: with so large a tolerance near zero the "
+            "statement says very little"
         )
     if bound != "normal" or evidence.exact:
         return tuple(found)
     fewest = int(evidence.counts.min())
     if fewest < FEW_CONTRIBUTIONS:
         found.append(
-            f"a player's value is the mean of only {fewest} contributions; the normal bound is "
-            f"trustworthy from about {FEW_CONTRIBUTIONS} on"
+            f"a player's value is the average of only {fewest} contributions; the normal bound "
+            f"can be relied on from about {FEW_CONTRIBUTIONS} on"
         )
     if evidence.extremes is not None:
         draws = np.maximum(evidence.counts, 2) * evidence.n_players
@@ -320,8 +321,8 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
         heavy = int((evidence.extremes > limit).sum())
         if heavy:
             found.append(
-                f"the contributions of {heavy} players have heavy tails, with which normal "
-                "intervals fail more often than stated; where the range of the utility is known, "
+                f"the contributions of {heavy} players have heavy tails, so that normal intervals "
+                "may fail more often than stated; where the range of the utility is known, "
                 "bound='bernstein' does not depend on tails"
             )
     return tuple(found)
@@ -355,18 +356,20 @@ class _Wording:
         published = " (as published, shrunk towards zero)" if self.shrunk else ""
         return (
             f"{everyone}{published} differs from the true value by at most {self.epsilon1:.6g} "
-            f"times the size of that plus {self.epsilon2:.6g}, all of them together {chance}; so "
-            "null players, identical players and dominated players are valued as A1–A3 ask. This "
-            f"rests on {evidence.evaluations:,} evaluations and {self._assumption()}. {_SCOPE}"
+            f"times the size of the true value plus {self.epsilon2:.6g}, for all of them together "
+            f"{chance}. Null players, identical players and dominated players are therefore "
+            f"valued as A1–A3 require. This rests on {evidence.evaluations:,} evaluations and on "
+            f"{self._assumption()}. {_SCOPE}"
         )
 
     def _assumption(self) -> str:
         together = "independent" if self.evidence.independent else "possibly dependent"
-        looks = ", at whatever time one looks" if self.sequential else ""
+        looks = ", whenever the run is stopped" if self.sequential else ""
         if self.planned_looks:
-            looks = ", with the level that planned looks before have left"
+            looks = ", allowing for the earlier checks of the run"
         kinds = {
-            "normal": "the assumption that means of so many contributions are normally distributed",
+            "normal": "the assumption that averages of so many contributions are close to normally "
+            "distributed",
             "chebyshev": "the assumption that the variances of the contributions are as estimated",
             "bernstein": "the stated range of the utility alone",
         }
@@ -374,6 +377,6 @@ class _Wording:
 
 
 _SCOPE = (
-    "It bounds the error of estimation for this utility, not the sampling of the test set behind "
-    "it, and says nothing of whether the utility is a good one."
+    "It covers the error of estimation for this utility. It does not cover the choice of the test "
+    "set behind it, and does not say whether the utility is a good measure."
 )

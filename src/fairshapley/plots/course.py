@@ -50,7 +50,7 @@ def plot_convergence(
     spent = [look.evaluations for look in looks]
     for label, style, scores in (
         ("minimum fidelity", "-", [look.min_fidelity for look in looks]),
-        ("read low", ":", [look.lower_fidelity for look in looks]),
+        ("cautious estimate", ":", [look.lower_fidelity for look in looks]),
     ):
         # A score of 0 has no place on a logarithmic axis.
         drawn = np.where(np.array(scores) > 0, scores, np.nan)

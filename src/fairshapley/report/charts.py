@@ -19,6 +19,8 @@ from fairshapley.report.wording import number, several
 if TYPE_CHECKING:
     from fairshapley.result import Result
 
+# A phone's chart has room for names of so many letters, as in charts.js.
+NARROW_NAME = 14
 QUANTILES = (
     ("lowest", 0.0),
     ("5 %", 0.05),
@@ -67,12 +69,15 @@ def _values(table: PlayerTable) -> Chart | None:
     if not known.size:
         return None
     low, middle, high = np.quantile(known, [0, 0.5, 1])
+    caption = f"From the highest to the lowest. {table.intervals.meaning}"
+    if max(map(len, table.names)) > NARROW_NAME:
+        caption += " Where a name is too long for the chart, the table below has it in full."
     return Chart(
         "values",
-        "Values with intervals",
-        f"From the highest to the lowest. {table.intervals.meaning}",
+        "Values" if table.exact else "Values with intervals",
+        caption,
         f"Values of {several(len(table.names), 'player')}, sorted: the highest is {number(high)}, "
-        f"the median {number(middle)}, the lowest {number(low)}. The table of players has all.",
+        f"the median {number(middle)}, the lowest {number(low)}. The table of players lists all.",
         ("share of players below", "value"),
         _quantile_rows(known),
     )
@@ -86,10 +91,11 @@ def _fidelity(table: PlayerTable, target: float) -> Chart | None:
     return Chart(
         "fidelity",
         "Fidelity of each player",
-        "A squared signal-to-noise ratio: the higher, the surer the value. The line is what the "
-        "paper's Proposition 1 asks of the lowest, with normal errors.",
-        f"Fidelity scores from the lowest, {number(known.min())}, to the highest, "
-        f"{number(known.max())}; {several(below, 'player')} below the {number(target)} asked for.",
+        "A squared signal-to-noise ratio: the higher it is, the more certain the value. The dashed "
+        "line is the lowest score that Proposition 1 of the paper allows at the requested "
+        "tolerance, with normally distributed errors.",
+        f"Fidelity scores from {number(known.min())} to {number(known.max())}. "
+        f"{several(below, 'player')} below the required score of {number(target)}.",
         ("share of players below", "fidelity"),
         _quantile_rows(known),
         {"target": target},
@@ -103,8 +109,8 @@ def _contributions(result: Result) -> Chart | None:
     return Chart(
         "contributions",
         "Contributions behind each value",
-        "How many sampled contributions each player's value is the mean of.",
-        f"From {int(counts.min()):,} to {int(counts.max()):,} contributions a player.",
+        "Each value is the average of this many sampled contributions.",
+        f"From {int(counts.min()):,} to {int(counts.max()):,} contributions per player.",
         ("share of players below", "contributions"),
         _quantile_rows(counts.astype(np.float64)),
     )
@@ -117,10 +123,10 @@ def _requests(profile: Sequence[SizeBin]) -> Chart | None:
     rows = tuple((_sizes(item), f"{item.coalitions:,}") for item in profile)
     return Chart(
         "requests",
-        "Coalitions asked for, by size",
-        "A coalition that was known already is counted too, but cost nothing.",
-        f"Coalitions asked for by size; the most, {most.coalitions:,}, at size {_sizes(most)}.",
-        ("coalition size", "coalitions asked for"),
+        "Coalitions requested, by size",
+        "A coalition that was requested again is counted again, but was evaluated only once.",
+        f"The most coalitions, {most.coalitions:,}, were requested at size {_sizes(most)}.",
+        ("coalition size", "coalitions requested"),
         rows,
         _size_data(profile) | {"y": [item.coalitions for item in profile]},
     )
@@ -136,13 +142,16 @@ def _convergence(result: Result, target: float) -> Chart | None:
     )
     return Chart(
         "convergence",
-        "The minimum fidelity as evaluations grew",
-        "The low reading allows for values that are overestimated by chance. The dashed line is "
-        "what is asked for.",
-        f"The minimum fidelity went from {number(looks[0].min_fidelity)} after "
+        "Minimum fidelity over the course of the run",
+        "The cautious estimate allows for values that are overestimated by chance. The dashed "
+        "line is the required score.",
+        f"The minimum fidelity rose from {number(looks[0].min_fidelity)} after "
         f"{looks[0].evaluations:,} evaluations to {number(looks[-1].min_fidelity)} after "
-        f"{looks[-1].evaluations:,}; asked for is {number(target)}.",
-        ("evaluations", "minimum fidelity", "low reading"),
+        f"{looks[-1].evaluations:,}. The required score is {number(target)}."
+        if looks[-1].min_fidelity > looks[0].min_fidelity
+        else f"After {looks[-1].evaluations:,} evaluations the minimum fidelity was "
+        f"{number(looks[-1].min_fidelity)}. The required score is {number(target)}.",
+        ("evaluations", "minimum fidelity", "cautious estimate"),
         rows,
         {
             "x": [look.evaluations for look in looks],
@@ -161,8 +170,8 @@ def _utilities(profile: Sequence[SizeBin]) -> Chart | None:
     return Chart(
         "utilities",
         "Utility by coalition size",
-        "The mean utility of the coalitions of each size that were evaluated, with one standard "
-        "deviation to each side.",
+        "The mean utility of the requested coalitions of each size, with one standard deviation to "
+        "each side.",
         f"The mean utility goes from {number(first.mean)} at size {_sizes(first)} to "
         f"{number(last.mean)} at size {_sizes(last)}.",
         ("coalition size", "mean utility", "standard deviation"),
@@ -186,10 +195,10 @@ def _marginals(profile: Sequence[SizeBin]) -> Chart | None:
     return Chart(
         "marginals",
         "What one more player adds, by coalition size",
-        "The mean marginal contribution at each size, from the mean utilities above: where the "
-        "value comes from.",
-        f"The mean marginal contribution is {number(steps[0][1])} at the smallest coalitions, "
-        f"{number(steps[-1][1])} at the largest, and highest, {number(best[1])}, at size "
+        "The average change of the utility when one more player joins a coalition of each size, "
+        "from the mean utilities of the sizes.",
+        f"One more player adds {number(steps[0][1])} on average to the smallest coalitions and "
+        f"{number(steps[-1][1])} to the largest. The most, {number(best[1])}, is added at size "
         f"{_sizes(best[0])}.",
         ("coalition size", "mean marginal contribution"),
         tuple((_sizes(item), number(step)) for item, step in steps),
@@ -214,14 +223,14 @@ def _tolerance(curves: ToleranceCurves, epsilon1: float, delta: float) -> Chart 
     certified = [f"{number(x)} at δ = {number(y)}" for x, y in curves.certified if y in (0.1, 0.01)]
     return Chart(
         "tolerance",
-        "The probability of failure δ against the tolerance ε1",
-        "Above and to the right of a line the claim holds: a tolerance ε1 with a probability of "
-        "failure δ. The certificate needs no true fidelity; the lines of Proposition 1 plug in the "
-        "estimated one.",
+        "Probability of failure δ against tolerance ε1",
+        "A tolerance ε1 holds with a probability of failure δ at every point above and to the "
+        "right of a line. The line of the certificate rests on the intervals alone; the lines of "
+        "Proposition 1 treat the estimated fidelity as the true one.",
         "The smallest certified tolerance ε1 is "
         + (", ".join(certified) if certified else f"above {LARGEST_TOLERANCE:g} at every level")
-        + f"; asked for was ε1 = {number(epsilon1)} at δ = {number(delta)}.",
-        ("by", "ε1", "δ"),
+        + f". Requested was ε1 = {number(epsilon1)} at δ = {number(delta)}.",
+        ("source", "ε1", "δ"),
         tuple(rows),
         {
             "lines": [

@@ -17,17 +17,19 @@ from fairshapley._files import write_whole
 from fairshapley.digests import page_marks, with_page_digest
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.fairness.levels import check_delta, check_epsilon1
+from fairshapley.origin import now
 from fairshapley.report.callouts import callouts, label_rows
 from fairshapley.report.charts import Chart, charts
 from fairshapley.report.fairness import (
-    LARGEST_TOLERANCE,
     ToleranceCurves,
+    limits,
+    rounded_up,
     smallest_epsilon1,
     verdict,
 )
 from fairshapley.report.players import Labels, PlayerTable
-from fairshapley.report.provenance import facts, snippet
-from fairshapley.report.wording import LONGEST_SENTENCE, duration, number, several, visible
+from fairshapley.report.provenance import facts, readable_time, snippet
+from fairshapley.report.wording import duration, number, percent, several, unbroken, visible
 
 if TYPE_CHECKING:
     from fairshapley.result import Result
@@ -69,6 +71,7 @@ def report_html(
         raise InputError(f"title must be a string, not {title!r:.40}")
     epsilon1, delta = check_epsilon1(epsilon1), check_delta(delta)
     template, plotly = _tools()
+    written = now()
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     curves = ToleranceCurves.of(result)
     smallest = smallest_epsilon1(result, delta)
@@ -81,6 +84,11 @@ def report_html(
         style=_source("style.css"),
         scripts=scripts,
         data=_embedded(_data(result, table, drawn)),
+        dates=[
+            ("Run finished", readable_time(result.created)),
+            ("report written", readable_time(written)),
+        ],
+        limits=limits(result),
         verdict=verdict(result, table, epsilon1, delta, smallest),
         numbers=_numbers(result, table, delta, smallest),
         meaning=table.intervals.meaning,
@@ -92,13 +100,13 @@ def report_html(
         has_labels=table.labels is not None,
         plain_rows=list(_plain_rows(table)),
         n_players=result.n_players,
-        facts=facts(result),
-        notes=[visible(note, LONGEST_SENTENCE) for note in result.notes],
+        facts=facts(result, written),
+        notes=[visible(note) for note in result.notes],
+        unit=visible(result.unit),
         snippet=snippet(result),
         epsilon1=number(epsilon1, 6),
         delta=number(delta, 6),
         xi=number(result.xi, 6),
-        partial=not result.complete,
         exact=result.exact,
     )
     return with_page_digest(page)
@@ -121,6 +129,7 @@ def _tools() -> tuple[Any, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["whole"] = unbroken
     return environment.get_template("page.html"), str(get_plotlyjs())
 
 
@@ -201,33 +210,37 @@ def _numbers(
     result: Result, table: PlayerTable, delta: float, smallest: float | None
 ) -> list[tuple[str, str, str]]:
     """The headline numbers: name, number, and what it means."""
-    positive, negative = int((table.signs > 0).sum()), int((table.signs < 0).sum())
-    open_signs = result.n_players - positive - negative
+    above, below = int((table.signs > 0).sum()), int((table.signs < 0).sum())
+    open_signs = result.n_players - above - below
+    signs = f"{above:,} above zero, {below:,} below zero"
+    if result.exact:
+        signs += f", {open_signs:,} equal to zero" if open_signs else ""
+    elif open_signs:
+        signs += f", {open_signs:,} undecided"
     found = [
-        ("Players", f"{result.n_players:,}", "valued"),
+        ("Players", f"{result.n_players:,}", "with a value each"),
         ("Sum of values", number(float(result.values.sum()), 4), _sum_words(result)),
-        (
-            "Evaluations",
-            f"{result.evaluations:,}",
-            f"of the utility, in {duration(result.seconds)}",
-        ),
-        (
-            "Signs settled",
-            f"{positive + negative:,}",
-            f"{positive:,} positive, {negative:,} negative",
-        ),
+        ("Utility evaluations", f"{result.evaluations:,}", f"in {duration(result.seconds)}"),
+        ("Signs decided", f"{result.n_players if result.exact else above + below:,}", signs),
     ]
-    if open_signs:
-        found[3] = (*found[3][:2], f"{found[3][2]}, {open_signs:,} open")
     if result.exact:
         return found
     low = float(result.lower_fidelity().min())
-    found.append(("Minimum fidelity", number(result.min_fidelity), f"read low {number(low)}"))
-    reach = f"above {LARGEST_TOLERANCE:g}" if smallest is None else number(smallest)
-    words = f"the smallest ε1 at δ = {number(delta, 6)}"
-    if smallest is None or smallest >= 1:
-        words += "; from 1 on it says little"
-    found.append(("Certified tolerance", reach, words))
+    words = "could not be estimated"
+    if not math.isnan(low):
+        words = f"cautious estimate {number(low)}"
+    found.append(("Minimum fidelity", number(result.min_fidelity), words))
+    if not table.intervals.joint:
+        reach, words = "none", "no confidence statement is possible"
+    elif smallest is None or smallest >= 1:
+        reach, words = "none", f"below 100 % with {percent(1 - delta)} confidence"
+    else:
+        reach = percent(rounded_up(smallest))
+        words = (
+            f"of each true value’s size plus {number(result.xi * rounded_up(smallest), 6)}, "
+            f"with {percent(1 - delta)} confidence"
+        )
+    found.append(("Smallest certified tolerance", reach, words))
     return found
 
 
@@ -235,7 +248,7 @@ def _sum_words(result: Result) -> str:
     ends = result.endpoints
     if ends is None:
         return "over all players"
-    return f"utility: {number(ends[0])} of nobody, {number(ends[1])} of all"
+    return f"utility {number(ends[0])} without players, {number(ends[1])} with all"
 
 
 def _label_choice(table: PlayerTable) -> list[str]:
@@ -248,11 +261,11 @@ def _plain_rows(table: PlayerTable) -> Iterable[dict[str, str]]:
     for rank, player in enumerate(table.order[:PLAIN_ROWS].tolist(), start=1):
         remarks = []
         if groups[player] >= 0:
-            remarks.append(f"duplicate (group {groups[player] + 1})")
+            remarks.append(f"identical (group {groups[player] + 1})")
         if table.signs[player] < 0:
-            remarks.append("negative")
+            remarks.append("below zero")
         if table.nulls[player]:
-            remarks.append("null")
+            remarks.append("near zero")
         yield {
             "rank": f"{rank:,}",
             "name": table.names[player],

@@ -37,20 +37,23 @@ class Intervals:
             return cls(result.values, result.values, True, "The values are exact.")
         try:
             decisions = result.decisions(delta)
-        except InputError as error:
+        except InputError:
             reach = POINTWISE_ERRORS * result.standard_errors
             meaning = (
-                "The intervals reach two standard errors to each side, for each player alone, "
-                f"because no joint statement can be made: {error}."
+                "Each interval reaches two standard errors to each side and is for one player "
+                "alone, because no statement about all players together can be made."
+                if not np.isnan(reach).all()
+                else "No intervals can be given, because the standard errors are not known."
             )
             return cls(result.values - reach, result.values + reach, False, meaning)
         meaning = (
-            f"All intervals hold together with a probability of at least {percent(1 - delta)}."
+            f"With {percent(1 - delta)} confidence, every interval contains the true value of its "
+            "player, for all players together."
         )
         return cls(decisions.lower, decisions.upper, True, meaning)
 
     def signs(self) -> IntArray:
-        """1 or −1 where a sign is settled, else 0."""
+        """1 or −1 where a value is shown to be above or below zero, else 0."""
         if not self.joint:
             return np.zeros(len(self.lower), dtype=np.int64)
         return (self.lower > 0).astype(np.int64) - (self.upper < 0).astype(np.int64)
@@ -72,6 +75,8 @@ class PlayerTable:
     """Players that the game knows to be identical, group by group"""
     nulls: BoolArray
     """Whose value is null for all practical purposes, or declared so"""
+    exact: bool
+    """Whether the values are proven: then there are no errors to show"""
 
     @classmethod
     def of(
@@ -95,6 +100,7 @@ class PlayerTable:
             signs=intervals.signs(),
             groups=identical_groups(result.identical_players),
             nulls=nulls,
+            exact=result.exact,
         )
 
     @property
@@ -111,7 +117,8 @@ class PlayerTable:
 
     def interval_text(self, player: int) -> str:
         """A player's interval in words."""
-        return f"{number(self.intervals.lower[player])} to {number(self.intervals.upper[player])}"
+        lower, upper = self.intervals.lower[player], self.intervals.upper[player]
+        return "not known" if np.isnan(lower) else f"{number(lower)} to {number(upper)}"
 
 
 def shown_names(result: Result) -> tuple[str, ...]:

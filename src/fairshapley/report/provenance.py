@@ -6,37 +6,56 @@ from typing import TYPE_CHECKING, Any
 
 from fairshapley import estimators
 from fairshapley.errors import FairShapleyError
-from fairshapley.report.wording import LONGEST_SENTENCE, duration, visible
+from fairshapley.report.wording import duration, visible
 from fairshapley.stopping import AllOf, AnyOf, Rule, rule_from_configuration
 
 if TYPE_CHECKING:
     from fairshapley.result import Result
 
 
-def facts(result: Result) -> list[tuple[str, str]]:
-    """Names and values for the section on provenance."""
+def facts(result: Result, written: str) -> list[tuple[str, str]]:
+    """Names and values for the section on provenance; `written` is the date of the page."""
     parameters = {k: v for k, v in result.configuration["method"].items() if k != "name"}
     settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    files = [
+        ("Input file", f"{file.name} ({file.size:,} bytes), SHA-256 {file.sha256}")
+        for file in result.inputs
+    ]
+    marginals, skipped = result.marginals, result.skipped
     found = [
+        ("Run finished", readable_time(result.created)),
+        ("Report written", readable_time(written)),
+        ("Command line", result.command or "none: the run was started from Python, see below"),
+        *files,
+        ("Utility", result.unit or "not named; values are in utility units"),
         ("Method", result.method + (f" ({settings})" if settings else "")),
         ("Kind of value", result.semivalue.capitalize()),
-        ("Seed", str(result.seed)),
+        ("Seed of the random draws", str(result.seed)),
         ("ξ, the tolerance near zero", f"{result.xi:g}"),
         ("Limits", _limits(result.limits)),
-        ("Stopped", result.stopped),
-        ("Evaluations", f"{result.evaluations:,}"),
+        ("Reason for stopping", result.stopped),
+        ("Utility evaluations", f"{result.evaluations:,}"),
+        ("Marginal contributions", "" if marginals is None else f"{marginals:,}"),
+        ("Evaluations that failed and were skipped", f"{skipped:,}" if skipped else ""),
         ("Computed by this run", f"{result.computed:,}"),
         ("Answered from memory", f"{result.cache_hits:,}"),
-        ("Time", duration(result.seconds)),
-        ("Game", result.fingerprint or "no fingerprint could be made"),
+        ("Duration", duration(result.seconds)),
+        ("Fingerprint of the game", result.fingerprint or "could not be computed"),
         ("Versions", ", ".join(f"{name} {value}" for name, value in result.versions.items())),
         *digests(result),
     ]
-    if result.marginals is not None:
-        found.insert(7, ("Marginal contributions", f"{result.marginals:,}"))
-    if result.skipped:
-        found.insert(8, ("Evaluations skipped", f"{result.skipped:,}"))
-    return [(name, visible(value, LONGEST_SENTENCE)) for name, value in found if value]
+    return [(name, visible(value)) for name, value in found if value]
+
+
+def readable_time(moment: str) -> str:
+    """A date and time in UTC as people read it, still in the order of ISO 8601.
+
+    Examples
+    --------
+    >>> readable_time("2026-11-15T22:53:22Z"), readable_time("")
+    ('2026-11-15 22:53:22 UTC', 'not recorded')
+    """
+    return moment.replace("T", " ").replace("Z", " UTC") if moment else "not recorded"
 
 
 def digests(result: Result) -> list[tuple[str, str]]:

@@ -5,31 +5,61 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
+from itertools import groupby
 
-LONGEST_NAME = 200
-LONGEST_SENTENCE = 5000
 # Joiners inside words of some scripts and inside emoji; all other invisible letters are shown.
 _JOINERS = "\u200c\u200d"
+# Marks stacked on one letter: scripts in use need up to four, and more climb over other lines.
+MOST_MARKS = 4
 
 
-def visible(text: str, longest: int = LONGEST_NAME) -> str:
-    r"""A text from the data, with letters that hide or reorder others made visible.
+def visible(text: str) -> str:
+    r"""A text from the data, with letters that hide, reorder or cover others made visible.
 
-    Control characters, marks of direction and lone surrogates appear as their code points. It is
-    still to be escaped where it goes into HTML.
+    Control characters, marks of direction and lone surrogates appear as their code points. Of
+    combining marks on one letter the first four are kept and the others counted. Nothing else is
+    left out. The text is still to be escaped where it goes into HTML.
 
     Examples
     --------
     >>> visible("a\u202eb\x00")
     'a⟨U+202E⟩b⟨U+0000⟩'
+    >>> visible("e" + 9 * "\u0301").endswith("⟨and 5 more marks⟩")
+    True
     """
-    shown = [_letter(letter) for letter in text[: longest + 1]]
-    return "".join(shown[:longest]) + ("…" if len(shown) > longest else "")
+    shown: list[str] = []
+    for marks, run in groupby(text, _is_mark):
+        letters = [_letter(letter) for letter in run]
+        if marks:
+            more = len(letters) - MOST_MARKS
+            # A mark without a letter of its own would sit on what stands before the text.
+            letters = [*([] if shown else ["◌"]), *letters[:MOST_MARKS]]
+            if more > 0:
+                letters.append(f"⟨and {more:,} more marks⟩")
+        shown += letters
+    return "".join(shown)
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Mn", "Me")
 
 
 def _letter(letter: str) -> str:
     hidden = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")
     return f"⟨U+{ord(letter):04X}⟩" if hidden and letter not in _JOINERS else letter
+
+
+def isolated(name: str) -> str:
+    r"""A visible name inside a sentence: its direction of writing does not turn the sentence's.
+
+    In HTML elements of their own, `<bdi>` does the same.
+
+    Examples
+    --------
+    >>> ascii(isolated("a"))
+    "'\\u2068a\\u2069'"
+    """
+    return f"\u2068{name}\u2069"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -69,6 +99,17 @@ def percent(share: float) -> str:
     ('90 %', '99.9 %')
     """
     return f"{number(100 * share, 6)} %"
+
+
+def unbroken(sentence: str) -> str:
+    r"""A sentence whose numbers stay on one line with their signs.
+
+    Examples
+    --------
+    >>> ascii(unbroken("within 50 % or ± 2"))
+    "'within 50\\xa0% or \\xb1\\xa02'"
+    """
+    return sentence.replace(" %", "\u00a0%").replace("± ", "±\u00a0")
 
 
 def duration(seconds: float) -> str:

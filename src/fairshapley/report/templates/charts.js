@@ -1,11 +1,11 @@
 "use strict";
 // The charts, drawn by plotly in the colours of the page.
 (() => {
-  const { data, players, number, escaped, short, order } = report;
+  const { data, players, number, count, escaped, short, order } = report;
   const named = 40, marked = 1500;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-  const interval = (at) => (data.exact ? "" : `<br>${number(players.lower[at])} to ${number(players.upper[at])}`);
+  const interval = (at) => (data.exact || Number.isNaN(players.lower[at]) ? "" : `<br>${number(players.lower[at])} to ${number(players.upper[at])}`);
   const hover = (at) => `${escaped(short(players.name[at], 60))}<br><b>${number(players.value[at])}</b>${interval(at)}`;
   const tint = (at) => colour(players.sign[at] < 0 ? "bad" : players.sign[at] > 0 ? "accent" : "neutral");
   const clipped = (value) => (Number.isFinite(value) ? value : null);
@@ -49,7 +49,7 @@
   function ranked(key, title, scale) {
     const known = order.filter((at) => Number.isFinite(players[key][at]) && (scale !== "log" || players[key][at] > 0));
     known.sort((a, b) => players[key][a] - players[key][b]);
-    const text = known.map((at) => `${escaped(short(players.name[at], 60))}<br><b>${number(players[key][at])}</b>`);
+    const text = known.map((at) => `${escaped(short(players.name[at], 60))}<br><b>${(key === "count" ? count : number)(players[key][at])}</b>`);
     return {
       traces: [{ type: "scatter", mode: known.length <= 300 ? "lines+markers" : "lines", x: known.map((_, place) => place + 1), y: known.map((at) => players[key][at]), hoverinfo: "text", hovertext: text, line: { color: colour("accent"), width: 2 }, marker: { size: 4 } }],
       layout: { xaxis: { title: { text: "players, from the lowest" } }, yaxis: scale === "log" ? log(title, known.map((at) => players[key][at])) : { title: { text: title }, rangemode: "tozero" }, hovermode: "closest" },
@@ -58,7 +58,7 @@
 
   const sized = (chart, text) => chart.label.map((label, at) => `size ${label}<br><b>${text(at)}</b>`);
   const bars = (chart, title) => ({
-    traces: [{ type: "bar", x: chart.x, y: chart.y, width: chart.width.map((width) => 0.85 * width), hoverinfo: "text", hovertext: sized(chart, (at) => number(chart.y[at])), textposition: "none", marker: { color: chart.y.map((y) => colour(y < 0 ? "bad" : "accent")) } }],
+    traces: [{ type: "bar", x: chart.x, y: chart.y, width: chart.width.map((width) => 0.85 * width), hoverinfo: "text", hovertext: sized(chart, (at) => (Number.isInteger(chart.y[at]) ? count : number)(chart.y[at])), textposition: "none", marker: { color: chart.y.map((y) => colour(y < 0 ? "bad" : "accent")) } }],
     layout: { xaxis: { title: { text: "coalition size" } }, yaxis: { title: { text: title }, zeroline: true } },
   });
 
@@ -68,19 +68,19 @@
       return known.length <= named ? namedValues(known, element) : rankedValues(known);
     },
     fidelity: (chart) => {
-      const drawn = ranked("fidelity", "fidelity", "log"), line = dashed("y", chart.target, "asked for");
+      const drawn = ranked("fidelity", "fidelity", "log"), line = dashed("y", chart.target, "required");
       drawn.layout.shapes = [line.shape];
       drawn.layout.annotations = [line.annotation];
       return drawn;
     },
     contributions: () => ranked("count", "contributions", "linear"),
-    requests: (chart) => bars(chart, "coalitions asked for"),
-    marginals: (chart) => bars(chart, "mean marginal contribution"),
+    requests: (chart) => bars(chart, "coalitions requested"),
+    marginals: (chart) => bars(chart, "added by one more player"),
     convergence: (chart) => {
-      const line = dashed("y", chart.target, "asked for");
-      const course = (name, y, look) => ({ type: "scatter", mode: "lines+markers", name, x: chart.x, y, marker: { size: 5 }, hoverinfo: "text", hovertext: y.map((item, at) => `${number(chart.x[at])} evaluations<br>${name} <b>${number(item)}</b>`), ...look });
+      const line = dashed("y", chart.target, "required");
+      const course = (name, y, look) => ({ type: "scatter", mode: "lines+markers", name, x: chart.x, y, marker: { size: 5 }, hoverinfo: "text", hovertext: y.map((item, at) => `${count(chart.x[at])} evaluations<br>${name} <b>${number(item)}</b>`), ...look });
       return {
-        traces: [course("minimum fidelity", chart.lowest, { line: { color: colour("accent"), width: 2 } }), course("read low", chart.low, { line: { color: colour("neutral"), width: 2, dash: "dot" } })],
+        traces: [course("minimum fidelity", chart.lowest, { line: { color: colour("accent"), width: 2 } }), course("cautious estimate", chart.low, { line: { color: colour("neutral"), width: 2, dash: "dot" } })],
         layout: { xaxis: log("evaluations", chart.x), yaxis: log("minimum fidelity", chart.low.concat(chart.lowest, chart.target)), shapes: [line.shape], annotations: [line.annotation], showlegend: true },
       };
     },
@@ -95,7 +95,7 @@
       const looks = { certificate: { color: colour("good"), width: 3 }, "Proposition 1, normal": { color: colour("accent"), width: 2 } };
       const other = { color: colour("neutral"), width: 2, dash: "dot" };
       const traces = chart.lines.map(({ name, x, y }) => ({ type: "scatter", mode: name === "certificate" ? "lines+markers" : "lines", name, x, y, line: looks[name] || other, hoverinfo: "text", hovertext: x.map((item, at) => `${name}<br>ε1 <b>${number(item)}</b>, δ <b>${number(y[at])}</b>`) }));
-      traces.push({ type: "scatter", mode: "markers", name: "asked for", x: [chart.asked[0]], y: [chart.asked[1]], marker: { symbol: "star", size: 14, color: colour("warn") }, hoverinfo: "text", hovertext: [`asked for<br>ε1 <b>${number(chart.asked[0])}</b>, δ <b>${number(chart.asked[1])}</b>`] });
+      traces.push({ type: "scatter", mode: "markers", name: "requested", x: [chart.asked[0]], y: [chart.asked[1]], marker: { symbol: "star", size: 14, color: colour("warn") }, hoverinfo: "text", hovertext: [`requested<br>ε1 <b>${number(chart.asked[0])}</b>, δ <b>${number(chart.asked[1])}</b>`] });
       return { traces, layout: { xaxis: log("tolerance ε1", traces.flatMap((trace) => trace.x)), yaxis: log("probability of failure δ", traces.flatMap((trace) => trace.y)), showlegend: true } };
     },
   };

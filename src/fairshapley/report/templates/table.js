@@ -1,17 +1,22 @@
 "use strict";
 // The table of players. Only the rows in sight are in the page, so that many thousands stay smooth.
 (() => {
-  const { players, number, order } = report;
-  const rowHeight = 36, margin = 10;
+  const { data, players, number, count, order } = report;
+  // Rows are as high as their text needs; until one was drawn, it counts as one line.
+  const rowHeight = 36, margin = 10 * rowHeight;
+  const heights = new Float64Array(players.name.length).fill(rowHeight);
   const columns = [
     { key: "name", title: "Player", text: true },
     ...(players.label ? [{ key: "label", title: "Label", text: true, wide: true }] : []),
     { key: "value", title: "Value" },
-    { key: "lower", title: "From" },
-    { key: "upper", title: "To" },
-    { key: "error", title: "Std. error", wide: true },
-    { key: "fidelity", title: "Fidelity", wide: true },
-    { key: "count", title: "Samples", wide: true },
+    // An exact value has no interval, no error and no samples.
+    ...(data.exact ? [] : [
+      { key: "lower", title: "From", wide: true },
+      { key: "upper", title: "To", wide: true },
+      { key: "error", title: "Std. error", wide: true },
+      { key: "fidelity", title: "Fidelity", wide: true },
+      { key: "count", title: "Samples", wide: true },
+    ]),
     { key: "remark", title: "Remarks", text: true, wide: true },
   ];
   const box = document.getElementById("players-box"), table = document.getElementById("players");
@@ -22,7 +27,7 @@
   const total = players.name.length;
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   const searched = players.name.map((name, at) => (players.label ? `${name}\n${players.label[at]}` : name).toLocaleLowerCase());
-  // The weight of a remark, for sorting: harmful first, then duplicates, then null players.
+  // The weight of a remark, for sorting: below zero first, then identical, then near zero.
   const weight = (at) => (players.sign[at] < 0 ? 4 : 0) + (players.group[at] >= 0 ? 2 : 0) + players.null[at];
   let sorting = { key: "value", down: true }, rows = order, drawn = [-1, -1];
 
@@ -83,8 +88,7 @@
       else cell.removeAttribute("aria-sort");
     }
     table.setAttribute("aria-rowcount", rows.length + 1);
-    const counted = (count) => count.toLocaleString("en-US");
-    status.textContent = rows.length === total ? `${counted(total)} players` : `${counted(rows.length)} of ${counted(total)} players`;
+    status.textContent = rows.length === total ? `${count(total)} players` : `${count(rows.length)} of ${count(total)} players`;
     box.scrollTop = 0;
     drawn = [-1, -1];
     draw();
@@ -95,28 +99,40 @@
   }
 
   function remarks(at) {
-    const cell = element("td", undefined, "text wide");
-    if (players.sign[at] < 0) cell.append(badge("negative", "negative"));
-    if (players.sign[at] > 0) cell.append(badge("positive", "positive"));
-    if (players.group[at] >= 0) cell.append(badge(`duplicate ${players.group[at] + 1}`, "duplicate"));
-    if (players.null[at]) cell.append(badge("null", "null"));
-    return cell;
+    const made = [];
+    if (players.sign[at] < 0) made.push(badge("below zero", "negative"));
+    if (players.group[at] >= 0) made.push(badge(`identical, group ${players.group[at] + 1}`, "duplicate"));
+    if (players.null[at]) made.push(badge("near zero", "null"));
+    return made;
+  }
+
+  // On narrow pages a row has the columns that are hidden there in a second line.
+  function below(...content) {
+    const made = element("span", undefined, "narrow small");
+    made.append(...content);
+    return made;
   }
 
   function line(place) {
     const at = rows[place], made = element("tr");
     made.setAttribute("aria-rowindex", place + 2);
     for (const column of columns) {
-      if (column.key === "remark") { made.append(remarks(at)); continue; }
-      const content = players[column.key][at];
+      const content = column.key === "remark" ? "" : players[column.key][at];
       const cell = element(column.key === "name" ? "th" : "td", undefined, (column.text ? "text" : "") + (column.wide ? " wide" : ""));
-      if (column.text) {
+      if (column.key === "remark") {
+        cell.append(...remarks(at));
+      } else if (column.text) {
         cell.append(element("bdi", content));
-        cell.title = content;
-        if (column.key === "name") cell.scope = "row";
       } else {
-        cell.textContent = number(content);
-        if (column.key === "value" && content < 0) cell.classList.add("negative-value");
+        cell.textContent = column.key === "count" ? count(content) : number(content);
+      }
+      if (column.key === "name") {
+        cell.scope = "row";
+        cell.append(below(...(players.label && players.label[at] ? [element("bdi", players.label[at]), " "] : []), ...remarks(at)));
+      }
+      if (column.key === "value") {
+        if (content < 0) cell.classList.add("negative-value");
+        if (!data.exact) cell.append(below(Number.isNaN(players.lower[at]) ? "" : `${number(players.lower[at])} to ${number(players.upper[at])}`));
       }
       made.append(cell);
     }
@@ -136,14 +152,19 @@
   }
 
   function draw() {
-    const first = Math.max(0, Math.floor(box.scrollTop / rowHeight) - margin);
-    const last = Math.min(rows.length, Math.ceil((box.scrollTop + box.clientHeight) / rowHeight) + margin);
+    // The box is as high as its rows, up to what the style sheet allows: at least one screen of them.
+    const from = box.scrollTop - margin, to = box.scrollTop + Math.max(box.clientHeight, 480) + margin;
+    let first = 0, above = 0;
+    while (first < rows.length && above + heights[rows[first]] < from) above += heights[rows[first++]];
+    let last = first, reached = above, rest = 0;
+    while (last < rows.length && reached < to) reached += heights[rows[last++]];
     if (first === drawn[0] && last === drawn[1]) return;
     drawn = [first, last];
-    const made = [];
-    if (first > 0) made.push(space(first * rowHeight));
-    for (let place = first; place < last; place++) made.push(line(place));
-    if (last < rows.length) made.push(space((rows.length - last) * rowHeight));
+    for (let place = last; place < rows.length; place++) rest += heights[rows[place]];
+    const lines = rows.slice(first, last).map((_, place) => line(first + place));
+    const made = [...lines];
+    if (above) made.unshift(space(above));
+    if (rest) made.push(space(rest));
     if (!rows.length) {
       const none = element("tr"), cell = element("td", "No player matches.", "text");
       cell.colSpan = shownColumns();
@@ -151,6 +172,7 @@
       made.push(none);
     }
     body.replaceChildren(...made);
+    lines.forEach((made, place) => { heights[rows[first + place]] = made.offsetHeight || rowHeight; });
   }
 
   let timer;
@@ -164,7 +186,7 @@
   for (const button of document.querySelectorAll("[data-show]")) {
     button.addEventListener("click", () => {
       for (const control of controls) control.value = "";
-      if (button.dataset.show === "negative") { field("sign").value = "-1"; field("certainty").value = "settled"; } else field("kind").value = button.dataset.show;
+      if (button.dataset.show === "negative") { field("sign").value = "-1"; if (field("certainty")) field("certainty").value = "settled"; } else field("kind").value = button.dataset.show;
       sorting = { key: "value", down: button.dataset.show !== "negative" };
       update();
       document.getElementById("table-title").scrollIntoView();
@@ -172,7 +194,7 @@
     });
   }
   box.addEventListener("scroll", draw, { passive: true });
-  window.addEventListener("resize", () => { drawn = [-1, -1]; draw(); });
+  window.addEventListener("resize", () => { heights.fill(rowHeight); drawn = [-1, -1]; draw(); });
   header();
   update();
 })();
