@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairshapley.errors import BudgetError, FairShapleyError, InputError, Journa
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
+from fairshapley.evaluation.journal import RunStatus
 from fairshapley.fairness.certificate import Evidence
 from fairshapley.origin import origin_fields
 from fairshapley.plan import GameFacts, Plan, RunLog, versions
@@ -72,20 +74,20 @@ class Run:
         self.evaluator = evaluator
         self.log = log
         self.started = started
-        self.problem: Problem | None = None
-        self.state: Any = None
-        self.proven: Estimate | None = None
-        self.marginals: int | None = None
-        self.rounds = 0
+        self.problem: Problem | None
+        self.state: Any
+        self.proven: Estimate | None
+        self.marginals: int | None
+        self.rounds: int
         """Rounds that the estimator was told"""
-        self._asked: Draw | None = None
+        self._asked: Draw | None
         """The next round, when it was asked for and not let through"""
         self.last_look = 0
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
         """Whether the run stopped at such a look"""
         self.stall = Stall(game.n_players)
-        self.recorder = Recorder(game.n_active, plan.estimator.look_growth)
+        self._forget()
 
     def execute(self, progress: ProgressOption, verify: int) -> Result:
         """Run to the end, and journal how it ended."""
@@ -98,8 +100,7 @@ class Run:
             self._require_contributions()
         except KeyboardInterrupt:
             stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
-            result = self.result(stopped, complete=False)
-            self.log.end("interrupted", result)
+            result = self._end("interrupted", self.result(stopped, complete=False))
             if not self.evaluator.guard.asked_once:
                 raise
             return result
@@ -110,10 +111,20 @@ class Run:
             )
             return self.result(stopped, complete=False)
         except Exception as error:
-            self._fail(error)
+            try:
+                self._fail(error)
+            except Exception as second:  # what stopped the run matters more
+                error.add_note(f"how far the run had come could not be kept: {second!r}")
             raise
-        result = self.result(stopped, complete=True)
-        self.log.end("finished", result)
+        return self._end("finished", self.result(stopped, complete=True))
+
+    def _end(self, status: RunStatus, result: Result) -> Result:
+        """Journal how the run ended; the result outlives a journal that cannot be written."""
+        try:
+            self.log.end(status, result)
+        except JournalError as error:
+            note = f"the utilities are journalled, but not how the run ended: {error}"
+            return replace(result, notes=(*result.notes, note))
         return result
 
     def _fail(self, error: Exception) -> None:
@@ -214,12 +225,24 @@ class Run:
             values = evaluator.evaluate(draw, deadline, after_chunk)
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
-        estimator.tell(self.state, draw, values)
-        self.rounds += 1
-        self.recorder.add(evaluator.sizes, values)
-        if draw.marginals is not None:
-            self.marginals = (self.marginals or 0) + draw.marginals
+        try:
+            estimator.tell(self.state, draw, values)
+            self.rounds += 1
+            self.recorder.add(evaluator.sizes, values)
+            if draw.marginals is not None:
+                self.marginals = (self.marginals or 0) + draw.marginals
+        except BaseException:
+            # Half a round may be in the sums: no estimate is better than a wrong one, and the
+            # journal has the utilities.
+            self._forget()
+            raise
         return None
+
+    def _forget(self) -> None:
+        """Go back to where nothing was evaluated."""
+        self.problem = self.state = self.proven = self.marginals = self._asked = None
+        self.rounds = 0
+        self.recorder = Recorder(self.game.n_active, self.plan.estimator.look_growth)
 
     def _show(self, reporter: ProgressReporter) -> None:
         if reporter.due:

@@ -221,15 +221,20 @@ class Journal(JournalFile):
             if key not in mirror.arrivals:
                 fresh.setdefault(key, value)
         rows = [(game, key, value) for key, value in fresh.items()]
+        # A commit may be reported as failed and yet have happened: after an error here there is
+        # no mirror, and the file is read again.
+        del self._mirrors[game]
         with self._transaction():
             self._db.executemany("INSERT INTO arrivals VALUES (?, ?, ?)", rows)
         mirror.arrivals.update(fresh)
+        self._mirrors[game] = mirror
         self._n_arrivals += len(rows)
         width = len(rows[0][1]) if rows else 1
         if self._n_arrivals >= min(FOLD_ROWS, FOLD_BYTES // width):
             self._fold()
 
     def _fold(self) -> None:
+        self._mirrors.clear()
         with self._transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO evaluations SELECT game, coalition, value FROM arrivals "
@@ -237,7 +242,6 @@ class Journal(JournalFile):
             )
             self._db.execute("DELETE FROM arrivals")
         self._n_arrivals = 0
-        self._mirrors.clear()
 
     def _mirror(self, game: int) -> _Mirror:
         # A reader may have a writer beside it that folds, so it looks afresh each time.

@@ -209,14 +209,18 @@ class JournalFile:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._explained():
+            self._roll_back()  # what could not be rolled back when it failed
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # after some errors SQLite has rolled back already
-                    self._db.execute("ROLLBACK")
+                self._roll_back()
                 raise
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:  # after some errors SQLite has rolled back already
+            self._db.execute("ROLLBACK")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

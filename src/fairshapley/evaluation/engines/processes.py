@@ -160,13 +160,22 @@ class ProcessSession:
         self._n_players = n_players
         self._name = unique_name()
         self._settings = Settings(engine.threads, engine.timeout)
-        descriptor, self._path = tempfile.mkstemp(prefix=f"{self._name}-", suffix=".pickle")
-        # loky's tracker removes the file when this process is killed and cannot.
+        file = Path(tempfile.gettempdir()) / f"{self._name}.pickle"
+        self._path = str(file)
+        # loky's tracker removes the file when this process is killed and cannot. Both are told
+        # before there is a file, so that none is left whatever fails.
         tracker: Any = importlib.import_module("loky.backend.resource_tracker")
         tracker.register(self._path, "file")
         self._remove = weakref.finalize(self, _remove, self._path, tracker)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(payload)
+        try:
+            file.touch(mode=0o600, exist_ok=False)
+            file.write_bytes(payload)
+        except OSError as error:
+            self._remove()
+            raise EngineError(
+                f"the game ({len(payload):,} bytes) cannot be written to {file}: {error.strerror}. "
+                "Make room there, or set TMPDIR to another folder"
+            ) from error
 
     @property
     def workers(self) -> int:
@@ -179,13 +188,13 @@ class ProcessSession:
         # A chunk that may end its process does not take those of all cores with it.
         size = 1 if alone else self._engine.workers
         for _ in range(3):
-            pool = self._engine.pool(size)
             try:
+                pool = self._engine.pool(size)
                 future = pool.submit(
                     run_chunk, self._name, self._path, packed, self._n_players, self._settings
                 )
-            except (BrokenProcessPool, RuntimeError) as error:
-                self._engine.forget_pool(pool)
+            except (OSError, RuntimeError) as error:  # a pool that broke, or no more processes
+                self._engine.forget_pool()
                 broken = error
             else:
                 return _Submitted(future, pool)

@@ -1,0 +1,259 @@
+"""A failure at every place where a run can fail: no wrong result, nothing journalled is lost.
+
+`make test` takes some points of each case, evenly spread; `make test-full` takes all of them.
+"""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import loky
+import pytest
+
+from fairshapley.evaluation.journal import Journal
+from fairshapley.recording import Recorder
+from fairshapley.run import Run
+from tests.faults.layers import (
+    every_line,
+    failing_files,
+    failing_lines,
+    failing_statements,
+    little_memory,
+    small_files,
+)
+from tests.faults.oracle import Fault, Scenario, Trials, spread
+from tests.faults.pool import KINDS, Pool, failing_pool
+
+PLAIN = Scenario()
+CONTINUED = Scenario(begun=30, verify=3)
+KEPT_OPEN = Scenario(kept_open=True)
+SKIPPING = Scenario(options={"method": "mc", "budget": 70, "on_error": "skip"}, refuses=b"\xe2\x00")
+EXACT = Scenario(n_players=5, options={"method": "exact"})
+PROCESSES = Scenario(engine=lambda: "processes:2", in_flight=4)
+SCENARIOS = {"plain": PLAIN, "continued": CONTINUED, "kept open": KEPT_OPEN, "skipping": SKIPPING}
+
+OUR_FILES = (
+    *("evaluation", "estimators", "run.py", "recording.py", "preparation.py", "plan.py"),
+    "valuation.py",
+)
+# Ctrl-C does not reach what a worker runs.
+DRIVER_FILES = ("evaluation/engines/processes.py", "evaluation/dispatch.py")
+
+
+@dataclass
+class Case:
+    """A scenario, a fault, and how many points there are at least."""
+
+    scenario: Scenario
+    fault: Fault
+    least: int
+    for_good: bool = False
+    choose: Callable[[list[Any]], list[int]] = lambda labels: list(range(len(labels)))
+    part: tuple[int, int] = (0, 1)
+
+    def points(self, labels: list[Any]) -> list[int]:
+        chosen = self.choose(labels)
+        assert len(chosen) >= self.least, "there are fewer points than there should be"
+        which, parts = self.part
+        return chosen[which::parts]
+
+
+def _cases() -> Iterator[tuple[str, Case]]:
+    for name, scenario in SCENARIOS.items():
+        for kind in ("io", "full", "busy", "memory"):
+            for after in (False, True):
+                fault = failing_statements(kind, after=after)
+                when = "after" if after else "before"
+                yield f"statements, {name}, {kind}, {when}", Case(scenario, fault, 60)
+        fault = failing_statements("full", after=False)
+        yield f"statements, {name}, full for good", Case(scenario, fault, 60, for_good=True)
+        for part in (False, True):
+            for for_good in (False, True):
+                kind = f"{'part of a write' if part else 'write'}{', for good' * for_good}"
+                case = Case(scenario, failing_files(part=part), 40, for_good)
+                yield f"files, {name}, {kind}", case
+    yield "file sizes", Case(PLAIN, small_files(1000), 100)
+    yield "SQLite's memory", Case(PLAIN, little_memory(4000), 100)
+    for kind in KINDS:
+        yield f"pool, {kind}", Case(PROCESSES, failing_pool(kind), 10)
+    for error in (MemoryError, KeyboardInterrupt):
+        for which in range(3):
+            yield (
+                f"lines, {error.__name__}, {which}",
+                Case(PLAIN, failing_lines(error, *OUR_FILES), 900, False, _lines, (which, 3)),
+            )
+        for name, scenario in {"continued": CONTINUED, "exact": EXACT}.items():
+            fault = failing_lines(error, *OUR_FILES)
+            yield f"lines, {name}, {error.__name__}", Case(scenario, fault, 500, False, _once)
+        files = OUR_FILES if error is MemoryError else DRIVER_FILES
+        fault = failing_lines(error, *files)
+        yield f"lines, pool, {error.__name__}", Case(PROCESSES, fault, 80, False, _once)
+
+
+def _lines(labels: list[Any]) -> list[int]:
+    return every_line(labels, 2)
+
+
+def _once(labels: list[Any]) -> list[int]:
+    return every_line(labels, 1)
+
+
+CASES = dict(_cases())
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """In memory where there is such a place: thousands of journals are written."""
+    memory = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
+    place = memory if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as name:
+        yield Path(name)
+
+
+@pytest.fixture(autouse=True)
+def pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loky, "ProcessPoolExecutor", Pool)
+
+
+def attempt(case: Case, folder: Path, most: int | None) -> Trials:
+    trials = Trials(case.scenario, folder, case.fault)
+    points = case.points(trials.labels)
+    if most is not None:
+        points = [points[at] for at in spread(len(points), most)]
+    for at in points:
+        try:
+            trials.trial(at, for_good=case.for_good)
+        except AssertionError as error:
+            error.add_note(f"disturbed at point {at}: {trials.labels[at]}")
+            raise
+    assert trials.count == len(points) > 0
+    return trials
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.endswith((", 1", ", 2"))])
+def test_a_failure_at_some_points_leaves_everything_right(name: str, folder: Path) -> None:
+    attempt(CASES[name], folder, 6)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", CASES)
+def test_a_failure_at_every_point_leaves_everything_right(
+    name: str, folder: Path, record_property: Callable[[str, object], None]
+) -> None:
+    trials = attempt(CASES[name], folder, None)
+    record_property("points", trials.count)
+    record_property("finished all the same", trials.completed)
+
+
+def test_there_are_thousands_of_points() -> None:
+    assert sum(case.least // case.part[1] for case in CASES.values()) >= 4_000
+
+
+def test_the_scenarios_are_what_they_say(folder: Path) -> None:
+    trials = Trials(SKIPPING, folder, failing_statements("io", after=False))
+    assert trials.expected.skipped == 1
+    said = " ".join(map(str, trials.labels))
+    assert "DELETE FROM arrivals" in said  # arrivals are folded within the run
+    assert "INSERT OR REPLACE INTO failures" in said
+
+
+class LateJournal(Journal):
+    """Holds each batch back until the next one comes."""
+
+    held: tuple[Any, ...] = ()
+
+    def append(self, game: int, keys: Any, values: Any) -> None:
+        if self.held:
+            super().append(*self.held)
+        self.held = (game, keys, values)
+
+
+class WrongJournal(Journal):
+    """Writes one value that is not quite right."""
+
+    def append(self, game: int, keys: Any, values: Any) -> None:
+        super().append(game, keys, [*values[:-1], values[-1] + 1e-12])
+
+
+class ForgetfulJournal(Journal):
+    """Does not find the last of the coalitions asked for."""
+
+    def lookup(self, game: int, keys: Any) -> dict[bytes, float]:
+        return super().lookup(game, keys[:-1])
+
+
+@pytest.mark.parametrize(
+    ("broken", "finding"),
+    [
+        (LateJournal, "more is lost"),
+        (WrongJournal, "wrong value"),
+        (ForgetfulJournal, "computed again"),
+    ],
+)
+def test_a_broken_journal_is_found(
+    broken: type[Journal], finding: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = Trials(PLAIN, folder, failing_statements("io", after=False))
+    monkeypatch.setattr("fairshapley.preparation.Journal", broken)
+    inserts = [at for at, label in enumerate(trials.labels) if "INTO arrivals" in label]
+    with pytest.raises(AssertionError, match=finding):
+        trials.trial(inserts[len(inserts) // 2])
+
+
+def test_a_torn_state_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that shows what it has after half a round is caught."""
+    trials = Trials(PLAIN, folder, failing_lines(MemoryError, "recording.py"))
+    first = inspect.getsourcelines(Recorder.add)[1]
+    added = [at for at, (_, line) in enumerate(trials.labels) if line == first + 2]
+    trials.trial(added[-1])
+    forget = Run._forget
+    monkeypatch.setattr(Run, "_forget", lambda run: hasattr(run, "state") or forget(run))
+    with pytest.raises(AssertionError, match="partial result in the journal is wrong"):
+        trials.trial(added[-1])
+
+
+def killed(folder: Path, kills: int) -> dict[str, Any]:
+    """What became of runs killed at random moments."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.kills", str(folder), str(kills), "1"],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def check_kills(report: dict[str, Any], kills: int) -> None:
+    assert report["killed"] >= kills
+    # Runs were killed before there was a journal, in the middle, and near the end.
+    assert min(report["held"]) < 40
+    assert max(report["held"]) > 80
+
+
+def test_runs_killed_at_some_moments_are_continued(folder: Path) -> None:
+    check_kills(killed(folder, 12), 12)
+
+
+@pytest.mark.full
+def test_runs_killed_at_many_moments_are_continued(folder: Path) -> None:
+    check_kills(killed(folder, 200), 200)
+
+
+def test_a_finished_run_outlives_its_journal(folder: Path) -> None:
+    """The end cannot be recorded: the result is there, and says so."""
+    trials = Trials(PLAIN, folder, failing_statements("full", after=False))
+    last = max(at for at, label in enumerate(trials.labels) if label.startswith("UPDATE runs"))
+    trials.trial(last)
+    assert trials.finished is not None
+    assert "disk is full" in trials.finished.notes[-1]
