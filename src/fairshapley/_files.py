@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,29 +24,33 @@ def write_whole(target: Path, content: bytes) -> None:
 
     Examples
     --------
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
     ...     write_whole(Path(folder) / "a.txt", b"all of it")
     ...     (Path(folder) / "a.txt").read_text()
     'all of it'
     """
     check_replaceable(target)
-    scratch = None
+    # The name is known before there is a file, so that none is left whatever fails.
+    scratch = target.with_name(f".fairshapley-{secrets.token_hex(8)}.part")
     try:
-        # mkstemp creates the file anew (O_EXCL, O_NOFOLLOW), with mode 0600.
-        descriptor, scratch = tempfile.mkstemp(".part", ".fairshapley-", target.parent)
-        with os.fdopen(descriptor, "wb") as stream:
+        # "x" creates the file anew (O_EXCL), so that it never follows a link.
+        with open(scratch, "xb", opener=_for_its_owner) as stream:
             stream.write(content)
             stream.flush()
-            os.fsync(descriptor)
-        Path(scratch).replace(target)
-        scratch = None
+            os.fsync(stream.fileno())
+        scratch.replace(target)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot write {target}: {reason}") from error
     finally:
-        if scratch is not None:
-            with suppress(OSError):
-                Path(scratch).unlink()
+        with suppress(OSError, ValueError):
+            scratch.unlink()  # still there only when something went wrong
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    """Open a file that nobody else may read."""
+    return os.open(path, flags, 0o600)
 
 
 def check_replaceable(target: Path) -> None:

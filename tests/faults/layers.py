@@ -247,14 +247,14 @@ def failing_files(*, part: bool = False) -> Fault:
 KEPT: list[Any] = []
 
 
-def small_files(step: int) -> Fault:
+def small_files(step: int, largest: int) -> Fault:
     """No file may grow beyond `step` bytes, beyond twice as many, and so on: one size a point."""
 
     @contextlib.contextmanager
     def fault(points: Points) -> Iterator[None]:
         if points.at is None:
             yield
-            points.labels = [f"{step * size} bytes" for size in range(LARGEST // step)]
+            points.labels = [f"{step * size} bytes" for size in range(largest // step)]
             return
         points.labels = [None] * (points.at + 1)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -267,17 +267,14 @@ def small_files(step: int) -> Fault:
     return fault
 
 
-LARGEST = 110_000  # bytes: the log of a run in these tests, and a few more
-
-
-def little_memory(step: int) -> Fault:
+def little_memory(step: int, largest: int) -> Fault:
     """SQLite gets so many bytes more than it has now, and then no more: one amount a point."""
 
     @contextlib.contextmanager
     def fault(points: Points) -> Iterator[None]:
         if points.at is None:
             yield
-            points.labels = [f"{step * size} bytes" for size in range(MEMORY // step)]
+            points.labels = [f"{step * size} bytes" for size in range(largest // step)]
             return
         points.labels = [None] * (points.at + 1)
         library = sqlite_library()
@@ -291,6 +288,3 @@ def little_memory(step: int) -> Fault:
             limit(0)
 
     return fault
-
-
-MEMORY = 400_000

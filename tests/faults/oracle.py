@@ -144,8 +144,8 @@ class Scenario:
 
 def plain(result: fs.Result) -> dict[str, Any]:
     """All of a result but what depends on time, on trouble and on what was known before."""
-    left_out = dict.fromkeys(("seconds", "notes", "computed", "digest"), 0)
-    return {**result.to_dict(), **left_out}
+    left_out = ("seconds", "created", "notes", "computed", "journal_digest")
+    return {**result.to_dict(), **dict.fromkeys(left_out, 0)}
 
 
 def snapshot(estimate: Any, profile: Any) -> tuple[Any, ...]:
@@ -197,6 +197,7 @@ class Trials:
             self.expected = self._watched(journal)
         dry = Points()
         with self._home() as journal, ExitStack() as stack:
+            # The points of the run itself: what closes the journal afterwards is not counted.
             with fault(dry):
                 again = scenario.first_call(scenario.game(), journal, stack)
             dry.armed = False

@@ -17,6 +17,7 @@ from typing import Any
 import loky
 import pytest
 
+import fairshapley as fs
 from fairshapley.evaluation.journal import Journal
 from fairshapley.recording import Recorder
 from fairshapley.run import Run
@@ -36,7 +37,7 @@ CONTINUED = Scenario(begun=30, verify=3)
 KEPT_OPEN = Scenario(kept_open=True)
 SKIPPING = Scenario(options={"method": "mc", "budget": 70, "on_error": "skip"}, refuses=b"\xe2\x00")
 EXACT = Scenario(n_players=5, options={"method": "exact"})
-PROCESSES = Scenario(engine=lambda: "processes:2", in_flight=4)
+PROCESSES = Scenario(engine=lambda: fs.ProcessEngine(2, chunk_size=7), in_flight=4)
 SCENARIOS = {"plain": PLAIN, "continued": CONTINUED, "kept open": KEPT_OPEN, "skipping": SKIPPING}
 
 OUR_FILES = (
@@ -79,8 +80,8 @@ def _cases() -> Iterator[tuple[str, Case]]:
                 kind = f"{'part of a write' if part else 'write'}{', for good' * for_good}"
                 case = Case(scenario, failing_files(part=part), 40, for_good)
                 yield f"files, {name}, {kind}", case
-    yield "file sizes", Case(PLAIN, small_files(1000), 100)
-    yield "SQLite's memory", Case(PLAIN, little_memory(4000), 100)
+    yield "file sizes", Case(PLAIN, small_files(1000, 110_000), 100)
+    yield "SQLite's memory", Case(PLAIN, little_memory(4000, 400_000), 100)
     for kind in KINDS:
         yield f"pool, {kind}", Case(PROCESSES, failing_pool(kind), 10)
     for error in (MemoryError, KeyboardInterrupt):
