@@ -98,11 +98,13 @@ def interrupted_run(tmp_path, fn_body, n=12):
         textwrap.dedent(f"""
         import sys, time
         import fairshapley as fs
+        started = []
         def utility(coalition):
+            if not started:
+                started.append(open(sys.argv[1], "w").close())
             {fn_body}
             return float(len(coalition)) ** 1.5
         game = fs.games.FunctionGame(utility, {n}, key="i")
-        open(sys.argv[1], "w").close()
         result = fs.estimate(game, "mc", until=fs.Evaluations(at_least=10**9), seed=0)
         result.save(sys.argv[2])
         print(result.stopped)

@@ -65,10 +65,10 @@ def computed(log: Path) -> list[bytes]:
 def main(folder: Path, kills: int, seed: int) -> None:
     """Kill so many runs; every second journal is killed twice."""
     journal_module.FOLD_ROWS = 40
+    expected = plain(SCENARIO.call(SCENARIO.game(), folder / "whole.db"))
     began = time.monotonic()
     os.waitpid(begin(folder / "first.db", folder / "first.log"), 0)
     duration = time.monotonic() - began
-    expected = plain(SCENARIO.call(SCENARIO.game(), folder / "whole.db"))
     rng, trial, killed, held = np.random.default_rng(seed), 0, 0, []
     while killed < kills:
         trial += 1
