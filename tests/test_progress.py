@@ -1,5 +1,6 @@
 """Progress: shown on a terminal, silent elsewhere, throttled for functions."""
 
+import io
 import os
 import pty
 import subprocess
@@ -8,10 +9,11 @@ import textwrap
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import fairshapley as fs
 from fairshapley.fairness import Evidence
-from fairshapley.progress import describe, seconds_left
+from fairshapley.progress import TerminalBar, describe, seconds_left
 from fairshapley.stopping import Snapshot
 
 SCRIPT = textwrap.dedent("""
@@ -89,3 +91,22 @@ def test_words():
     assert describe(snapshot(100, 10.0), None) == "10/s · min fidelity 100"
     unknown = describe(snapshot(10**6, 10.0, np.nan), fs.Budget(evaluations=10**8))
     assert unknown == "100,000/s · min fidelity not yet known · 16 min left"
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 200])
+def test_a_bar_cuts_no_number_and_is_not_torn_by_printing(width):
+    screen = io.StringIO()
+    console = Console(file=screen, width=width, force_terminal=True, color_system=None)
+    bar = TerminalBar(console, "adjusted", 123456, transient=False)
+    status = "1,234/s · 4 workers · min fidelity 12.3 · fair after about 1.2e+05 evaluations"
+    bar.start()
+    print("a model speaks")  # noqa: T201
+    bar.update(12345, status)
+    bar.stop()
+    before, _, last = screen.getvalue().rpartition("\x1b[2K")
+    # A line of its own, with the bar taken away before it and drawn again below.
+    assert "\x1b[2Ka model speaks\n" in before
+    words = last.split()
+    assert {"12,345/123,456", "1,234/s", "12.3", "1.2e+05"} <= set(words)
+    assert max(map(len, last.split("\n")[:-1])) <= width
+    assert "…" not in last

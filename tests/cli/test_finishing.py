@@ -90,3 +90,14 @@ def test_every_failure_is_said(folder, monkeypatch):
     assert done.exit_code == 2
     assert set(done.stderr.splitlines()) == {"error: no values", "error: no report"}
     assert "exact" in done.stdout
+
+
+def test_ctrl_c_while_the_report_is_made_skips_the_report_alone(folder, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fs.Result, "report", interrupted)
+    done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
+    assert done.exit_code == 130
+    assert "shapley values of 3 players, exact" in done.stdout
+    assert "values written to values.csv" in done.stderr

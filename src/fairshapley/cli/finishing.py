@@ -52,14 +52,14 @@ class Ending:
 
     def __init__(self) -> None:
         self.files: list[tuple[str, Path]] = []
-        self._errors: list[Exception] = []
+        self._errors: list[BaseException] = []
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Keep an error until the end."""
+        """Keep an error until the end; Ctrl-C skips the step, and what follows is still done."""
         try:
             yield
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             # Two steps may fail for one reason.
             if str(error) not in map(str, self._errors):
                 self._errors.append(error)
@@ -77,7 +77,8 @@ class Ending:
             for what, path in self.files:
                 say(f"{what} written to {path}")
         for error in self._errors[1:]:
-            failed(error)
+            if isinstance(error, Exception):
+                failed(error)
         if self._errors:
             raise self._errors[0]
 

@@ -25,6 +25,12 @@ and errors to standard error. `--json` prints one JSON object and nothing else. 
 on the line, shows the traceback of an error. `fairshapley --install-completion` sets up completion
 for the shell, also of the names of models and methods. [A table, a model, a
 question](value_a_table.md) is a tutorial.
+
+Files are written before anything is printed, and whatever fails after a run, everything else that
+was asked for is still written and printed. What a model or a library prints goes to standard
+error. Tables fit the terminal: where it is narrow, each number has a line of its own. Where the
+output is not UTF-8, signs that it lacks are spelt out (`xi` for ξ); files are always UTF-8. Ctrl-C
+stops a run and shows what it has found so far.
 """
 EXAMPLE = "Example: "
 
