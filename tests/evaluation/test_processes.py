@@ -364,3 +364,14 @@ def test_ctrl_c_ends_the_processes_and_keeps_what_is_done(engine, tmp_path):
 def test_a_name_starts_processes_and_ends_them():
     result = fs.estimate(fs.games.Airport([1.0, 2.0, 4.0]), engine="processes:1")
     np.testing.assert_allclose(result.values, [1 / 3, 5 / 6, 17 / 6])
+
+
+def test_no_more_processes_than_the_machine_or_the_game_can_use():
+    for engine in ("processes:99999", "processes:" + "9" * 30):
+        with pytest.raises(fs.InputError, match=r"workers must be at most \d+ on this machine"):
+            fs.estimate(fs.games.Additive([1.0]), engine=engine)
+    with ProcessEngine(32) as engine:
+        for n_players, workers in ((1, 2), (3, 8), (40, 32)):
+            session = engine.open(fs.games.Additive(np.ones(n_players)))
+            assert session.workers == workers
+            session.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -66,7 +67,8 @@ def _named(name: str, task: Task) -> Any:
 def imported(place: str) -> Any:
     """The estimator at "package.module:name"; a class is called without arguments.
 
-    Modules in the current folder are found too. Importing runs the code of the module.
+    Importing runs the code of the module. A module in the current folder is found too, after all
+    that is installed: nothing there can take the place of an installed module.
 
     Examples
     --------
@@ -76,10 +78,9 @@ def imported(place: str) -> Any:
     module_name, _, attribute = place.partition(":")
     if not module_name or not attribute:
         raise InputError(f"model {place!r:.80} must be 'package:estimator', both given")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)  # stays there: workers import the model again
     try:
+        if importlib.util.find_spec(module_name.partition(".")[0]) is None:
+            sys.path.append(str(Path.cwd()))  # stays there: workers import the model again
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from fairshapley._types import BoolArray
-from fairshapley.errors import EngineError, MissingExtraError
+from fairshapley.errors import EngineError, InputError, MissingExtraError
 from fairshapley.evaluation.engines.base import (
     LAST_MOMENT,
     Answer,
@@ -42,6 +42,10 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
 )
 
+# Utilities that wait for something else gain from more processes than cores, though not from
+# thousands, each of which takes some 100 MB.
+PROCESSES_PER_CORE = 8
+LEAST_LIMIT = 32
 # How long a process may outlive a driver that was killed.
 ORPHAN_SECONDS = 1.0
 
@@ -56,7 +60,8 @@ class ProcessEngine:
     Parameters
     ----------
     workers
-        The number of processes; by default the cores that this process may use.
+        The number of processes; by default the cores that this process may use. At most 8 for each
+        core, or 32 where that is more. No more are started than a game has coalitions.
     timeout
         The seconds that a chunk may take. A utility that takes longer is found, and named or
         skipped as `on_error` says; its process is ended. By default it is waited for.
@@ -90,6 +95,12 @@ class ProcessEngine:
             ) from None
         self._loky = loky
         self.workers = check_count("workers", workers) or loky.cpu_count()
+        most = max(LEAST_LIMIT, PROCESSES_PER_CORE * loky.cpu_count())
+        if self.workers > most:
+            raise InputError(
+                f"workers must be at most {most:,} on this machine, {PROCESSES_PER_CORE} for each "
+                f"core, not {self.workers:,}: more would only wait for each other"
+            )
         self.timeout = check_timeout(timeout)
         self.chunk_size = check_count("chunk_size", chunk_size)
         self.threads = check_count("threads", threads) or max(1, loky.cpu_count() // self.workers)
@@ -179,14 +190,14 @@ class ProcessSession:
 
     @property
     def workers(self) -> int:
-        """The number of processes."""
-        return self._engine.workers
+        """The number of processes, no more than there are coalitions."""
+        return min(self._engine.workers, 1 << min(self._n_players, 30))
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
         """Hand a chunk to the processes, to new ones when these have died."""
         packed = pack_masks(masks)
         # A chunk that may end its process does not take those of all cores with it.
-        size = 1 if alone else self._engine.workers
+        size = 1 if alone else self.workers
         for _ in range(3):
             try:
                 pool = self._engine.pool(size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +29,7 @@ from fairshapley.games.base import Game
 # task (nodes may be about to start) before that is an error.
 LOOK_SECONDS = 1.0
 EMPTY_SECONDS = 60.0
+LOOPBACK = "127.0.0.1"
 
 _connected: dict[str, str | None] = {}
 """The address that this process connected to, for Ray knows only that it is connected"""
@@ -41,7 +44,8 @@ class RayEngine:
     ----------
     address
         The cluster, e.g. "ray://host:10001" or "auto". None takes the Ray that this process is
-        connected to, or starts one on this machine, which then stays until the process ends.
+        connected to, else the one that the environment variable RAY_ADDRESS names, else starts one
+        on this machine, which nobody outside can reach, and which stays until the process ends.
     timeout
         The seconds that a chunk may take, not counting the time it waits for a worker. A utility
         that takes longer is found, and named or skipped as `on_error` says; its process is ended.
@@ -99,8 +103,10 @@ class RayEngine:
                 )
         else:
             try:
-                options = {"address": self.address} if self.address else {}
-                self._ray.init(**options)
+                if self.address or os.environ.get("RAY_ADDRESS"):
+                    self._ray.init(self.address)
+                else:
+                    self._start()
                 _connected["address"] = self.address
             except Exception as error:
                 raise EngineError(
@@ -109,6 +115,27 @@ class RayEngine:
                     "correct the address; 'ray://' also needs pip install 'ray[client]'"
                 ) from error
         return self._ray
+
+    def _start(self) -> None:
+        """A Ray of our own that listens on the loopback interface alone.
+
+        By default its processes listen on all interfaces, and whoever reaches them can run code.
+        """
+        constants: Any = importlib.import_module("ray._private.ray_constants")
+        # Without this Ray turns 127.0.0.1 into the address of the machine; there is no option.
+        before = constants.ENABLE_RAY_CLUSTER
+        constants.ENABLE_RAY_CLUSTER = False
+        try:
+            self._ray.init("local", include_dashboard=False, _node_ip_address=LOOPBACK)
+        finally:
+            constants.ENABLE_RAY_CLUSTER = before
+        address = self._ray.nodes()[0]["NodeManagerAddress"]
+        if address != LOOPBACK:
+            self._ray.shutdown()
+            raise EngineError(
+                f"Ray listens on {address}, open to the network: start it yourself with ray.init() "
+                "if the network is safe"
+            )
 
     def open(self, game: Game) -> RaySession:
         """Put the game into the object store."""
