@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from fairshapley import InputError
-from fairshapley.datasets import DataError, MissingDataError, available, describe, load
-from fairshapley.datasets.files import locate, sha256
+from fairshapley.datasets import DataError, MissingDataError, available, describe, files, load
+from fairshapley.datasets.files import locate, read_bytes, sha256
 from fairshapley.datasets.parsing import read_archive, read_lines, read_numbers, read_table
 from tests.data_folder import needs
 
@@ -28,8 +28,8 @@ def test_a_missing_set_says_which_file_where_to_get_it_and_where_to_put_it(name,
         load(name, folder=tmp_path)
     message = str(caught.value)
     original, compact, *_ = next(iter(describe(name).variants.values()))
-    for files in (next(iter(original.parts.values())), next(iter(compact.parts.values()))):
-        assert all(file in message for file in files)
+    for some in (next(iter(original.parts.values())), next(iter(compact.parts.values()))):
+        assert all(file in message for file in some)
     assert "http" in message
     assert str(tmp_path) in message
     assert ("download=True" in message) == (name in ("covertype", "mnist"))
@@ -221,3 +221,24 @@ def test_lines_end_at_line_feeds_alone(tmp_path):
     path = tmp_path / "lines"
     path.write_bytes("one\x85two \r\n\n three\u2028four".encode())
     assert read_lines(path, "utf-8") == ["one\x85two", "three\u2028four"]
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_BYTES", 10_000)
+    packed = tmp_path / "table.csv.gz"
+    packed.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 10**6))
+    plain = tmp_path / "table.csv"
+    plain.write_bytes(b"a,b\n" + b"1,2\n" * 10_000)
+    for path in (packed, plain):
+        for read in (
+            lambda path: read_table(path, {"a": "number"}),
+            lambda path: read_numbers(path, 2, np.float64, skip=1),
+            lambda path: read_lines(path, "utf-8"),
+            read_bytes,
+        ):
+            with pytest.raises(DataError, match="unpacks to more than"):
+                read(path)
+    archive = tmp_path / "archive.npz"
+    np.savez_compressed(archive, X=np.zeros(10**6))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_archive(archive, ["X"])

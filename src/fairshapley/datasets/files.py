@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import zipfile
 import zlib
@@ -12,9 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from fairshapley._files import WatchedStream
 from fairshapley.errors import InputError
 
 ENVIRONMENT = "FAIRSHAPLEY_DATA"
+# Unpacked; the largest published file has a third of it.
+MOST_BYTES = 2**30
 
 
 class DataError(InputError):
@@ -103,17 +107,37 @@ def reading(path: Path) -> Iterator[None]:
         ) from None
 
 
+def open_bytes(path: Path) -> IO[bytes]:
+    """A file for reading, unpacked where its name ends in .gz; a DataError after MOST_BYTES."""
+    stream = gzip.GzipFile(path) if path.suffix == ".gz" else path.open("rb")
+    count = 0
+
+    def watch(block: bytes) -> None:
+        nonlocal count
+        count += len(block)
+        check_size(path, count)
+
+    return io.BufferedReader(WatchedStream(stream, watch), 2**20)
+
+
+def check_size(path: Path, size: int) -> None:
+    """A DataError when a file holds more bytes, unpacked, than any of the published ones."""
+    if size > MOST_BYTES:
+        raise DataError(
+            f"{path}: it unpacks to more than {MOST_BYTES // 2**20:,} MiB, so that it is not the "
+            "file that was published: get the publisher's file again"
+        )
+
+
 def open_text(path: Path, encoding: str) -> IO[str]:
-    """A text file for reading, unpacked where its name ends in .gz; line ends are left alone."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return path.open(encoding=encoding, newline="")
+    """A text file for reading, as `open_bytes` does; line ends are left alone."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole content of a file, unpacked where its name ends in .gz."""
-    with reading(path):
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    """The whole content of a file, as `open_bytes` reads it."""
+    with reading(path), open_bytes(path) as stream:
+        return stream.read()
 
 
 def listed(names: Sequence[str]) -> str:

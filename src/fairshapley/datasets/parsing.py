@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._types import FloatArray
-from fairshapley.datasets.files import DataError, listed, open_text, reading
+from fairshapley.datasets.files import DataError, check_size, listed, open_text, reading
 
 Kind: TypeAlias = Literal["number", "number or empty", "text"]
 Columns: TypeAlias = dict[str, NDArray[Any]]
@@ -183,10 +183,11 @@ def read_archive(path: Path, names: Sequence[str]) -> Columns:
                     f"{path}: expected the arrays {listed(list(names))}; {listed(missing)} not "
                     f"found among {listed(archive.files)}: this is another file"
                 )
+            check_size(path, sum(one.file_size for one in archive.zip.infolist()))
             return {name: archive[name] for name in names}
     except DataError:
         raise
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, MemoryError) as error:
         # np.load gives a bare array, not an archive, for a .npy file (TypeError).
         raise DataError(
             f"{path}: not a NumPy archive of plain arrays ({error}): copy it again; Python objects "
