@@ -1,5 +1,7 @@
 import csv
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet
@@ -174,3 +176,18 @@ def test_two_processes_give_the_same_bits(folder):
     alone = json.loads(run(*arguments).stdout)
     both = json.loads(run(*arguments, "--engine", "processes:2").stdout)
     assert alone["values"] == both["values"]
+
+
+def test_standard_input_is_read_and_no_module_is_taken_from_the_folder(folder):
+    (folder / "jinja2.py").write_text("raise SystemExit('run')")
+    rows = (folder / "train.csv").read_bytes()
+    options = ("--target", "label", "--group-by", "supplier", "--quiet", "--report", "r.html")
+    for name in ("-", "/dev/stdin"):
+        done = subprocess.run(
+            [sys.executable, "-m", "fairshapley", "value", name, *options],
+            input=rows,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"north" in done.stdout

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -5,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.tabular import MODELS, make_model, table_game
+from fairshapley.tabular import MODELS, make_model, read_table, table_game
 from fairshapley.tabular.splitting import sample_rows, split_rows
 
 DRAW = np.random.default_rng(0)
@@ -105,3 +107,45 @@ def test_named_models_fit_what_they_are_for(name):
 def test_a_regressor_and_texts_do_not_go_together():
     with pytest.raises(InputError, match="predicts numbers"):
         table_game(TRAIN, "y", model="sklearn.linear_model:Lasso")
+
+
+def test_what_was_decided_in_reading_is_said(tmp_path):
+    (tmp_path / "rows.csv").write_text("x;y\n" + "0,5;1,25\n1,5;2,5\n3,5;7,5\n2,5;3,75\n" * 2)
+    made = table_game(read_table(tmp_path / "rows.csv", delimiter=";"), "y", test_size=4)
+    assert made.notes[0] == "numbers written with decimal commas: 'x', 'y'"
+    assert made.metric == "r2"  # forty classes of texts before
+
+
+def test_classes_that_training_lacks_and_rows_that_both_have_are_said():
+    train = pa.table({"x": [0.0, 1.0, 0.2, 0.8], "y": ["a", "b", "a", "b"]})
+    test = pa.table({"x": [0.0, 0.9, 0.5], "y": ["a", "b", "c"]})
+    said = " ".join(table_game(train, "y", test=test, model="knn").notes)
+    assert "1 of 3 test rows have a class that no training row has" in said
+    assert "predict: 'c'" in said
+    assert "1 of 3 test rows are training rows too" in said
+    said = " ".join(table_game(train, "y", test=train, model="knn").notes)
+    assert "4 of 4 test rows are training rows too" in said
+    assert "no training row has" not in said
+
+
+def test_classes_that_floats_cannot_tell_apart_are_refused():
+    train = pa.table({"x": [0.0, 1.0, 0.5], "y": [2**53, 2**53 + 1, 2**53 + 2]})
+    with pytest.raises(InputError, match=r"above 2⁵³"):
+        table_game(train, "y")
+
+
+def test_features_that_would_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("fairshapley.tabular.game.MOST_FEATURE_BYTES", 100)
+    train = pa.table({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4})
+    with pytest.raises(InputError, match=r"the 2 features of these rows would take"):
+        table_game(train, "y")
+
+
+def test_thousands_of_columns_take_time_by_their_number_and_have_few_notes():
+    columns = {f"c{number}": [1.0, 2.0, None, 4.0] for number in range(3000)}
+    same = {f"s{number}": [1, 1, 1, 1] for number in range(1000)}
+    start = time.process_time()
+    made = table_game(pa.table({**columns, **same, "y": ["a", "b"] * 2}), "y", test_size=1)
+    assert len(made.notes) < 120
+    assert "2,950 more columns alike" in made.notes
+    assert time.process_time() - start < 10

@@ -10,7 +10,7 @@ import typer
 
 from fairshapley.cli import completion
 from fairshapley.errors import InputError
-from fairshapley.limits import DEFAULT_MAX_ROWS
+from fairshapley.limits import DEFAULT_MAX_ROWS, MAX_BYTES
 
 DATA, RUN, OUTPUT = "Data", "Run", "Output"
 
@@ -20,7 +20,11 @@ class DataOptions:
     """The rows, the model and the metric."""
 
     train: Annotated[
-        Path, typer.Argument(metavar="TRAIN", help="The rows to be valued: a CSV or Parquet file.")
+        Path,
+        typer.Argument(
+            metavar="TRAIN",
+            help="The rows to be valued: a CSV or Parquet file, or - for standard input.",
+        ),
     ]
     target: Annotated[
         str, typer.Option(metavar="COL", help="The column to be predicted.", rich_help_panel=DATA)
@@ -91,6 +95,14 @@ class DataOptions:
         int,
         typer.Option(metavar="N", help="Files with more rows are refused.", rich_help_panel=DATA),
     ] = DEFAULT_MAX_ROWS
+    max_size: Annotated[
+        int,
+        typer.Option(
+            metavar="MIB",
+            help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+            rich_help_panel=DATA,
+        ),
+    ] = MAX_BYTES // 2**20
     test_size: Annotated[
         float,
         typer.Option(
@@ -102,8 +114,19 @@ class DataOptions:
         int, typer.Option(help="Fixes which rows are drawn.", rich_help_panel=DATA)
     ] = 0
     delimiter: Annotated[
-        str, typer.Option(help="What divides the cells of a CSV file.", rich_help_panel=DATA)
+        str,
+        typer.Option(
+            help="What divides the cells of a CSV file; \\t is a tabulator.", rich_help_panel=DATA
+        ),
     ] = ","
+    decimal: Annotated[
+        str,
+        typer.Option(
+            help="The sign before decimals in a CSV file: a point, a comma, or auto, which finds "
+            "out.",
+            rich_help_panel=DATA,
+        ),
+    ] = "auto"
     encoding: Annotated[
         str, typer.Option(help="Of a CSV file, such as latin-1.", rich_help_panel=DATA)
     ] = "utf-8"

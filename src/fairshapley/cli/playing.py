@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -16,6 +17,7 @@ from fairshapley.origin import InputFile, input_file
 from fairshapley.preparation import opened_journal
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Fair
+from fairshapley.tabular.decimals import DECIMALS, Decimal
 from fairshapley.tabular.writing import VALUE_ENDINGS, check_writable
 from fairshapley.valuation import resolve_method
 
@@ -68,11 +70,20 @@ def load_game(data: DataOptions) -> TabularGame:
     most = data.max_rows if data.sample is None else None
     if data.sample is not None and data.sample > data.max_rows:
         raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
-    form = {"delimiter": data.delimiter, "encoding": data.encoding}
-    train = read_table(data.train, max_rows=most, **form)
-    test = None
-    if data.test is not None:
-        test = read_table(data.test, max_rows=data.max_rows, **form)
+    if data.max_size < 1:
+        raise InputError(f"--max-size must be at least 1, not {data.max_size}")
+    if data.decimal not in DECIMALS:
+        raise InputError(f"--decimal must be auto, ',' or '.', not {data.decimal!r:.40}")
+    read = partial(
+        read_table,
+        max_bytes=data.max_size * 2**20,
+        delimiter=data.delimiter,
+        decimal=cast("Decimal", data.decimal),
+        encoding=data.encoding,
+        texts=[name for name in (data.group_by, data.id_column) if name not in (None, data.target)],
+    )
+    train = read(data.train, max_rows=most)
+    test = None if data.test is None else read(data.test, max_rows=data.max_rows)
     return table_game(
         train,
         data.target,
@@ -94,7 +105,8 @@ def load_game(data: DataOptions) -> TabularGame:
 
 def input_files(data: DataOptions) -> tuple[InputFile, ...]:
     """The files of the data options, with their hashes."""
-    return tuple(input_file(path) for path in (data.train, data.test) if path is not None)
+    given = [path for path in (data.train, data.test) if path is not None]
+    return tuple(input_file(path) for path in given if path.is_file())  # a pipe is read once
 
 
 def run_limits(run: RunOptions, n_players: int) -> Limits:

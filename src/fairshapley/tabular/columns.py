@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,12 +88,21 @@ def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
     >>> as_texts(pa.chunked_array([["a ", " ", None]])).tolist()
     ['a', None, None]
     """
+    parts = [_texts(chunk) for chunk in column.chunks]
+    return np.concatenate([np.empty(0, dtype=object), *parts])
+
+
+def _texts(chunk: pa.Array) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """The texts of an array; those that a dictionary holds once are not copied."""
     import pyarrow as pa
 
-    plain = _decoded(column)
-    if not pa.types.is_string(plain.type):
-        plain = plain.cast(pa.string())
-    texts = [None if one is None else one.strip() or None for one in plain.to_pylist()]
+    if pa.types.is_dictionary(chunk.type):
+        words = np.concatenate([_texts(chunk.dictionary), np.array([None], dtype=object)])
+        places: IntArray = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+        return words[places]
+    if not pa.types.is_string(chunk.type):
+        chunk = chunk.cast(pa.string())
+    texts = [None if one is None else one.strip() or None for one in chunk.to_pylist()]
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     return found

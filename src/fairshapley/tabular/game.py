@@ -17,6 +17,7 @@ from fairshapley.games.data.models import task_of
 from fairshapley.tabular.columns import as_texts, listed
 from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model
 from fairshapley.tabular.preprocessing import Preprocessor
+from fairshapley.tabular.reading import notes_of
 from fairshapley.tabular.splitting import sample_rows, split_rows
 from fairshapley.tabular.target import Target, column_of, read_target
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DEFAULT_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
+# A column of texts becomes up to 22 of numbers, so that features may be far larger than a table.
+MOST_FEATURE_BYTES = 8 * 2**30
 PRECISIONS = {"double": None, "single": "float32"}
 
 
@@ -117,7 +120,9 @@ def table_game(
         raise InputError(f"precision must be 'double' or 'single', not {precision!r:.40}")
     if group_by is not None and names is not None:
         raise InputError("--group-by names the players already: leave --id out")
-    notes: list[str] = []
+    notes = notes_of(train)
+    if test is not None:
+        notes.extend(f"test rows: {note}" for note in notes_of(test))
     rows = _Part(train, np.arange(1, train.num_rows + 1), "training")
     if sample is not None and sample < train.num_rows:
         rows = rows.take(sample_rows(train.num_rows, sample, split_seed), "training")
@@ -135,6 +140,8 @@ def table_game(
         )
     targets = _targets(rows, scored, target, kind, notes)
     features = _features(rows, scored, target, (group_by, names), drop, notes)
+    if test is not None:
+        notes.extend(_shared_rows(features, targets))
     wanted = metric or DEFAULT_METRIC[kind]
     game = DataGame(
         chosen,
@@ -185,7 +192,15 @@ def _targets(
         classes = train.classes(text=train.is_text)
         few = listed([str(one) for one in np.unique(classes)])
         notes.append(f"{len(np.unique(classes))} classes of {name!r:.60}: {few}")
-        return classes, test.classes(text=train.is_text)
+        scored_classes = test.classes(text=train.is_text)
+        unknown = ~np.isin(scored_classes, classes)
+        if unknown.any():
+            names = listed([str(one) for one in np.unique(scored_classes[unknown])])
+            notes.append(
+                f"{int(unknown.sum()):,} of {len(unknown):,} test rows have a class that no "
+                f"training row has, and that no model here can predict: {names}"
+            )
+        return classes, scored_classes
     numbers = train.numbers()
     mean, scale = float(numbers.mean()), float(numbers.std())
     if not scale > 0:
@@ -216,14 +231,39 @@ def _features(
     used = {target, *roles, *drop}
     names = [name for name in rows.table.column_names if name not in used]
     fitted = Preprocessor.fit(rows.table, names)
+    needed = 8 * fitted.width * (len(rows.numbers) + len(scored.numbers))
+    if needed > MOST_FEATURE_BYTES:
+        raise InputError(
+            f"the {fitted.width:,} features of these rows would take {needed / 2**30:,.1f} GiB: "
+            "leave columns of text out with --drop, or take fewer rows with --sample"
+        )
     found = fitted.encode(rows.table, rows.what), fitted.encode(scored.table, scored.what)
-    extra = [name for name in scored.table.column_names if name not in {*names, *used}]
+    known = used.union(names)
+    extra = [name for name in scored.table.column_names if name not in known]
     notes.extend((*fitted.notes, *fitted.remarks(scored.table)))
     if drop:
         notes.append(f"left out on request: {listed(list(drop))}")
     if extra:
         notes.append(f"columns of the test rows that the training rows lack: {listed(extra)}")
     return found
+
+
+def _shared_rows(
+    features: tuple[NDArray[Any], NDArray[Any]], targets: tuple[NDArray[Any], NDArray[Any]]
+) -> list[str]:
+    """A note where test rows are training rows too."""
+    train, test = (
+        [(row.tobytes(), target) for row, target in zip(rows, found.tolist(), strict=True)]
+        for rows, found in zip(features, targets, strict=True)
+    )
+    known = set(train)
+    count = sum(row in known for row in test)
+    if not count:
+        return []
+    return [
+        f"{count:,} of {len(test):,} test rows are training rows too: a model knows their answers, "
+        "and rows are worth more than they would be for new data"
+    ]
 
 
 def _texts(rows: _Part, name: str, option: str) -> list[str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 20
 # A category of one row says nothing that the row does not.
 LEAST_ROWS = 2
+# Notes that name a column each.
+MOST_SENTENCES = 50
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class NumberColumn:
     scale: float
     missing: int
     """Missing values among the training rows; with any, a column that marks them follows"""
+
+    @property
+    def width(self) -> int:
+        """How many features it becomes."""
+        return 1 + bool(self.missing)
 
     def encode(self, column: pa.ChunkedArray) -> FloatArray:
         """The features of rows, shape (rows, 1 or 2)."""
@@ -65,6 +72,11 @@ class TextColumn:
     joined: int
     """Further categories, which share a column"""
     missing: int
+
+    @property
+    def width(self) -> int:
+        """How many features it becomes."""
+        return len(self.categories) + bool(self.joined) + bool(self.missing)
 
     def encode(self, column: pa.ChunkedArray) -> FloatArray:
         """The features of rows: a column for each category, for the rest and for missing."""
@@ -116,8 +128,9 @@ class Preprocessor:
         """Decide how each of the columns becomes features."""
         columns: list[NumberColumn | TextColumn] = []
         dropped: list[str] = []
+        given = _by_name(table)
         for name in names:
-            column = table.column(name)
+            column = given[name]
             kind = kind_of(name, column)
             known: NumberColumn | TextColumn | str
             if kind == "empty":
@@ -135,18 +148,24 @@ class Preprocessor:
                 "no column is left to learn from: "
                 + (dropped[0] if dropped else "the table has the target alone")
             )
-        return cls(tuple(columns), (*_sentences(columns), *dropped))
+        return cls(tuple(columns), (*_sentences(columns), *_shortened(dropped)))
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return sum(column.width for column in self.columns)
 
     def encode(self, table: pa.Table, what: str) -> FloatArray:
         """The features of the rows of a table that has the same columns."""
         parts = []
+        given = _by_name(table)
         for known in self.columns:
-            if known.name not in table.column_names:
+            if known.name not in given:
                 raise InputError(
                     f"the {what} rows have no column {known.name!r:.60}, which the training rows "
                     f"have: give it, or leave it out with --drop {known.name!r:.60}"
                 )
-            column = table.column(known.name)
+            column = given[known.name]
             kind = kind_of(known.name, column)
             if isinstance(known, NumberColumn) and kind not in (known.kind, "empty"):
                 raise InputError(
@@ -159,8 +178,9 @@ class Preprocessor:
     def remarks(self, test: pa.Table) -> tuple[str, ...]:
         """What is decided for test rows that are unlike the training rows."""
         said = []
+        given = _by_name(test)
         for known in self.columns:
-            column = test.column(known.name)
+            column = given[known.name]
             missing = _missing(known, column)
             if missing and not known.missing:
                 filled = "the median of the training rows"
@@ -176,7 +196,12 @@ class Preprocessor:
                     f"column {known.name!r:.60}: {_count(unknown, 'test row')} with a category "
                     f"without a column of its own, taken as {rest}"
                 )
-        return tuple(said)
+        return tuple(_shortened(said))
+
+
+def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """The columns by name; asking the table for each takes time by the number of columns."""
+    return dict(zip(table.column_names, table.columns, strict=True))
 
 
 def _missing(known: NumberColumn | TextColumn, column: pa.ChunkedArray) -> int:
@@ -224,7 +249,13 @@ def _sentences(columns: Sequence[NumberColumn | TextColumn]) -> list[str]:
             f"{len(numbers)} {plural} of numbers, standardised with the mean and standard "
             f"deviation of the training rows: {listed(numbers)}"
         )
-    return said + [text for column in columns if (text := column.sentence()) is not None]
+    return said + _shortened([text for one in columns if (text := one.sentence()) is not None])
+
+
+def _shortened(sentences: list[str]) -> list[str]:
+    """As many sentences on columns as anybody reads."""
+    rest = len(sentences) - MOST_SENTENCES
+    return [*sentences[:MOST_SENTENCES], f"{rest:,} more columns alike"] if rest > 0 else sentences
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Whole numbers of so few values are taken for classes.
 MOST_WHOLE_CLASSES = 20
+# Up to here a float holds every whole number.
+LARGEST_CLASS = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Target:
             raise InputError(
                 f"target {self.name!r:.60} holds numbers such as {fractions[0]:g}, which are no "
                 "classes: use --model ridge, or another model for numbers"
+            )
+        if np.abs(self.values).max() > LARGEST_CLASS:
+            raise InputError(
+                f"target {self.name!r:.60} holds whole numbers above 2⁵³, which cannot all be told "
+                "apart: put a letter before them, or give --task regression"
             )
         whole = self.values.astype(np.int64)
         return whole.astype(str) if text else whole
