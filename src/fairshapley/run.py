@@ -16,6 +16,7 @@ from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.evaluation.journal import RunStatus
+from fairshapley.evaluation.ledger import LEAST_SCALE
 from fairshapley.fairness.certificate import Evidence
 from fairshapley.origin import origin_fields
 from fairshapley.plan import GameFacts, Plan, RunLog, versions
@@ -97,6 +98,7 @@ class Run:
             with ProgressReporter(progress, name, budget, self.plan.until) as reporter:
                 stopped = self._loop(reporter)
             self.evaluator.guard.check()
+            self._require_scale()
             self._require_contributions()
         except KeyboardInterrupt:
             stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
@@ -284,6 +286,15 @@ class Run:
                 f"a budget of {self.plan.budget} is smaller than one round of "
                 f"{self.plan.estimator.name} on {self.game.n_players} players, which takes "
                 f"{price}: give a larger budget"
+            )
+
+    def _require_scale(self) -> None:
+        """The utilities must be large enough for their squares."""
+        largest = self.evaluator.tally.largest
+        if 0 < largest < LEAST_SCALE:
+            raise InputError(
+                f"the largest utility is {largest:.1e}, less than the {LEAST_SCALE:.0e} that can "
+                "be squared: multiply all utilities by the same number"
             )
 
     def _require_contributions(self) -> None:

@@ -277,7 +277,7 @@ def test_masked_entries_are_failures_not_the_numbers_beneath():
 
 
 def test_utilities_too_large_to_be_squared_are_refused():
-    with pytest.raises(fs.GameError, match="rescale"):
+    with pytest.raises(fs.GameError, match="divide all utilities"):
         evaluate(Evaluator(failing(BAD, 1e200), 5), ALL)
 
 

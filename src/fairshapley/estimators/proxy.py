@@ -76,7 +76,7 @@ class LinearProxies:
         return result
 
 
-def _power_of_two(size: float) -> float:
+def power_of_two(size: float) -> float:
     """The power of two next to a size, 1 for 0: dividing by it rounds nothing."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0
 
@@ -122,7 +122,7 @@ class _Regression:
         self.weights: FloatArray = importance[:, None] * outside
         self.slopes = self.bases.slopes[:, at].T
         self.offsets = self.bases.offsets[:, at].T
-        self.scale = _power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
+        self.scale = power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
         count, entries = len(sample.chosen), len(sample.chosen) * self.n_players
         many = count >= SINGLE_UNITS * self.n_players and entries >= SINGLE_ENTRIES
         self._precision = np.dtype(np.float32 if many else np.float64)

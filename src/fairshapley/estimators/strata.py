@@ -30,7 +30,8 @@ class Part:
     variances: FloatArray
     """Σ c_j·s_j²; NaN where unknown"""
     doubts: FloatArray
-    """Σ (c_j·s_j²)²/(ν_j + 2), without bias half the variance of the variance"""
+    """The root of Σ (c_j·s_j²)²/(ν_j + 2), without bias half the variance of the variance. Its
+    square would be a fourth power of the utility, which a float may not hold"""
     degrees: FloatArray
     """Σ ν_j"""
 
@@ -50,7 +51,7 @@ class Pool:
     variances: FloatArray
     """Σ λ²·variance"""
     doubts: FloatArray
-    """Σ λ⁴·doubt"""
+    """The root of Σ λ⁴·doubt²"""
     degrees: FloatArray
     """Σ ν"""
     loose_weights: FloatArray
@@ -86,7 +87,7 @@ class Pool:
             self.weights + firm,
             self.values + firm * values,
             self.variances + firm**2 * variances,
-            self.doubts + firm**4 * doubts,
+            np.hypot(self.doubts, firm**2 * doubts),
             self.degrees + degrees,
             self.loose_weights + loose,
             self.loose_values + loose * values,
@@ -102,7 +103,7 @@ class Pool:
         Examples
         --------
         >>> variances, degrees = np.array([2.0]), np.array([3.0])
-        >>> part = Part(np.array([1.0]), variances, variances**2 / (degrees + 2), degrees)
+        >>> part = Part(np.array([1.0]), variances, variances / np.sqrt(degrees + 2), degrees)
         >>> Pool.empty(1).plus(1.0, part).mean()
         (array([1.]), array([2.]), array([3]))
         >>> Pool.empty(1).plus(1.0, part).plus(1.0, part).mean()
@@ -114,7 +115,7 @@ class Pool:
         values = np.where(known, self.values / total, loose)
         variances = np.where(known, self.variances / total**2, np.nan)
         varied = self.doubts > 0
-        welch = np.square(self.variances) / np.where(varied, self.doubts, 1.0) - 2.0
+        welch = np.square(self.variances / np.where(varied, self.doubts, 1.0)) - 2.0
         degrees = np.minimum(np.maximum(welch, 1.0), self.degrees)
         # Down to the whole number below, but for rounding.
         whole = np.floor(np.where(varied, degrees, self.degrees) + 1e-9).astype(np.int64)
@@ -205,7 +206,7 @@ class Strata:
         degrees = np.maximum(counts - 1.0, 0.0)
         own = degrees.sum(axis=1)
         behind = np.where(degrees > 0, degrees, degrees.sum(axis=0))
-        doubts = (np.square(spreads) / (behind + 2.0)).sum(axis=1)
+        doubts = np.hypot.reduce(spreads / np.sqrt(behind + 2.0), axis=1)
         variances = np.where(own > 0, spreads.sum(axis=1), np.nan)
         return Part(values, variances, doubts, own)
 

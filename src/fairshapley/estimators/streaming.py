@@ -30,7 +30,7 @@ from fairshapley.draws.large_sets import complements, packed_sets
 from fairshapley.estimators.base import Estimate, Problem
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
-from fairshapley.estimators.proxy import SIZE_PENALTY, LinearProxies
+from fairshapley.estimators.proxy import SIZE_PENALTY, LinearProxies, power_of_two
 from fairshapley.estimators.size_bases import SizeBases, spread
 from fairshapley.estimators.size_plan import SizeWeights
 from fairshapley.estimators.units import MaskArray
@@ -125,6 +125,8 @@ class Stream:
         self._end = LEAST_EPOCH
         self._power = 0.0
         """The Σ_i x_i² that the current weight is one over; 0 while there is none"""
+        self._unit = 1.0
+        """Near the first of them: the squares of weights must not overflow"""
         self._largest: FloatArray = np.zeros(weights.n_players)
         """The largest w·|y − φ̂| of each player"""
         self._sizes: list[IntArray] = []
@@ -138,7 +140,7 @@ class Stream:
 
     def _weight(self) -> float:
         """The first epoch has that of the second, or 1 as long as it is the only one."""
-        return 1.0 / self._power if self._power else 1.0
+        return self._unit / self._power if self._power else 1.0
 
     def plan(self) -> FloatArray:
         """A plan of the sizes from the residuals since the last one; a new epoch begins."""
@@ -195,10 +197,11 @@ class Stream:
         """The epoch is through: its weight is used, the next one's is fixed, the proxy learns."""
         self._end = self.told + max(LEAST_EPOCH, self.told // EPOCH_SHARE)
         count = int(self._epoch.moments.counts[0])
-        if count == 0:
-            return
+        if count == 0 or (self._epoch.power == 0 and not self._power):
+            return  # nothing was left of any unit so far, so that there is no weight: it goes on
         power = self._epoch.power / count
-        self._power = self._power or power
+        if not self._power:
+            self._power, self._unit = power, power_of_two(power)
         weight = self._weight()
         self._through.add(self._epoch.moments, weight)
         self._largest = np.maximum(self._largest, weight * self._epoch.largest)
@@ -335,13 +338,15 @@ class Learner:
         self._noise: FloatArray = np.zeros(n_slopes)
         self._products: FloatArray = SIZE_PENALTY * np.eye(n_offsets)
         self._right: FloatArray = np.zeros(n_offsets)
-        self._columns = (2.0 * self.slopes.T).astype(np.float32)
+        self._columns_unit = power_of_two(float(np.abs(self.slopes).max(initial=0.0)))
+        self._columns = (2.0 * self.slopes.T / self._columns_unit).astype(np.float32)
 
     def predict(self, numbers: MaskArray, at: IntArray) -> FloatArray:
         """The proxy's utility of each coalition."""
         fitted: FloatArray = self.offsets @ self.bases.offsets[:, at]
         if self._columns.any():
-            fitted += (self.bases.slopes[:, at].T * (numbers @ self._columns)).sum(axis=1)
+            sums = self.bases.slopes[:, at].T * (numbers @ self._columns)
+            fitted += self._columns_unit * sums.sum(axis=1)
         return fitted
 
     def columns(self, at: IntArray, residuals: FloatArray, plan: FloatArray) -> FloatArray:
@@ -385,8 +390,3 @@ class Learner:
         everywhere = np.ones(self.weights.n_players - 1, dtype=bool)
         self.values = proxies.interior_values(self.weights, everywhere)[0]
         self._begin()
-
-
-def power_of_two(size: float) -> float:
-    """The power of two next to a size, 1 for 0: dividing by it rounds nothing."""
-    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

@@ -40,8 +40,8 @@ class Sweep:
         """The means of the pairs"""
         self.within: FloatArray = np.zeros(n_players)
         """The sum of the pairs' variances"""
-        self.within_squares: FloatArray = np.zeros(n_players)
-        """The sum of their squares"""
+        self.within_norm: FloatArray = np.zeros(n_players)
+        """The root of the sum of their squares"""
         self.pairs: IntArray = np.zeros(n_players, dtype=np.int64)
         """The pairs of which no evaluation was skipped"""
 
@@ -72,7 +72,8 @@ class Sweep:
         means = np.where(valid.any(axis=2), kept / np.maximum(valid.sum(axis=2), 1), np.nan)
         halves = np.where(both, 0.5 * np.square(pairs[:, :, 1] - pairs[:, :, 0]), 0.0)
         self.within[players] += halves.sum(axis=1)
-        self.within_squares[players] += np.square(halves).sum(axis=1)
+        norms = np.hypot.reduce(halves, axis=1)
+        self.within_norm[players] = np.hypot(self.within_norm[players], norms)
         self.pairs[players] += both.sum(axis=1)
         for column in means.T:
             self.between.add_at(players, column)
@@ -93,6 +94,6 @@ class Sweep:
         share = 1.0 / (2.0 * self.blocks * np.maximum(self.pairs, 1))
         inside = np.where(self.pairs > 0, self.within, np.nan) * share
         degrees = np.where(whole, 0.0, np.maximum(counts - 1.0, 0.0))
-        doubts = np.square(cut_off) / (degrees + 2.0) + self.within_squares * share**2 / 3.0
+        doubts = np.hypot(cut_off / np.sqrt(degrees + 2.0), self.within_norm * share / np.sqrt(3.0))
         values = np.where(usable > 0, self.between.means, np.nan)
         return usable, Part(values, cut_off + inside, doubts, degrees + self.pairs)

@@ -26,6 +26,8 @@ class Tally:
     """Utilities computed for this run"""
     cache_hits: int = 0
     """Requests answered from memory"""
+    largest: float = 0.0
+    """The size of the largest utility"""
     skipped: int = 0
     """Evaluations that failed and were skipped on request"""
     first_failure: str = ""

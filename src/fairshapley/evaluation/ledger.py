@@ -15,8 +15,11 @@ from fairshapley.evaluation.failures import failure, reason_of, shorten
 from fairshapley.evaluation.pace import Pace
 from fairshapley.games.base import members
 
-# Squares of marginal contributions, and sums of them, stay below 1e308.
-LARGEST_UTILITY = 1e140
+# Variances are sums of squares, of weighted contributions and of their rounding errors, and must
+# stay between 1e−308 and 1e308. So utilities have a largest size, and the largest utility of a game
+# a least one; beside that one, those below NEGLIGIBLE are 0 to thirty digits and are taken as 0.
+LARGEST_UTILITY, LEAST_SCALE = 1e120, 1e-120
+NEGLIGIBLE = 1e-150
 
 
 class Ledger:
@@ -111,7 +114,10 @@ class Ledger:
         for at in np.flatnonzero(~_usable(chunk.values)).tolist():
             reason = f"it returned {chunk.values[at]}"
             if np.isfinite(chunk.values[at]):
-                reason += ", which is too large to be squared: rescale the utility"
+                reason += (
+                    f", more than the {LARGEST_UTILITY:.0e} that can be squared: divide all "
+                    "utilities by the same number"
+                )
             self._fail(block, chunk, at, reason)
 
     def _fail(self, block: Block, chunk: Chunk, at: int, reason: str) -> None:
@@ -151,7 +157,11 @@ class Ledger:
         if self.remember and block.first:
             self.cache.update(block.fresh.items())
             self.pending.difference_update(block.first)
-        return block.values(self.cache)
+        values = block.values(self.cache)
+        sizes = np.abs(values)
+        self.tally.largest = max(self.tally.largest, float(np.fmax.reduce(sizes, initial=0.0)))
+        values[sizes < NEGLIGIBLE] = 0.0
+        return values
 
     def _count_skipped(self, mask: BoolArray, reason: str) -> None:
         if not self.tally.skipped:
