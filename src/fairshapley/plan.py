@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any
 
@@ -26,14 +26,19 @@ class GameFacts:
     n_players: int
     fingerprint: str | None
     player_names: tuple[str, ...] | None
-    value_width: float | None
-    """The highest minus the lowest utility, where the game states them"""
+    value_range: tuple[float, float] | None
+    """The lowest and the highest utility, where the game states them"""
     n_active: int
     """The players that matter, when those behind them are declared null"""
     identical_players: tuple[tuple[int, int], ...] = ()
     """Pairs of players that the game knows to be identical"""
     unit: str = ""
     """What a utility measures, where the game says so"""
+
+    @property
+    def value_width(self) -> float | None:
+        """The highest minus the lowest utility, where the game states them."""
+        return None if self.value_range is None else self.value_range[1] - self.value_range[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,12 +137,14 @@ class RunLog:
         row = journal.start_run(slot.game, plan.configuration(), plan.limits(), chosen, versions())
         return cls(journal, row, chosen)
 
-    def end(self, status: RunStatus, result: Result) -> None:
-        """Write how the run ended."""
-        if self.journal is not None:
-            self.journal.update_run(
-                self.row, status=status, evaluations=result.evaluations, result=sealed(result)
-            )
+    def end(self, status: RunStatus, result: Result) -> Result:
+        """Write how the run ended; the result, with the digest of the journal it ends with."""
+        if self.journal is None:
+            return result
+        self.journal.update_run(
+            self.row, status=status, evaluations=result.evaluations, result=sealed(result)
+        )
+        return replace(result, journal_digest=self.journal.digest())
 
 
 @functools.cache

@@ -50,6 +50,7 @@ from fairshapley.result import Result
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.valuation import estimate, exact, resume
+from fairshapley.verification import Verification, verify
 
 __all__ = [
     "Attributions",
@@ -97,6 +98,7 @@ __all__ = [
     "StratifiedSVARM",
     "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
+    "Verification",
     "audit",
     "compare",
     "curve",
@@ -115,4 +117,5 @@ __all__ = [
     "required_fidelity",
     "resume",
     "shap_explanation",
+    "verify",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairshapley._files import write_whole
 from fairshapley.digests import content_digest, signature, signed_by
 from fairshapley.errors import InputError
+from fairshapley.result_checks import check_coherent
 from fairshapley.result_fields import plain
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def from_plain(kind: type[Result], data: Mapping[str, Any], key: bytes | None = 
     try:
         result = kind(**{name: data[name] for name in known & given})
         check_digest(kind, data, key)
+        check_coherent(result)
     except (InputError, RecursionError, TypeError, ValueError) as error:
         raise _damaged(f" ({error})") from None
     return result

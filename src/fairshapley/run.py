@@ -123,11 +123,23 @@ class Run:
     def _end(self, status: RunStatus, result: Result) -> Result:
         """Journal how the run ended; the result outlives a journal that cannot be written."""
         try:
-            self.log.end(status, result)
+            return self.log.end(status, result)
         except JournalError as error:
             note = f"the utilities are journalled, but not how the run ended: {error}"
             return replace(result, notes=(*result.notes, note))
-        return result
+
+    def replay(self, rounds: int | None = None) -> Result:
+        """Run with what the journal holds, and write nothing: to the end, or so many rounds."""
+        stopped = "the rounds of the run were replayed"
+        if rounds is None:
+            with ProgressReporter(False, "", None, None) as reporter:
+                stopped = self._loop(reporter)
+        else:
+            self._start()
+            while self.rounds < rounds and self._round(lambda _: None) is None:
+                pass
+            self._is_exact()
+        return self.result(stopped, complete=True)
 
     def _fail(self, error: Exception) -> None:
         """Keep what was estimated: with the error, and in the journal unless that is what broke."""
@@ -410,6 +422,8 @@ class Run:
             identical_players=self.game.identical_players,
             endpoints=None if self.problem is None else (self.problem.empty, self.problem.full),
             fingerprint=self.game.fingerprint,
+            value_range=self.game.value_range,
+            rounds=self.rounds,
             computed=tally.computed,
             cache_hits=tally.cache_hits,
             seconds=last.seconds,

@@ -21,6 +21,7 @@ from fairshapley.games.base import Game
 from fairshapley.plan import GameFacts, Plan, RunLog
 from fairshapley.preparation import (
     JournalOption,
+    check_journal,
     evaluating,
     game_facts,
     opened_journal,
@@ -197,10 +198,12 @@ def resume(
                 plan.identical_players,
             )
             plan = replace(plan, budget=_without_seconds(plan.budget))
+            opened.load(record.game)
         else:
             facts = game_facts(game, needed=True)
             _check_same_game(facts, record, opened)
             _check_certifiable(plan, facts)
+        check_journal(opened, record.game, facts.value_range)
         slot = JournalSlot(opened, record.game)
         evaluator = stack.enter_context(
             Evaluator(

@@ -389,7 +389,7 @@ def test_a_utility_that_is_no_number_is_damage(tmp_path, column, content, folded
 def test_a_newer_journal_asks_for_an_upgrade(tmp_path):
     path = filled(tmp_path / "j", 10)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute(f"PRAGMA user_version = {journal_file.SCHEMA_VERSION + 1}")
     refuses(path, "newer fairshapley.*upgrade")
 
 

@@ -11,8 +11,7 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar, get_args
@@ -20,7 +19,8 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal_file import DAMAGED, JournalFile
+from fairshapley.evaluation.journal_sums import SUMS_TABLE, SummedFile
+from fairshapley.evaluation.row_sums import row_sum
 
 _T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
@@ -29,6 +29,8 @@ RunStatus = Literal["running", "finished", "interrupted", "failed"]
 # large: the mirror takes some 10 to 20 MB, and a fold 0.2 s at 10⁶ rows.
 FOLD_ROWS = 65_536
 FOLD_BYTES = 16 << 20
+# A replay keeps up to so many rows in memory, some 150 bytes each.
+LOADED_ROWS = 4_000_000
 
 SCHEMA = """
     CREATE TABLE games (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,
@@ -44,7 +46,8 @@ SCHEMA = """
         status TEXT NOT NULL CHECK (status IN ('running', 'finished', 'interrupted', 'failed')),
         evaluations INTEGER NOT NULL, result TEXT);
     CREATE VIEW utilities AS SELECT fingerprint, coalition, value
-        FROM (SELECT * FROM evaluations UNION SELECT * FROM arrivals) JOIN games ON id = game"""
+        FROM (SELECT * FROM evaluations UNION SELECT * FROM arrivals) JOIN games ON id = game;"""
+SCHEMA += SUMS_TABLE
 
 # The keys are one blob ?2 of pieces of ?3 bytes: one short statement for any number of keys, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
@@ -53,6 +56,13 @@ LOOKUP = """
         VALUES (1) UNION ALL SELECT i + ?3 FROM start WHERE i + ?3 <= length(?2))
     SELECT coalition, value FROM start CROSS JOIN evaluations
     ON game = ?1 AND coalition = substr(?2, i, ?3)"""
+
+# The arrivals that add nothing: with two writers, a coalition may arrive twice.
+SURPLUS = """
+    SELECT rowid, game, coalition, value FROM arrivals AS a WHERE EXISTS (
+        SELECT 1 FROM evaluations AS e WHERE e.game = a.game AND e.coalition = a.coalition)
+    OR rowid > (SELECT min(rowid) FROM arrivals AS b
+        WHERE b.game = a.game AND b.coalition = a.coalition)"""
 
 # The arrivals that add something: what was folded came first, then the row with the lowest rowid
 # (in SQLite the other columns beside a min() are those of the row that has the minimum).
@@ -105,7 +115,7 @@ class _Mirror:
     folded: bool
 
 
-class Journal(JournalFile):
+class Journal(SummedFile):
     r"""The utilities and the runs of a game, kept in one SQLite file.
 
     Coalitions are the rows of ``np.packbits(masks, axis=1, bitorder="little")`` as bytes. What
@@ -151,6 +161,7 @@ class Journal(JournalFile):
         super().__init__(path, SCHEMA, readonly=readonly, timeout=timeout)
         self.shared = shared
         self._mirrors: dict[int, _Mirror] = {}
+        self._loaded: set[int] = set()
         self._n_arrivals = int(self._scalar("SELECT count(*) FROM arrivals"))
 
     def _check_path(self) -> None:
@@ -162,7 +173,7 @@ class Journal(JournalFile):
                 f"the journal {self.path} does not exist, and create=False makes none: check the "
                 "path"
             )
-        if self.path.stat().st_size == 0 and not self._has_log():
+        if self.path.stat().st_size == 0 and not self.has_log():
             raise JournalError(f"the journal {self.path} is empty: give another file")
 
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
@@ -204,15 +215,6 @@ class Journal(JournalFile):
         with self._sound("games"):
             return [_game_record(row) for row in self._all(query)]
 
-    @contextmanager
-    def _sound(self, table: str) -> Iterator[None]:
-        """Say that the journal is damaged when what a table holds makes no sense."""
-        try:
-            yield
-        except (TypeError, ValueError, LookupError, RecursionError) as error:
-            finding = f"table {table}: {error}"
-            raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}") from error
-
     def append(self, game: int, keys: Sequence[bytes], values: Sequence[float]) -> None:
         """Write the values in one transaction; a coalition that has a value keeps it."""
         mirror = self._mirror(game)
@@ -226,6 +228,7 @@ class Journal(JournalFile):
         del self._mirrors[game]
         with self._transaction():
             self._db.executemany("INSERT INTO arrivals VALUES (?, ?, ?)", rows)
+            self._add_to_sum(game, len(rows), row_sum(fresh.keys(), fresh.values()))
         mirror.arrivals.update(fresh)
         self._mirrors[game] = mirror
         self._n_arrivals += len(rows)
@@ -236,21 +239,55 @@ class Journal(JournalFile):
     def _fold(self) -> None:
         self._mirrors.clear()
         with self._transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO evaluations SELECT game, coalition, value FROM arrivals "
-                "ORDER BY game, coalition, rowid"
-            )
-            self._db.execute("DELETE FROM arrivals")
+            self._db.execute("SAVEPOINT fold")
+            folded, arrived = self._move_arrivals()
+            if folded < arrived:
+                self._db.execute("ROLLBACK TO fold")
+                self._drop_surplus()
+                self._move_arrivals()
         self._n_arrivals = 0
+
+    def _move_arrivals(self) -> tuple[int, int]:
+        """Fold the arrivals in; how many were new, and how many there were."""
+        new = self._db.execute(
+            "INSERT OR IGNORE INTO evaluations SELECT game, coalition, value FROM arrivals "
+            "ORDER BY game, coalition, rowid"
+        )
+        return new.rowcount, self._db.execute("DELETE FROM arrivals").rowcount
+
+    def _drop_surplus(self) -> None:
+        """Remove the arrivals that add nothing, and take them out of the sums."""
+        surplus = self._db.execute(SURPLUS).fetchall()
+        for rowid, game, key, value in surplus:
+            self._db.execute("DELETE FROM arrivals WHERE rowid = ?", (rowid,))
+            self._add_to_sum(game, -1, -row_sum([key], [value]))
 
     def _mirror(self, game: int) -> _Mirror:
         # A reader may have a writer beside it that folds, so it looks afresh each time.
-        mirror = None if self.readonly else self._mirrors.get(game)
+        fresh = self.readonly and game not in self._loaded
+        mirror = None if fresh else self._mirrors.get(game)
         if mirror is None:
             arrivals = dict(self._pending(game))
             folded = self._all("SELECT 1 FROM evaluations WHERE game = ? LIMIT 1", game)
             mirror = self._mirrors[game] = _Mirror(arrivals, bool(folded))
         return mirror
+
+    def load(self, game: int) -> None:
+        """Read all rows into memory for a replay, which then does not see what others add.
+
+        Too many rows stay in the file, and are looked up batch by batch.
+        """
+        loaded: dict[bytes, float] = {}
+        with self._explained(), self._sound("evaluations"):
+            for part in self.rows(game):
+                # Of two writers' values for a coalition the one that was folded counts, or the
+                # first: that is the order of the rows.
+                part.update({key: loaded[key] for key in part.keys() & loaded.keys()})
+                loaded.update(_utilities(part.items()))
+                if len(loaded) > LOADED_ROWS:
+                    return
+        self._mirrors[game] = _Mirror(loaded, folded=False)
+        self._loaded.add(game)
 
     def _pending(self, game: int) -> list[tuple[bytes, float]]:
         """The arrivals of a game that add something."""

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from fairshapley.errors import JournalError
+from fairshapley.digests import file_digest
+from fairshapley.errors import InputError, JournalError
 
 APPLICATION_ID = 0x4653484A  # "FSHJ": fairshapley journal
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: a sum over the rows of each game
 CACHE_KIB = 32_768  # holds 10⁶ rows: a lookup takes two thirds of the time with the default 2 MB
 CHECKED_BYTES = 64 << 20  # quick_check takes 0.12 s per 10⁶ rows (32 MB): a larger file is not read
 
@@ -112,7 +113,7 @@ class JournalFile:
             # Even a reader of a WAL file makes files beside it. Where it cannot, the file is read
             # as it is, unless a log lies beside it without which it is not complete.
             denied = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if error.sqlite_errorcode & 0xFF not in denied or self._has_log():
+            if error.sqlite_errorcode & 0xFF not in denied or self.has_log():
                 raise
             return self._connect("mode=ro&immutable=1", timeout)
         except BaseException:
@@ -135,9 +136,13 @@ class JournalFile:
                 for statement in schema.split(";"):  # executescript would commit before it
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            # Version 1 is the first schema; later ones upgrade an older file here.
+            else:
+                self._upgrade(int(self._scalar("PRAGMA user_version")))
             # A write of what is there finds out now, not after a costly batch, that it is denied.
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _upgrade(self, version: int) -> None:
+        """Bring the tables of a file of an older version up to date, inside a transaction."""
 
     def _is_empty(self) -> bool:
         """Whether the file is new; a JournalError when it is not a journal that can be read."""
@@ -164,14 +169,14 @@ class JournalFile:
         finding = "ok"
         if 0 < size < 512:  # no SQLite file is that short, yet SQLite takes one byte for none
             finding = f"{size} bytes are left"
-        elif size < expected and not self._has_log():
+        elif size < expected and not self.has_log():
             finding = f"{size} of {expected} bytes are left"
         elif expected <= CHECKED_BYTES:
             finding = str(self._scalar("PRAGMA quick_check(1)"))
         if finding != "ok":
             raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}")
 
-    def _has_log(self) -> bool:
+    def has_log(self) -> bool:
         """Whether SQLite left transactions beside the file, which then need not be complete."""
         logs = (Path(f"{self.path}{suffix}") for suffix in ("-wal", "-journal"))
         return any(log.exists() and log.stat().st_size > 0 for log in logs)
@@ -184,6 +189,18 @@ class JournalFile:
             if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL):
                 return False
             raise
+
+    def digest(self) -> str | None:
+        """The SHA-256 of the file; None where it cannot be read, or is not complete without a log.
+
+        A log stays while another process uses the file.
+        """
+        try:
+            if not self.readonly:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return None if self.has_log() else file_digest(self.path)
+        except (sqlite3.Error, InputError):  # no reason to lose a run that is done
+            return None
 
     def close(self) -> None:
         """Close the file; closing twice does nothing."""
