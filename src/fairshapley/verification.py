@@ -265,7 +265,8 @@ def _recomputed(
         words = "the journal lacks coalitions that the run has used: it was cut, or is another one"
         return Check(name, False, words)
     if again is None:
-        words = "the clock or Ctrl-C ended the run, and an older version did not record where"
+        words = "the clock or Ctrl-C ended the run before a round was done, or an older version did"
+        words += " not record after which"
         return Check(name, None, words)
     seconds = time.monotonic() - started
     effort = f"from {result.evaluations:,} evaluations ({seconds:.1f} s)"
@@ -303,7 +304,7 @@ def _replay(
         timed = timed or any(isinstance(part, Seconds) for part in plan.until.parts())
     skipped = OF_THE_OCCASION
     if timed:
-        if result.rounds is None:
+        if result.rounds is None or result.endpoints is None:
             return None, skipped
         skipped = {item.name for item in fields(Result)} - OF_WHOLE_ROUNDS
         plan = replace(plan, budget=None, until=None)

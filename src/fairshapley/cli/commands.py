@@ -14,6 +14,7 @@ from fairshapley.cli.paper import paper
 from fairshapley.cli.payout import payout
 from fairshapley.cli.report import report
 from fairshapley.cli.value import value
+from fairshapley.cli.verify import verify
 
 _CODES = "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
 
@@ -57,4 +58,5 @@ app.command(cls=Command)(exact)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(report)
 app.command(cls=Command)(payout)
+app.command(cls=Command)(verify)
 app.add_typer(paper, name="paper")

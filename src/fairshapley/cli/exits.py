@@ -24,6 +24,7 @@ INTERNAL = 1
 REFUSED = 2
 NOT_CERTIFIED = 3
 NOT_PRINTED = 4
+NOT_VERIFIED = 5
 # What shells show of a program that SIGPIPE ended.
 NO_READER = 141
 
@@ -33,6 +34,7 @@ EXIT_CODES = {
     REFUSED: "refused: an option, a file or a model cannot be used",
     NOT_CERTIFIED: "the run is done, but the certificate asked for was not reached",
     NOT_PRINTED: "standard output is full or closed; the files asked for are written",
+    NOT_VERIFIED: "a file was changed after it was written, or does not belong to the others",
     INTERRUPTED: "interrupted by Ctrl-C",
     NO_READER: "the reader of standard output ended, as with `| head`",
 }

@@ -17,6 +17,7 @@ from fairshapley.cli.exits import NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
 from fairshapley.cli.starting import INTERRUPTED
+from fairshapley.digests import read_key
 from fairshapley.tabular.writing import write_values
 
 if TYPE_CHECKING:
@@ -96,7 +97,10 @@ def finish(
     certificate: Certificate | None = None
     ending = Ending()
     out, report = output.out, output.report
-    ending.write("values", out, lambda: write_values(result, out or "", delta))
+    key: bytes | None = None
+    with ending.step():
+        key = None if output.key_file is None else read_key(output.key_file)
+    ending.write("values", out, lambda: write_values(result, out or "", delta, key=key))
     ending.write(
         "report",
         report,

@@ -194,6 +194,17 @@ Engine = Annotated[
 ]
 
 
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file with a secret of 16 bytes or more, which signs a .json result. Only who has "
+        "it can check the signature, or forge it.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """What is computed, how, and how far."""
@@ -235,9 +246,21 @@ class RunOptions:
     xi: Xi = "auto"
     seed: Seed = 0
     journal: Journal = None
+    verify: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="With --journal: first compute N of its utilities again, and stop when one "
+            "differs.",
+            rich_help_panel=RUN,
+        ),
+    ] = 0
     engine: Engine = None
 
     def __post_init__(self) -> None:
+        if self.verify and self.journal is None:
+            raise InputError("--verify goes with --journal: give both, or neither")
         if self.delta is not None and self.epsilon1 is None:
             raise InputError("--delta goes with --epsilon1: give both, or neither")
 
@@ -259,6 +282,7 @@ class OutputOptions:
         Path | None,
         typer.Option(metavar="FILE", help="Write a report: one HTML file.", rich_help_panel=OUTPUT),
     ] = None
+    key_file: KeyFile = None
     as_json: Annotated[
         bool,
         typer.Option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from fairshapley._files import same_place
 from fairshapley.cli.exits import one_line, say
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
+from fairshapley.digests import read_key
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.evaluation.engines.choice import parse_engine
 from fairshapley.origin import InputFile, input_file
@@ -58,6 +59,10 @@ def check_outputs(
         if path is not None:
             check_writable(path, endings, taken)
             taken.append(path)
+    if output.key_file is not None:
+        if output.out is None or output.out.suffix.lower() != ".json":
+            raise InputError("--key-file signs a result saved as .json: give --out values.json")
+        read_key(output.key_file)
 
 
 def load_game(data: DataOptions) -> TabularGame:

@@ -48,6 +48,7 @@ def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
             seed=run.seed,
             engine=run.engine,
             journal=run.journal,
+            verify=run.verify,
             progress=False if output.quiet else None,
         )
     finish(result, output, wanted=limits.until, labels=made.labels, title=data.train.name)

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal_sums import SUMS_TABLE, SummedFile
+from fairshapley.evaluation.journal_sums import SUMS_TABLE, SummedFile, numbers
 from fairshapley.evaluation.row_sums import row_sum
 
 _T = TypeVar("_T")
@@ -228,7 +228,7 @@ class Journal(SummedFile):
         del self._mirrors[game]
         with self._transaction():
             self._db.executemany("INSERT INTO arrivals VALUES (?, ?, ?)", rows)
-            self._add_to_sum(game, len(rows), row_sum(fresh.keys(), fresh.values()))
+            self._add_to_sum(game, len(rows), row_sum(fresh.keys(), numbers(fresh)))
         mirror.arrivals.update(fresh)
         self._mirrors[game] = mirror
         self._n_arrivals += len(rows)
@@ -260,7 +260,7 @@ class Journal(SummedFile):
         surplus = self._db.execute(SURPLUS).fetchall()
         for rowid, game, key, value in surplus:
             self._db.execute("DELETE FROM arrivals WHERE rowid = ?", (rowid,))
-            self._add_to_sum(game, -1, -row_sum([key], [value]))
+            self._add_to_sum(game, -1, -row_sum([key], np.array([value])))
 
     def _mirror(self, game: int) -> _Mirror:
         # A reader may have a writer beside it that folds, so it looks afresh each time.
@@ -283,7 +283,9 @@ class Journal(SummedFile):
                 # Of two writers' values for a coalition the one that was folded counts, or the
                 # first: that is the order of the rows.
                 part.update({key: loaded[key] for key in part.keys() & loaded.keys()})
-                loaded.update(_utilities(part.items()))
+                if not np.isfinite(numbers(part)).all():
+                    raise ValueError("a value is not finite")
+                loaded.update(part)
                 if len(loaded) > LOADED_ROWS:
                     return
         self._mirrors[game] = _Mirror(loaded, folded=False)

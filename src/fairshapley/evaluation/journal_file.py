@@ -138,8 +138,10 @@ class JournalFile:
                 self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             else:
                 self._upgrade(int(self._scalar("PRAGMA user_version")))
-            # A write of what is there finds out now, not after a costly batch, that it is denied.
-            self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            # The lock finds out now, not after a costly batch, that writing is denied. Without need
+            # nothing is written: the bytes of the file stay what a result says they were.
+            if self._scalar("PRAGMA user_version") != SCHEMA_VERSION:
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _upgrade(self, version: int) -> None:
         """Bring the tables of a file of an older version up to date, inside a transaction."""

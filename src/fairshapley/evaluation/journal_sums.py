@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
+from fairshapley._types import FloatArray
 from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal_file import DAMAGED, JournalFile
 from fairshapley.evaluation.row_sums import MODULUS, row_sum
@@ -31,6 +34,11 @@ class RowCheck:
     """Whether there is a sum to compare with; a journal of an older version has none"""
 
 
+def numbers(rows: dict[bytes, float]) -> FloatArray:
+    """The values of rows as an array; an error when one is not a number."""
+    return np.fromiter(rows.values(), dtype=np.float64, count=len(rows))
+
+
 class SummedFile(JournalFile):
     """The file of a journal that keeps, for each game, the sum over its rows."""
 
@@ -48,7 +56,7 @@ class SummedFile(JournalFile):
             self._db.execute(SUMS_TABLE)
             for (game,) in self._db.execute("SELECT id FROM games").fetchall():
                 for part in self.rows(game):
-                    self._add_to_sum(game, len(part), row_sum(part.keys(), part.values()))
+                    self._add_to_sum(game, len(part), row_sum(part.keys(), numbers(part)))
 
     def _add_to_sum(self, game: int, count: int, added: int) -> None:
         """Keep the sum over the rows of a game; in the transaction that changes the rows."""
@@ -81,10 +89,11 @@ class SummedFile(JournalFile):
         count, total, lowest, highest = 0, 0, math.inf, -math.inf
         with self._explained(), self._sound("evaluations"):
             for part in self.rows(game):
+                values = numbers(part)
                 count += len(part)
-                total += row_sum(part.keys(), part.values())
-                lowest = min(lowest, min(part.values()))
-                highest = max(highest, max(part.values()))
+                total += row_sum(part.keys(), values)
+                lowest = min(lowest, float(values.min()))
+                highest = max(highest, float(values.max()))
         known = self._known_sum(game)
         fault = ""
         if known is not None and known != (count, total % MODULUS):

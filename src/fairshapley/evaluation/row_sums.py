@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._types import FloatArray
+
 _Words = NDArray[np.uint64]
 WORD = 8
 MODULUS = 1 << 64
@@ -38,23 +40,24 @@ def _mixed(words: _Words) -> _Words:
     return words
 
 
-def row_sum(keys: Collection[bytes], values: Collection[float]) -> int:
+def row_sum(keys: Collection[bytes], values: FloatArray) -> int:
     r"""The sum, modulo 2⁶⁴, of the hashes of rows; all keys have the same length.
 
     A single word that changes (8 bytes of a coalition, or the value) always changes the sum.
 
     Examples
     --------
-    >>> row_sum([b"\x01", b"\x02"], [0.5, 1.0]) == row_sum([b"\x02", b"\x01"], [1.0, 0.5])
+    >>> there, back = np.array([0.5, 1.0]), np.array([1.0, 0.5])
+    >>> row_sum([b"\x01", b"\x02"], there) == row_sum([b"\x02", b"\x01"], back)
     True
-    >>> row_sum([b"\x01", b"\x02"], [0.5, 1.0]) == row_sum([b"\x01", b"\x02"], [1.0, 0.5])
+    >>> row_sum([b"\x01", b"\x02"], there) == row_sum([b"\x01", b"\x02"], back)
     False
     """
     if not keys:
         return 0
     count = len(keys)
     raw: NDArray[Any] = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(count, -1)
-    numbers = np.fromiter(values, dtype="<f8", count=count).view("<u8")
+    numbers = np.ascontiguousarray(values, dtype="<f8").view("<u8")
     width = raw.shape[1]
     n_words = -(-width // WORD) + 1
     rows = max(1, SLICE_BYTES // (n_words * WORD))

@@ -92,8 +92,16 @@ def values_columns(result: Result, delta: float = 0.1) -> dict[str, Sequence[Any
     }
 
 
-def write_values(result: Result, path: str | os.PathLike[str], delta: float = 0.1) -> None:
+def write_values(
+    result: Result,
+    path: str | os.PathLike[str],
+    delta: float = 0.1,
+    *,
+    key: bytes | None = None,
+) -> None:
     """Write the values to a .csv, .parquet or .json file (which `Result.load` reads).
+
+    A key signs a .json file, as in `Result.save`.
 
     In a CSV file a name that a spreadsheet would take for a formula gets a leading apostrophe.
 
@@ -108,7 +116,7 @@ def write_values(result: Result, path: str | os.PathLike[str], delta: float = 0.
     """
     file = check_writable(path, VALUE_ENDINGS)
     if file.suffix.lower() == ".json":
-        result.save(file)
+        result.save(file, key=key)
         return
     columns = values_columns(result, delta)
     write_whole(file, _parquet(columns) if file.suffix.lower() == ".parquet" else _csv(columns))
