@@ -183,7 +183,9 @@ def resume(
         opened = stack.enter_context(opened_journal(journal, readonly=game is None, create=False))
         record = _recorded_run(opened, run)
         if game is None and budget is None and until is None and record.result is not None:
-            return Result.from_dict(record.result)
+            result = Result.from_dict(record.result)
+            newest = record.id == opened.runs()[-1].id  # no run has changed the file since
+            return replace(result, journal_digest=opened.digest() if newest else None)
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
         if game is None:
             n_players, names = record.n_players + plan.null_players, record.player_names

@@ -9,7 +9,7 @@ import typer
 
 from fairshapley.cli.exits import NOT_VERIFIED, one_line
 from fairshapley.cli.options import KeyFile
-from fairshapley.cli.printing import print_json
+from fairshapley.cli.printing import emit, print_json
 
 
 def verify(
@@ -59,6 +59,6 @@ def verify(
         print_json({"holds": found.holds, "checks": checks})
     else:
         for line in str(found).splitlines():
-            typer.echo(one_line(line))
+            emit(one_line(line))
     if not found.holds:
         raise typer.Exit(NOT_VERIFIED)
