@@ -26,7 +26,8 @@ def test_every_command_has_help_with_an_example(path):
 @pytest.mark.parametrize(("path", "example"), EXAMPLES, ids=[one for _, one in EXAMPLES])
 def test_examples_run(folder, path, example):
     if "values.json" in example:
-        run("value", "train.csv", "--target", "label", "--out", "values.json", "--budget", 200)
+        made = ("--out", "values.json", "--journal", "run.db", "--report", "report.html")
+        run("value", "train.csv", "--target", "label", *made, "--budget", 200)
     program, *arguments = shlex.split(example)
     assert (program, *arguments[: len(path) - 1]) == path
     done = run(*arguments)
