@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -347,7 +348,8 @@ def test_runs_are_only_ever_added(game, tmp_path):
     with fs.Journal(journal) as opened:
         runs = opened.runs()
     assert [run.status for run in runs] == ["finished", "finished", "failed"]
-    assert fs.resume(journal, run=1).to_dict() == long.to_dict()
+    # A journal cannot hold its own digest, and by now it has another one.
+    assert fs.resume(journal, run=1).to_dict() == replace(long, journal_digest=None).to_dict()
 
 
 def test_an_estimator_of_ones_own_can_be_resumed(game, tmp_path):

@@ -120,7 +120,8 @@ def test_provenance_is_complete(game):
     }
     assert result.fingerprint == fs.games.fingerprint(game)
     assert result.limits["budget"] == {"evaluations": 500, "marginals": None, "seconds": None}
-    assert result.versions.keys() == {"python", "fairshapley", "numpy", "scipy", "scikit-learn"}
+    packages = {"python", "fairshapley", "numpy", "scipy", "scikit-learn"}
+    assert result.versions.keys() == {*packages, "machine"}
     assert result.versions["fairshapley"] == fs.__version__
 
 
