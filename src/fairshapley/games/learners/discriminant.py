@@ -13,6 +13,7 @@ from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.design import Products
 from fairshapley.games.learners.inputs import Data, number, refuse_unless
 from fairshapley.games.learners.systems import inverse
+from fairshapley.games.learners.ties import label, lengths
 
 # Small sets need the eigenvectors of a matrix of this width each; beyond it scikit-learn's
 # decomposition of their few rows is cheaper.
@@ -109,7 +110,17 @@ class DiscriminantLearner(Batched):
         scores = xp.permute_dims(coefficients, (2, 0, 1)) @ self._test.T
         scores = scores + xp.permute_dims(constants, (1, 0))[:, :, None]
         there = xp.permute_dims(present, (1, 0))[:, :, None]
-        return _answers(xp, xp.where(there, scores, -xp.inf), kind)
+        scores = xp.permute_dims(xp.where(there, scores, -xp.inf), (0, 2, 1))
+        if kind == "decision":
+            return scores[:, :, 1] - scores[:, :, 0]
+        if kind == "label":
+            reach = lengths(xp, centre, 0) + xp.max(lengths(xp, away, 1), axis=0)
+            reach = reach[:, None] + lengths(xp, self._test, 1)
+            slopes = xp.permute_dims(lengths(xp, coefficients, 1), (1, 0))[:, None, :]
+            logs = xp.permute_dims(xp.log(priors), (1, 0))[:, None, :]
+            return label(self.where, scores, slopes * reach[:, :, None] - logs)
+        odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
+        return odds / xp.sum(odds, axis=2, keepdims=True)
 
     def _moments(self, sets: Array) -> tuple[Array, Array, Array]:
         """Counts (classes, sets), means (classes, columns, sets), covariance within classes."""
@@ -200,13 +211,3 @@ def _diagonal(xp: Any, matrices: Array) -> Array:
     """The diagonals (width, sets) of matrices (width, width, sets)."""
     places = xp.arange(matrices.shape[0], device=matrices.device)
     return matrices[places, places, :]
-
-
-def _answers(xp: Any, scores: Array, kind: Kind) -> Array:
-    """Labels, probabilities or decisions from the scores (sets, classes, test rows)."""
-    if kind == "decision":
-        return scores[:, 1, :] - scores[:, 0, :]
-    if kind == "label":
-        return xp.argmax(scores, axis=1)
-    odds = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
-    return xp.permute_dims(odds / xp.sum(odds, axis=1, keepdims=True), (0, 2, 1))

@@ -16,6 +16,7 @@ from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.design import Design, Products, design
 from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
 from fairshapley.games.learners.systems import inverse, solve
+from fairshapley.games.learners.ties import label, label_of_two, lengths
 
 
 class _Moments:
@@ -55,6 +56,14 @@ class _Moments:
         sloped = xp.permute_dims(coefficients, (2, 1, 0)) @ self.test.T
         return xp.permute_dims(sloped + xp.permute_dims(shift, (1, 0))[:, :, None], (0, 2, 1))
 
+    def sizes(self, coefficients: Array, x: Array, y: Array) -> Array:
+        """The size of the terms of `values`, that of the largest target: (sets, test rows)."""
+        xp = self._where.xp
+        slope = xp.max(lengths(xp, coefficients, 0), axis=0)
+        shift = xp.max(xp.abs(y) + xp.abs(self._middle)[:, None], axis=0)
+        shift = shift + slope * lengths(xp, x, 0)
+        return slope[:, None] * lengths(xp, self.test, 1) + shift[:, None]
+
 
 class RidgeLearner(Batched):
     """`sklearn.linear_model.Ridge` with one penalty and the exact solvers.
@@ -92,12 +101,14 @@ class RidgeLearner(Batched):
         """Values."""
         return frozenset({"value"})
 
-    def _values(self, weights: Array) -> Array:
+    def _fitted(self, weights: Array) -> tuple[Array, Array, Array]:
+        """The coefficients of each set, and the means of its columns and targets."""
         squares, crossed, x, y = self._moments.of(weights, self._ridge)
-        return self._moments.values(solve(self.where.xp, squares, crossed), x, y)
+        return solve(self.where.xp, squares, crossed), x, y
 
     def _predict(self, sets: Array, kind: Kind) -> Array:
-        return self._values(self.where.xp.astype(sets, self.where.real))[:, :, 0]
+        fitted = self._fitted(self.where.xp.astype(sets, self.where.real))
+        return self._moments.values(*fitted)[:, :, 0]
 
 
 class RidgeClassifierLearner(RidgeLearner):
@@ -138,15 +149,17 @@ class RidgeClassifierLearner(RidgeLearner):
         weights = xp.astype(sets, self.where.real)
         present = self._indicator @ weights > 0
         self._require_two(present)
-        values = self._values(weights)
+        fitted = self._fitted(weights)
+        values = self._moments.values(*fitted)
         if kind == "decision":
             return values[:, :, 0]
+        sizes = self._moments.sizes(*fitted)
         if self._indicator.shape[0] == 2:
-            return xp.astype(values[:, :, 0] > 0, xp.int64)
+            return label_of_two(self.where, values[:, :, 0], sizes)
         # With two of several classes the two columns are each other's negative, so that the
         # larger one is the sign that scikit-learn looks at.
         there = xp.permute_dims(present, (1, 0))[:, None, :]
-        return xp.argmax(xp.where(there, values, -xp.inf), axis=2)
+        return label(self.where, xp.where(there, values, -xp.inf), sizes[:, :, None])
 
 
 class LinearLearner(Batched):

@@ -19,6 +19,7 @@ from fairshapley.games.learners.design import Products, design
 from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
 from fairshapley.games.learners.losses import BinaryLoss, MultinomialLoss
 from fairshapley.games.learners.newton import minimise
+from fairshapley.games.learners.ties import label, label_of_two, lengths
 
 # A multinomial Hessian has (classes × columns)² entries and is factorised for every set and step;
 # beyond this size scikit-learn's quasi-Newton steps are cheaper.
@@ -78,6 +79,7 @@ class LogisticLearner(Batched):
         self._class_weight = None if class_weight is None else where.reals(class_weight)
         self._balanced = balanced
         self._train, self._test = where.reals(columns), where.reals(columns_test)
+        self._reach = lengths(where.xp, self._test, 1)
         self._penalties = where.reals(penalties[:, None])
         self._products = Products(columns, where)
         self._indicator = where.reals(np.eye(n_classes)[:, codes])
@@ -128,9 +130,22 @@ class LogisticLearner(Batched):
             shares = n_rows / (xp.astype(n_present, self.where.real) * counts)
             weights = weights * xp.take(xp.where(present, shares, 0.0), self._codes, axis=0)
         if self._n_classes == 2:
-            scores = self._binary(weights, 0, 1) @ self._test.T
-            return _from_scores(xp, scores, kind)
+            return self._of_two(self._binary(weights, 0, 1), kind)
         return self._several(weights, present, n_present, kind)
+
+    def _of_two(self, coefficients: Array, kind: Kind) -> Array:
+        """Labels, probabilities or decisions of two classes, from the coefficients of sets."""
+        xp = self.where.xp
+        if kind == "label":
+            # Coefficients of length 1, so that the size of a score is that of its test row alone.
+            length = lengths(xp, coefficients, 1)[:, None]
+            coefficients = coefficients / xp.where(length > 0, length, 1.0)
+            return label_of_two(self.where, coefficients @ self._test.T, self._reach)
+        scores = coefficients @ self._test.T
+        if kind == "decision":
+            return scores
+        high = 1.0 / (1.0 + xp.exp(-scores))
+        return xp.stack([1.0 - high, high], axis=2)
 
     def _binary(self, weights: Array, low: int, high: int) -> Array:
         """The coefficients (sets, columns) that tell class `high` from class `low`."""
@@ -154,11 +169,13 @@ class LogisticLearner(Batched):
         xp = self.where.xp
         shape = (weights.shape[1], self._test.shape[0], self._n_classes)
         scores = xp.full(shape, -xp.inf, dtype=self.where.real, device=weights.device)
+        length = self.where.zeros(weights.shape[1])
         many = xp.nonzero(n_present > 2)[0]
         if many.shape[0]:
             chosen = _fill(xp, many)
             coefficients = self._multinomial(weights[:, chosen], present[:, chosen])
             values = xp.permute_dims(self._test @ coefficients, (2, 1, 0))[: many.shape[0], ...]
+            length[many] = xp.max(lengths(xp, coefficients, 1), axis=0)[: many.shape[0]]
             absent = ~xp.permute_dims(present[:, many], (1, 0))[:, None, :]
             scores[many, ...] = xp.where(absent, -xp.inf, values)
         for low in range(self._n_classes):
@@ -168,11 +185,12 @@ class LogisticLearner(Batched):
                     chosen = _fill(xp, pair)
                     coefficients = self._binary(weights[:, chosen], low, high)
                     values = (coefficients @ self._test.T)[: pair.shape[0], ...]
-                    # Softmax of (0, z) is the logistic function of z; a tie goes to the lower.
+                    length[pair] = lengths(xp, coefficients, 1)[: pair.shape[0]]
+                    # Softmax of (0, z) is the logistic function of z.
                     scores[pair, :, low] = xp.zeros_like(values)
                     scores[pair, :, high] = values
         if kind == "label":
-            return xp.argmax(scores, axis=2)
+            return label(self.where, scores, (length[:, None] * self._reach)[:, :, None])
         odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
         return odds / xp.sum(odds, axis=2, keepdims=True)
 
@@ -192,16 +210,6 @@ class LogisticLearner(Batched):
         start = self.where.zeros(self._n_classes * width, weights.shape[1])
         solved = minimise(objective, start, self.where)
         return xp.reshape(solved, (self._n_classes, width, -1))
-
-
-def _from_scores(xp: Any, scores: Array, kind: Kind) -> Array:
-    """Labels, probabilities or decisions of two classes, from the scores (sets, test rows)."""
-    if kind == "decision":
-        return scores
-    if kind == "label":
-        return xp.astype(scores > 0, xp.int64)
-    high = 1.0 / (1.0 + xp.exp(-scores))
-    return xp.stack([1.0 - high, high], axis=2)
 
 
 def _fill(xp: Any, places: Array) -> Array:

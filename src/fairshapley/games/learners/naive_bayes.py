@@ -11,6 +11,7 @@ from fairshapley._types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import Backend, Batched
 from fairshapley.games.learners.base import Array, Kind
 from fairshapley.games.learners.inputs import Data, positive, refuse_unless
+from fairshapley.games.learners.ties import label
 
 
 class NaiveBayesLearner(Batched):
@@ -88,19 +89,16 @@ class NaiveBayesLearner(Batched):
             / total
         )
         smoothing = self._var_smoothing * xp.max(overall, axis=0)
-        logs = [
-            xp.where(
-                count > 0,
-                xp.log(count / total) + self._log_density(test, mean, variance + smoothing),
-                -xp.inf,
-            )
-            for count, mean, variance, test in zip(
-                counts, means, variances, self._test, strict=True
-            )
-        ]
+        logs, sizes = [], []
+        for count, mean, variance, test in zip(counts, means, variances, self._test, strict=True):
+            prior = xp.log(count / total)
+            density, size = self._log_density(test, mean, variance + smoothing)
+            logs.append(xp.where(count > 0, prior + density, -xp.inf))
+            sizes.append(size - prior)
         scores = xp.permute_dims(xp.stack(logs), (2, 1, 0))
         if kind == "label":
-            return xp.argmax(scores, axis=2)
+            terms = xp.permute_dims(xp.stack(sizes), (1, 0))[:, None, :]
+            return label(self.where, scores, xp.abs(scores) + terms)
         odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
         return odds / xp.sum(odds, axis=2, keepdims=True)
 
@@ -122,10 +120,15 @@ class NaiveBayesLearner(Batched):
             variances.append(xp.where(variance > noise, variance, 0.0))
         return counts, means, variances
 
-    def _log_density(self, test: Array, mean: Array, variance: Array) -> Array:
-        """The log densities (test rows, sets), the square multiplied out to one product."""
+    def _log_density(self, test: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """The log densities (test rows, sets), the square multiplied out to one product.
+
+        Also how large their terms are beyond the density itself, (sets,): those of the product
+        Σ x²/σ² and Σ xμ/σ² are, but for a factor, at most Σ (x−μ)²/σ² + Σ μ²/σ².
+        """
         xp = self.where.xp
         precision = 1.0 / variance
         factors = xp.concat([mean * precision, -0.5 * precision], axis=0)
-        rest = xp.sum(mean**2 * precision + xp.log(2.0 * math.pi * variance), axis=0)
-        return test @ factors - 0.5 * rest
+        squares, logs = mean**2 * precision, xp.log(2.0 * math.pi * variance)
+        rest = xp.sum(squares + logs, axis=0)
+        return test @ factors - 0.5 * rest, xp.sum(squares + xp.abs(logs), axis=0)

@@ -18,6 +18,7 @@ from fairshapley._types import BoolArray, FloatArray
 from fairshapley.games.learners.arrays import Backend, Batched
 from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.inputs import Data, refuse_unless
+from fairshapley.games.learners.ties import label
 
 # scikit-learn's names of the distances, with the powers of those that are named for one.
 _POWERS = {
@@ -128,10 +129,10 @@ class NeighboursClassifierLearner(_Neighbours):
         xp = self.where.xp
         votes, _ = self._summed(sets)
         votes = xp.permute_dims(votes, (2, 1, 0))
+        total = xp.sum(votes, axis=2)
         if kind == "label":
-            # The first of several maxima: the lowest class, as scikit-learn has it.
-            return xp.argmax(votes, axis=2)
-        return votes / xp.sum(votes, axis=2, keepdims=True)
+            return label(self.where, votes, total[:, :, None])
+        return votes / total[:, :, None]
 
 
 class NeighboursRegressorLearner(_Neighbours):
