@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-full lint types bench docs clean
+.PHONY: demo test test-full test-portable lint types bench docs clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("fairshapley needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -21,6 +21,10 @@ test: lint types
 # The long versions: thousands of repeats of the statistical laws.
 test-full: lint types
 	$(BIN)/python -m pytest -n 2
+
+# As on a processor without the newer vector instructions: other roundings, the same results.
+test-portable: $(STAMP)
+	$(BIN)/python tests/portable.py -n 2 -m 'not full'
 
 lint: $(STAMP)
 	$(BIN)/ruff check

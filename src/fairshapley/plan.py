@@ -55,7 +55,7 @@ class Plan:
     null_players: int = 0
     """Declared null players behind the others; a journal knows only the others"""
     identical_players: tuple[tuple[int, int], ...] = ()
-    """Declared pairs of identical players, which an estimator may pool"""
+    """Declared pairs of identical players, which get one value"""
 
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""

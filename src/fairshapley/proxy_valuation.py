@@ -297,6 +297,11 @@ class ProxyAdjusted(Estimator[ProxyState]):
         inner = self.base.start(_difference(problem, ends, self.c or 0.0))
         return ProxyState(problem, ends, inner, self.c)
 
+    @property
+    def pools(self) -> bool:
+        """As the method inside."""
+        return self.base.pools
+
     def ask(self, state: ProxyState, rng: np.random.Generator) -> Draw | None:
         """What the method inside asks for; in the pilot that does not depend on any utility."""
         return self.base.ask(state.inner, rng)

@@ -14,6 +14,7 @@ from fairshapley.draws import Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.exact import exact_values
+from fairshapley.estimators.pooling import Pooling
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.evaluation.journal import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
@@ -39,6 +40,10 @@ STALL_REQUESTS = 10_000
 STALL_REQUESTS_PER_COALITION = 20
 STALL_PLAYERS = 18
 """Above this many players the requests stay those of 2**18 coalitions: about ten seconds"""
+
+# Exact values of identical players may differ by this share of the spread of the utilities: a fit
+# that stops at a tolerance may tell equal rows apart by their order.
+SAME = 1e-6
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -76,6 +81,8 @@ class Run:
         self.log = log
         self.started = started
         self.problem: Problem | None
+        self.pooling: Pooling | None
+        """The groups of identical players, which share one value"""
         self.state: Any
         self.proven: Estimate | None
         self.marginals: int | None
@@ -100,6 +107,7 @@ class Run:
             self.evaluator.guard.check()
             self._require_scale()
             self._require_contributions()
+            self._require_identical()
         except KeyboardInterrupt:
             stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
             result = self._end("interrupted", self.result(stopped, complete=False))
@@ -179,6 +187,8 @@ class Run:
             nulls=plan.null_players,
             identical=plan.identical_players,
         )
+        if plan.identical_players and plan.estimator.pools:
+            self.pooling = Pooling.of(self.problem)
         self.state = plan.estimator.start(self.problem)
 
     def _loop(self, reporter: ProgressReporter) -> str:
@@ -254,7 +264,8 @@ class Run:
 
     def _forget(self) -> None:
         """Go back to where nothing was evaluated."""
-        self.problem = self.state = self.proven = self.marginals = self._asked = None
+        self.problem = self.pooling = self.state = None
+        self.proven = self.marginals = self._asked = None
         self.rounds = 0
         self.recorder = Recorder(self.game.n_active, self.plan.estimator.look_growth)
 
@@ -326,6 +337,29 @@ class Run:
             f"({spent}): give a larger budget"
         )
 
+    def _require_identical(self) -> None:
+        """Exact values show whether players that the game declares identical are so."""
+        found = self._found()
+        if self.pooling is None or not found.exact or self._alike(found):
+            return
+        low, high = self.pooling.widest(found.values)
+        names = self.game.player_names or tuple(map(str, range(self.game.n_players)))
+        raise InputError(
+            f"the game declares players {names[low]} and {names[high]} identical, but their exact "
+            f"values are {found.values[low]:.9g} and {found.values[high]:.9g}: leave the pair out "
+            "of identical_players, or make the utility the same for both"
+        )
+
+    def _alike(self, found: Estimate) -> bool:
+        """Whether exact values of identical players are equal up to rounding."""
+        assert self.pooling is not None  # noqa: S101 - asked only then
+        low, high = self.pooling.widest(found.values)
+        bins = self.recorder.records()["profile"]
+        lows, highs = ([one.mean + sign * one.deviation for one in bins] for sign in (-1, 1))
+        spread, largest = max(highs) - min(lows), max(*highs, -min(lows))
+        allowed = SAME * spread + 64 * np.finfo(np.float64).eps * largest
+        return bool(found.values[high] - found.values[low] <= allowed)
+
     def _conclusions(self) -> list[str]:
         """What rules of fairness say at the end of the budget."""
         if self.plan.until is None:
@@ -334,7 +368,15 @@ class Run:
         return [rule.conclude(self.snapshot()) for rule in fair]
 
     def estimate(self) -> Estimate:
-        """What is known now."""
+        """What is known now; identical players have one value."""
+        found = self._found()
+        # Exact values that differ say that the players are not identical after all.
+        if self.pooling is None or (found.exact and not self._alike(found)):
+            return found
+        return self.pooling.share(found, independent=self.plan.estimator.traits.independent)
+
+    def _found(self) -> Estimate:
+        """What the estimator says, or what every utility proves."""
         if self.proven is not None:
             return self.proven
         if self.state is None:

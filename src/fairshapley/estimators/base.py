@@ -95,6 +95,11 @@ class Estimator(ABC, Generic[State]):
     def traits(self) -> Traits:
         """What holds for this configuration."""
 
+    @property
+    def pools(self) -> bool:
+        """Whether players that the game declares identical get one value, the mean of theirs."""
+        return True
+
     @abstractmethod
     def start(self, problem: Problem) -> State:
         """The state before anything was told."""

@@ -177,6 +177,11 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             certifiable=True,
         )
 
+    @property
+    def pools(self) -> bool:
+        """As asked for."""
+        return self.pool
+
     def start(self, problem: Problem) -> AdjustedState:
         """Nothing told; all sizes are sampled."""
         n_players = problem.n_players

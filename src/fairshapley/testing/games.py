@@ -9,8 +9,10 @@ import numpy as np
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
 from fairshapley.evaluation.engines import check_answer
+from fairshapley.fairness.axioms import check_pairs
 from fairshapley.games.base import Game, check_n_players, check_names, members
 from fairshapley.games.fingerprint import fingerprint
+from fairshapley.run import SAME
 
 
 def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
@@ -18,7 +20,8 @@ def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
 
     It must answer a batch with one finite number per coalition (none for an empty batch), give
     the same utility for the same coalition whatever the batch around it, leave the masks as they
-    are, stay inside its `value_range`, and have a fingerprint that use does not change.
+    are, stay inside its `value_range`, tell no declared `identical_players` apart, and have a
+    fingerprint that use does not change.
 
     Parameters
     ----------
@@ -39,6 +42,7 @@ def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
     masks[:1], masks[1:2] = False, True
     values = _answers(game, masks)
     _check_range(game, values)
+    _check_identical(game, masks, values)
     if _identity(game) != before:
         raise ContractError("using the game changed its fingerprint: keep caches out of its state")
 
@@ -77,6 +81,28 @@ def _answers(game: Game, masks: BoolArray) -> FloatArray:
                 "seed of a random one"
             )
     return values
+
+
+def _check_identical(game: Game, masks: BoolArray, values: FloatArray) -> None:
+    """Swap the players of declared pairs, one pair for each coalition, in turn."""
+    try:
+        pairs = check_pairs(getattr(game, "identical_players", ()), game.n_players)
+    except FairShapleyError as error:
+        raise ContractError(str(error)) from error
+    if not len(pairs):
+        return
+    rows = np.arange(len(masks))
+    one, other = pairs[rows % len(pairs)].T
+    swapped = masks.copy()
+    swapped[rows, one], swapped[rows, other] = masks[rows, other], masks[rows, one]
+    apart = np.abs(game(swapped) - values)
+    at = int(apart.argmax())
+    if apart[at] > SAME * np.ptp(values) + 1e-12 * np.abs(values).max():
+        raise ContractError(
+            f"players {one[at]} and {other[at]} are declared identical, but swapping them changes "
+            f"the utility of {members(masks[at])} by {apart[at]:.3g}: leave the pair out of "
+            "identical_players, or make the utility the same for both"
+        )
 
 
 def _check_range(game: Game, values: FloatArray) -> None:

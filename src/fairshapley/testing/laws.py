@@ -50,10 +50,13 @@ ORDER = np.roll(np.arange(N_PLAYERS), 4)
 def law_games() -> dict[str, Game]:
     """Interactions, planted players, v(∅) ≠ 0, and the first game with its players renamed."""
     unanimity = SumOfUnanimity(N_PLAYERS, seed=1)
+    planted = PlantedGame(N_PLAYERS, seed=2)
+    # Laws are about an estimator's own numbers; a run gives declared players the mean of theirs.
+    planted.identical_players = ()
     games: dict[str, Game] = {
         "unanimity": unanimity,
         "relabelled": Relabelled(unanimity, ORDER),
-        "planted": PlantedGame(N_PLAYERS, seed=2),
+        "planted": planted,
         "airport": Affine(Airport(np.linspace(1.0, 3.0, N_PLAYERS)), scale=-2.0, offset=5.0),
     }
     for name, game in games.items():

@@ -1,6 +1,6 @@
 """Classes that are equally likely: the lower one wins, however the scores were rounded."""
 
-# ruff: noqa: N803, N806
+# ruff: noqa: N806
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from tests import portable
 
 from fairshapley.games.learners import batch_learner
-from tests import portable
 
 MODELS = {
     "logistic": LogisticRegression(),
@@ -32,9 +32,9 @@ def mirrored(n_classes, seed, *, turned):
     A third class lies in the mirror, far away. A turn of all rows rounds them, and so the scores.
     """
     rng = np.random.default_rng(seed)
-    half = rng.normal(size=(20, 4)) + [1.0, 0.0, 0.0, 0.0]
+    half = rng.normal(size=(20, 4)) + np.eye(4)[0]
     mirror = np.array([-1.0, 1.0, 1.0, 1.0])
-    far = rng.normal(size=(5, 4)) * [0.5, 0.2, 0.2, 0.2] + [0.0, 9.0, 0.0, 0.0]
+    far = rng.normal(size=(5, 4)) * [0.5, 0.2, 0.2, 0.2] + 9.0 * np.eye(4)[1]
     both = [half, half * mirror] + [far, far * mirror] * (n_classes == 3)
     X = np.vstack(both) * 10.0 ** rng.integers(-3, 4)
     X_test = rng.normal(size=(30, 4)) * [0.0, 1.0, 1.0, 1.0] * np.abs(X).mean()
