@@ -13,16 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
+from fairshapley.evaluation import Journal
 from fairshapley.evaluation import journal as journal_module
 from tests.faults.oracle import CountedGame, Scenario, journalled, plain, utility
 
 SCENARIO = Scenario(n_players=12, options={"method": "mc", "budget": 160})
 CHUNK = SCENARIO.engine().chunk_size
-SECONDS = 0.0015  # for a utility, so that a run takes a quarter of a second
+SECONDS = 0.01  # for a chunk, so that a run takes a quarter of a second
 
 
 class SlowGame(CountedGame):
-    """Writes down each coalition when its utility is known."""
+    """Writes down each coalition whose utility is known."""
 
     def __init__(self, log: Path) -> None:
         super().__init__(SCENARIO.n_players)
@@ -30,8 +31,8 @@ class SlowGame(CountedGame):
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         values = super().__call__(coalitions)
-        for key in self.calls[-len(coalitions) :]:
-            time.sleep(SECONDS)
+        time.sleep(SECONDS)
+        for key in self.batches[-1]:
             os.write(self.log, key)
         return values
 
@@ -92,6 +93,8 @@ def main(folder: Path, kills: int, seed: int) -> None:
         assert plain(SCENARIO.call(game, path)) == expected, "a wrong result"
         assert not kept.keys() & set(game.calls), "journalled evaluations were computed again"
         assert len(kept) + len(game.calls) == expected["evaluations"]
+        with Journal(path) as journal:
+            assert not journal.check_rows(1).fault
         assert sorted(path.parent.glob(f"{path.name}*")) == [path], "files are left behind"
     sys.stdout.write(json.dumps({"killed": killed, "held": held}))
 

@@ -178,6 +178,11 @@ def open_files() -> int:
     return len(list(descriptors.iterdir())) if descriptors.exists() else 0
 
 
+def _held() -> tuple[object, ...]:
+    """What a run takes for a time and must give back."""
+    return open_files(), threading.active_count(), signal.getsignal(signal.SIGINT)
+
+
 class Trials:
     """All that is compared with: the undisturbed run, and its state after every round."""
 
@@ -241,7 +246,7 @@ class Trials:
 
     def trial(self, at: int, *, for_good: bool = False) -> None:
         """Disturb the run at one point, then check everything."""
-        before = (open_files(), threading.active_count())
+        before = _held()
         with self._home() as path, ExitStack() as stack:
             points = Points(at, for_good=for_good)
             game, held = self.scenario.game(), journalled(path)
@@ -261,9 +266,8 @@ class Trials:
             for key, value in kept.items():
                 assert value == utility(key), "a wrong value is journalled"
             self._again(path, self.scenario.opened or path, kept)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         gc.collect()
-        assert (open_files(), threading.active_count()) == before, "files or threads are left"
+        assert _held() == before, "files, threads or a handler of signals are left"
         self.count += 1
 
     def _disturbed(self, game: CountedGame, path: Path, stack: ExitStack) -> fs.Result | None:
@@ -293,6 +297,7 @@ class Trials:
         assert kept.items() <= journalled(path).items(), "journalled evaluations were lost"
         with fs.Journal(path) as opened:
             results = [run.result for run in opened.runs() if run.result is not None]
+            assert not any(opened.check_rows(each.id).fault for each in opened.games())
         for result in map(fs.Result.from_dict, results):
             assert self._is_legal(result), "a partial result in the journal is wrong"
 
