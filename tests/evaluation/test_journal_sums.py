@@ -116,3 +116,13 @@ def test_loading_keeps_what_counts(tmp_path):
         before = journal.lookup(game, KEYS)
         journal.load(game)
         assert journal.lookup(game, KEYS) == before == {KEYS[0]: 1.0, KEYS[1]: 2.0}
+
+
+def test_a_damaged_name_of_a_table_is_damage(tmp_path):
+    with Journal(tmp_path / "j") as journal:
+        journal.open_game("a", 16)
+    content = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(content.replace(b"CREATE TABLE games", b"CREATE T\xccBLE games"))
+    for readonly in (True, False):
+        with pytest.raises(fs.JournalError, match="restore a copy"):
+            Journal(tmp_path / "j", readonly=readonly)

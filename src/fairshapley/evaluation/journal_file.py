@@ -246,6 +246,9 @@ class JournalFile:
         """Turn SQLite's errors into a JournalError that names the file and the remedy."""
         try:
             yield
+        except UnicodeDecodeError as error:  # a damaged name, also in SQLite's own messages
+            finding = f"a text is not UTF-8: {error}"
+            raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
             remedy = REMEDIES.get(
