@@ -6,24 +6,14 @@ import pytest
 import fairshapley as fs
 from fairshapley.paper.bootstrapped import Bootstrapped
 from fairshapley.paper.experiment import Setting
-from fairshapley.paper.memo import Memo
 from fairshapley.paper.methods import ALL_METHODS, LARGE_METHODS, METHODS
-from fairshapley.paper.trial import run_trial
+from fairshapley.paper.trial import Memo, run_trial
 
 GAME = fs.games.SumOfUnanimity(12, seed=3)
 
 
 def trial(method, setting, game=GAME, semivalue=None, seed=5):
-    return run_trial(
-        Memo(game),
-        scenario="unanimity",
-        method=method,
-        semivalue=semivalue or fs.Shapley(),
-        setting=setting,
-        number=0,
-        seed=seed,
-        xi=1e-3,
-    )
+    return run_trial(Memo(game), method, semivalue or fs.Shapley(), setting, seed=seed, xi=1e-3)
 
 
 @pytest.mark.parametrize("method", LARGE_METHODS)

@@ -42,8 +42,6 @@ class Played:
     """A scenario made ready: the game, and what the measures must know about it."""
 
     game: Game
-    truth: FloatArray | None = None
-    """The true values, where the game knows them; else the setting's truth is computed"""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """By name: "pairs" of identical players, "noisy" labels, a "scored" game of held-out rows …"""
     notes: tuple[str, ...] = ()
@@ -141,18 +139,18 @@ class Outcome:
 class Trial:
     """One run of one method on one scenario."""
 
-    scenario: str
     method: str
-    number: int
-    seed: int
-    paper: Outcome
-    """When the paper's budget was spent"""
-    honest: Outcome
-    """When the budget of evaluations was spent"""
     path: tuple[Outcome, ...]
     """At each look, the last of them when the paper's budget was spent"""
+    honest: Outcome
+    """When the budget of evaluations was spent"""
     seconds: float
     """CPU time"""
+
+    @property
+    def paper(self) -> Outcome:
+        """When the paper's budget was spent."""
+        return self.path[-1]
 
     def outcome(self, accounting: Accounting) -> Outcome:
         """The outcome by one of the accountings."""
@@ -180,10 +178,12 @@ class Measure:
     """As in the column `measure` of the results and of the published numbers"""
     label: str
     better: Literal["higher", "lower", ""] = ""
-    each: Callable[[Trial, Accounting, Ground], float | Points] | None = None
-    """For every trial …"""
-    together: Callable[[Sequence[Trial], Accounting, Ground], float | Points] | None = None
-    """… or for all trials of a method"""
+    each: Callable[[Outcome, Ground], float | Points] | None = None
+    """For the outcome of every trial …"""
+    together: Callable[[Sequence[Outcome], Ground], float | Points] | None = None
+    """… or for those of all trials of a method"""
+    path: bool = False
+    """Whether it is a curve of the number at every look of a trial"""
     accountings: tuple[Accounting, ...] = ACCOUNTINGS
     x: str = ""
     """What the x of a curve is; empty for a number"""

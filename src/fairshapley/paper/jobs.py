@@ -8,17 +8,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines import parse_engine
 from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEngine
 from fairshapley.evaluation.engines.serial import SerialEngine
 from fairshapley.paper.experiment import Played, Scenario, Setting, Setup, Trial
-from fairshapley.paper.memo import Memo
 from fairshapley.paper.methods import METHODS
-from fairshapley.paper.trial import Rounds, enumerated_values, run_to, run_trial
+from fairshapley.paper.trial import Memo, finish, prepare_run, run_trial
 from fairshapley.semivalues import parse_semivalue
 
 # The largest game whose true values are found by enumeration: a million utilities.
@@ -69,7 +66,6 @@ class Job:
 class TruthPart:
     """One of the runs whose mean is the truth."""
 
-    number: int
     values: FloatArray
     exact: bool
     seconds: float
@@ -95,39 +91,31 @@ def do(job: Job) -> Answer:
     """Do a job."""
     played, memo = built(job)
     if job.method == TRUTH:
-        return _truth_part(job, played, memo)
-    return run_trial(
-        memo,
-        scenario=job.scenario.name,
-        method=job.method,
-        semivalue=parse_semivalue(job.scenario.semivalue),
-        setting=job.setting,
-        number=job.number,
-        seed=job.seed,
-        xi=job.xi,
-    )
+        return _truth_part(job, played)
+    semivalue = parse_semivalue(job.scenario.semivalue)
+    return run_trial(memo, job.method, semivalue, job.setting, seed=job.seed, xi=job.xi)
 
 
-def _truth_part(job: Job, played: Played, memo: Memo) -> TruthPart:
+def _truth_part(job: Job, played: Played) -> TruthPart:
     started = time.process_time()
-    truth, semivalue = job.setting.truth, parse_semivalue(job.scenario.semivalue)
-    if played.truth is not None:
-        values, exact = np.asarray(played.truth, dtype=np.float64), True
-    elif truth is None:
-        if memo.n_players > MOST_PLAYERS:
-            raise InputError(
-                f"{job.scenario.name} has {memo.n_players} players, too many to enumerate: give "
-                "its setting a Truth"
-            )
-        values, exact = enumerated_values(memo, semivalue), True
-    else:
-        # Its own memory of utilities: the parts are independent, and large.
-        fresh = Memo(played.game)
-        estimator = METHODS[truth.method].make(job.setting.permutations(memo.n_players))
-        rounds = Rounds(fresh, estimator, semivalue, job.xi, job.seed)
-        outcome = run_to(rounds, truth.evaluations)
-        values, exact = outcome.values, False
-    return TruthPart(job.number, values, exact, time.process_time() - started)
+    truth, n_players = job.setting.truth, played.game.n_players
+    if truth is None and n_players > MOST_PLAYERS:
+        raise InputError(
+            f"{job.scenario.name} has {n_players} players, too many to enumerate: give its setting "
+            "a Truth"
+        )
+    # Not with the memory of the trials: the parts are independent, and large.
+    run = prepare_run(
+        played.game,
+        METHODS["exact" if truth is None else truth.method].make(
+            job.setting.permutations(n_players)
+        ),
+        parse_semivalue(job.scenario.semivalue),
+        xi=job.xi,
+        seed=job.seed,
+        evaluations=None if truth is None else truth.evaluations,
+    )
+    return TruthPart(finish(run).values, truth is None, time.process_time() - started)
 
 
 def worker_count(engine: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from fairshapley._types import FloatArray
 from fairshapley.paper.experiment import (
+    ACCOUNTINGS,
     Accounting,
     Experiment,
     Ground,
     Measure,
+    Outcome,
     Points,
     Setting,
     Size,
@@ -84,43 +86,42 @@ def measured(
     """The numbers of one measure for the trials of one method."""
     found = []
     for accounting in measure.accountings:
-        if measure.together is not None:
-            answers = [measure.together(trials, accounting, ground)]
-        elif measure.each is not None:
-            answers = [measure.each(trial, accounting, ground) for trial in trials]
-        else:
-            continue
-        curves = [_points(answer) for answer in answers]
-        for x in curves[0]:
-            values = np.array([curve[x] for curve in curves], dtype=np.float64)
-            mean, error = _mean_and_error(values)
-            found.append(
-                Number(
-                    scenario,
-                    trials[0].method,
-                    accounting,
-                    measure.name,
-                    x,
-                    mean,
-                    error,
-                    len(trials),
-                )
-            )
+        by_x: dict[float | None, list[float]] = {}
+        for place, outcomes in _stages(measure, trials, accounting).items():
+            for answer in _answers(measure, outcomes, ground):
+                points = answer if isinstance(answer, Mapping) else {place: answer}
+                for x, value in points.items():
+                    by_x.setdefault(x, []).append(value)
+        for x, values in by_x.items():
+            number = (x, *_mean_and_error(np.array(values)), len(trials))
+            found.append(Number(scenario, trials[0].method, accounting, measure.name, *number))
     return found
 
 
-def _points(answer: float | Points) -> dict[float | None, float]:
-    """A number as a curve of one point without an x."""
-    if isinstance(answer, float | int):
-        return {None: answer}
-    return {float(x): y for x, y in answer.items()}
+def _answers(measure: Measure, outcomes: Sequence[Outcome], ground: Ground) -> list[float | Points]:
+    """One for all trials together, or one for each."""
+    if measure.together is not None:
+        return [measure.together(outcomes, ground)]
+    return [measure.each(outcome, ground) for outcome in outcomes] if measure.each else []
+
+
+def _stages(
+    measure: Measure, trials: Sequence[Trial], accounting: Accounting
+) -> dict[float | None, list[Outcome]]:
+    """The outcomes to be measured: by the share of m that is spent, in percent, or at the end."""
+    if not measure.path:
+        return {None: [trial.outcome(accounting) for trial in trials]}
+    last = len(trials[0].path) - 1
+    return {
+        100.0 * place / last if last else 100.0: [trial.path[place] for trial in trials]
+        for place in range(last + 1)
+    }
 
 
 def cost_numbers(scenario: str, trials: Sequence[Trial]) -> list[Number]:
     """What the trials of a method have cost: evaluations and marginals."""
     found = []
-    accountings: tuple[Accounting, ...] = ("paper", "honest")
-    for accounting in accountings:
+    for accounting in ACCOUNTINGS:
         outcomes = [trial.outcome(accounting) for trial in trials]
         costs = {
             "evaluations": [float(one.evaluations) for one in outcomes],
@@ -129,18 +130,8 @@ def cost_numbers(scenario: str, trials: Sequence[Trial]) -> list[Number]:
             ],
         }
         for name, values in costs.items():
-            mean = float(np.mean(values))
-            number = Number(
-                scenario,
-                trials[0].method,
-                accounting,
-                name,
-                None,
-                mean,
-                math.nan,
-                len(trials),
-            )
-            found.append(number)
+            number = (None, float(np.mean(values)), math.nan, len(trials))
+            found.append(Number(scenario, trials[0].method, accounting, name, *number))
     return found
 
 

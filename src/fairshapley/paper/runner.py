@@ -253,9 +253,8 @@ def _ground(
 def _of_truth(experiment: Experiment, ground: Ground) -> str:
     """What an estimate without error has, by the measures that ask for it."""
     truth = Outcome(ground.truth, np.zeros_like(ground.truth), 0, None)
-    trial = Trial("", TRUTH, 0, 0, truth, truth, (truth,), 0.0)
     said = [
-        f"{measure.label} {measure.each(trial, 'honest', ground):.3g}"
+        f"{measure.label} {measure.each(truth, ground):.3g}"
         for measure in experiment.measures
         if measure.of_truth and measure.each is not None
     ]

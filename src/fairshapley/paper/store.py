@@ -39,7 +39,7 @@ class Store:
             return None
         seconds = float(found["seconds"])
         if "exact" in found:
-            return TruthPart(job.number, found["values"], bool(found["exact"]), seconds)
+            return TruthPart(found["values"], bool(found["exact"]), seconds)
         outcomes = [
             Outcome(values, variances, int(evaluations), None if marginals < 0 else int(marginals))
             for values, variances, evaluations, marginals in zip(
@@ -51,16 +51,7 @@ class Store:
             )
         ]
         *path, honest = outcomes
-        return Trial(
-            job.scenario.name,
-            job.method,
-            job.number,
-            job.seed,
-            path[-1],
-            honest,
-            tuple(path),
-            seconds,
-        )
+        return Trial(job.method, tuple(path), honest, seconds)
 
     def keep(self, job: Job, answer: Answer) -> None:
         """Write an answer; the file appears whole or not at all."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from fairshapley.paper.experiment import Accounting, Measure, Scenario
+from fairshapley.paper.experiment import Accounting, Measure, Scenario, Setting
+from fairshapley.paper.figures import picture_names
 from fairshapley.paper.methods import METHODS
 from fairshapley.paper.published_numbers import Published, published_numbers
 from fairshapley.paper.report import Number, Report
@@ -28,31 +29,23 @@ def markdown(report: Report) -> str:
         f"Recomputes {', '.join(f'`{label}`' for label in experiment.shows)} of the paper.",
         "",
         f"- command: `{report.command}`",
-        f"- {setting.trials} trials, {_budget(report)}, ξ = {experiment.xi:g}, seed {report.seed}",
+        f"- {setting.trials} trials, {_budget(setting)}, ξ = {experiment.xi:g}, seed {report.seed}",
         f"- {report.seconds:.0f} s for this run; {report.computing:.0f} s of CPU time in all",
         "- ours ± standard error over the trials; the paper's number in brackets where it has one; "
         "the best of a column is bold (a tie by rounding is broken by the digits behind)",
         *(f"- {note}" for note in report.notes),
         "",
     ]
-    numbers = {
-        (one.scenario, one.method, one.accounting, one.measure, one.x): one
-        for one in report.numbers
-    }
-    known = published_numbers(experiment.name)
     names = {one.scenario for one in report.numbers}
     for scenario in experiment.scenarios:
         if scenario.name in names:
-            lines += _scenario(report, scenario, numbers, known)
-    lines += _pictures(report)
+            lines += _Section(report, scenario).lines()
+    pictures = [name for name in picture_names(report) if (report.folder / name).exists()]
+    lines += [f"![{name}]({name})" for name in pictures]
     return "\n".join(lines).rstrip() + "\n"
 
 
-Numbers = dict[tuple[str, str, Accounting, str, float | None], Number]
-
-
-def _budget(report: Report) -> str:
-    setting = report.setting
+def _budget(setting: Setting) -> str:
     bootstrap = (
         f"a bootstrap of {setting.bootstrap} permutations"
         if setting.bootstrap_marginals is None
@@ -66,149 +59,131 @@ def _budget(report: Report) -> str:
     return f"{bootstrap} and {setting.marginals:,} marginals (honest: {honest})"
 
 
-def _scenario(
-    report: Report,
-    scenario: Scenario,
-    numbers: Numbers,
-    known: dict[tuple[str, str, str, float | None], Published],
-) -> list[str]:
-    lines = [f"## {scenario.title}", "", f"`{scenario.shows}`", ""]
-    methods = [
-        name for name in METHODS if (scenario.name, name, "paper", "evaluations", None) in numbers
-    ]
-    for accounting, title in TITLES.items():
-        columns = [
-            measure
-            for measure in report.experiment.measures
-            if accounting in measure.accountings and not measure.x
+class _Section:
+    """The tables of one scenario."""
+
+    def __init__(self, report: Report, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.measures = report.experiment.measures
+        self.numbers = {
+            (one.method, one.accounting, one.measure, one.x): one
+            for one in report.numbers
+            if one.scenario == scenario.name
+        }
+        self.published = published_numbers(report.experiment.name)
+        self.methods = [
+            name for name in METHODS if (name, "paper", "evaluations", None) in self.numbers
         ]
-        lines += [f"### {title}", ""]
-        lines += _table(scenario, accounting, columns, methods, numbers, known)
-        for measure in report.experiment.measures:
-            if measure.x and accounting in measure.accountings:
-                lines += _curve_table(scenario, accounting, measure, methods, numbers, known)
-    return lines + _winners(report, scenario, methods, numbers)
 
+    def lines(self) -> list[str]:
+        """The tables of both accountings, the curves of few points, and the winners."""
+        lines = [f"## {self.scenario.title}", "", f"`{self.scenario.shows}`", ""]
+        for accounting, title in TITLES.items():
+            shown = [measure for measure in self.measures if accounting in measure.accountings]
+            lines += [f"### {title}", ""]
+            lines += self._table(accounting, [measure for measure in shown if not measure.x])
+            for measure in shown:
+                lines += self._curve_table(accounting, measure) if measure.x else []
+        return lines + self._winners()
 
-def _table(
-    scenario: Scenario,
-    accounting: Accounting,
-    columns: Sequence[Measure],
-    methods: Sequence[str],
-    numbers: Numbers,
-    known: dict[tuple[str, str, str, float | None], Published],
-) -> list[str]:
-    heads = ["method", "marginals", "evaluations", *(measure.label for measure in columns)]
-    lines = [_row(heads), _row(["---", *["---:"] * (len(heads) - 1)])]
-    best = {
-        measure.name: _best(scenario, accounting, measure, methods, numbers) for measure in columns
-    }
-    for method in methods:
-        cells = [METHODS[method].label]
-        for cost in ("marginals", "evaluations"):
-            one = numbers[scenario.name, method, accounting, cost, None]
-            cells.append("–" if math.isnan(one.value) else f"{one.value:,.0f}")
-        for measure in columns:
-            found = numbers.get((scenario.name, method, accounting, measure.name, None))
-            text = "–" if found is None else _value(found.value, found.error)
-            if method == best[measure.name]:
-                text = f"**{text}**"
-            old = known.get((scenario.name, method, measure.name, None))
-            if old is not None and accounting == "paper":
-                text += f" [{_value(old.value, old.error)}]"
-            cells.append(text)
-        lines.append(_row(cells))
-    return [*lines, ""]
+    def _table(self, accounting: Accounting, measures: Sequence[Measure]) -> list[str]:
+        best = [self._best(accounting, measure, self.methods) for measure in measures]
+        rows = []
+        for method in self.methods:
+            costs = [
+                self.numbers[method, accounting, cost, None].value
+                for cost in ("marginals", "evaluations")
+            ]
+            cells = [
+                self._cell(method, accounting, measure, bold=method == winner)
+                for measure, winner in zip(measures, best, strict=True)
+            ]
+            rows.append(["–" if math.isnan(cost) else f"{cost:,.0f}" for cost in costs] + cells)
+        heads = ["marginals", "evaluations", *(measure.label for measure in measures)]
+        return self._grid("method", heads, rows)
 
+    def _curve_table(self, accounting: Accounting, measure: Measure) -> list[str]:
+        """A curve of few points, a column for each."""
+        own = (accounting, measure.name)
+        places = sorted({x for _, *key, x in self.numbers if tuple(key) == own and x is not None})
+        if not 0 < len(places) <= FEW_POINTS:
+            return []
+        rows = [
+            [self._cell(method, accounting, measure, x) for x in places] for method in self.methods
+        ]
+        return self._grid(f"{measure.label}, by {measure.x}", [f"{x:g}" for x in places], rows)
 
-def _curve_table(
-    scenario: Scenario,
-    accounting: Accounting,
-    measure: Measure,
-    methods: Sequence[str],
-    numbers: Numbers,
-    known: dict[tuple[str, str, str, float | None], Published],
-) -> list[str]:
-    """A curve of few points, a column for each."""
-    keys = [
-        key for key in numbers if key[0] == scenario.name and key[2:4] == (accounting, measure.name)
-    ]
-    places = sorted({key[4] for key in keys if key[4] is not None})
-    if not 0 < len(places) <= FEW_POINTS:
-        return []
-    heads = [f"{measure.label}, by {measure.x}", *(f"{place:g}" for place in places)]
-    lines = [_row(heads), _row(["---", *["---:"] * len(places)])]
-    for method in methods:
-        cells = [METHODS[method].label]
-        for place in places:
-            found = numbers.get((scenario.name, method, accounting, measure.name, place))
-            text = "–" if found is None else _value(found.value, found.error)
-            old = known.get((scenario.name, method, measure.name, place))
-            if old is not None and accounting == "paper":
-                text += f" [{_value(old.value, old.error)}]"
-            cells.append(text)
-        lines.append(_row(cells))
-    return [*lines, ""]
+    def _grid(self, corner: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+        """A table with a row for each method."""
+        labels = [METHODS[method].label for method in self.methods]
+        body = [_row([label, *cells]) for label, cells in zip(labels, rows, strict=True)]
+        return [_row([corner, *heads]), _row(["---", *["---:"] * len(heads)]), *body, ""]
 
+    def _cell(
+        self,
+        method: str,
+        accounting: Accounting,
+        measure: Measure,
+        x: float | None = None,
+        *,
+        bold: bool = False,
+    ) -> str:
+        """Our number, with the published one in brackets."""
+        text = _value(self.numbers.get((method, accounting, measure.name, x)))
+        if bold:
+            text = f"**{text}**"
+        old = self.published.get((self.scenario.name, method, measure.name, x))
+        return f"{text} [{_value(old)}]" if old is not None and accounting == "paper" else text
 
-def _best(
-    scenario: Scenario,
-    accounting: Accounting,
-    measure: Measure,
-    methods: Sequence[str],
-    numbers: Numbers,
-) -> str | None:
-    """The method with the best number; enumeration does not compete."""
-    values = {
-        method: numbers[key].value
-        for method in methods
-        if (key := (scenario.name, method, accounting, measure.name, None)) in numbers
-        and not math.isnan(numbers[key].value)
-        and method != "exact"
-    }
-    if not measure.better or not values:
-        return None
-    pick = max if measure.better == "higher" else min
-    return pick(values, key=lambda method: values[method])
+    def _best(self, accounting: Accounting, measure: Measure, methods: Sequence[str]) -> str | None:
+        """The method with the best number; enumeration does not compete."""
+        found = {
+            method: self.numbers.get((method, accounting, measure.name, None))
+            for method in methods
+            if method != "exact"
+        }
+        values = {
+            method: one.value
+            for method, one in found.items()
+            if one is not None and not math.isnan(one.value)
+        }
+        if not measure.better or not values:
+            return None
+        pick = max if measure.better == "higher" else min
+        return pick(values, key=lambda method: values[method])
 
+    def _winners(self) -> list[str]:
+        """At equal evaluations, the best by every measure, and the best of the paper's own."""
+        published = [method for method in self.methods if METHODS[method].published]
+        lines = []
+        for measure in self.measures:
+            if measure.x or "honest" not in measure.accountings:
+                continue
+            best = self._best("honest", measure, self.methods)
+            theirs = self._best("honest", measure, published)
+            if best is None or theirs is None:
+                continue
+            said = f"- {measure.label}: {self._named(best, measure)}"
+            if best != theirs:
+                said += f"; of the paper's methods {self._named(theirs, measure)}"
+            lines.append(said)
+        return ["Who wins at equal evaluations:", "", *lines, ""] if lines else []
 
-def _winners(
-    report: Report, scenario: Scenario, methods: Sequence[str], numbers: Numbers
-) -> list[str]:
-    """At equal evaluations, the best by every measure, and the best of the paper's own."""
-    lines = []
-    for measure in report.experiment.measures:
-        if measure.x or "honest" not in measure.accountings or not measure.better:
-            continue
-        best = _best(scenario, "honest", measure, methods, numbers)
-        old = [method for method in methods if METHODS[method].published]
-        theirs = _best(scenario, "honest", measure, old, numbers)
-        if best is None or theirs is None:
-            continue
-        value = numbers[scenario.name, best, "honest", measure.name, None].value
-        said = f"- {measure.label}: {METHODS[best].label} ({_digits(value)})"
-        if best != theirs:
-            other = numbers[scenario.name, theirs, "honest", measure.name, None].value
-            said += f"; of the paper's methods {METHODS[theirs].label} ({_digits(other)})"
-        lines.append(said)
-    return ["Who wins at equal evaluations:", "", *lines, ""] if lines else []
-
-
-def _pictures(report: Report) -> list[str]:
-    from fairshapley.paper.figures import picture_names
-
-    names = [name for name in picture_names(report) if (report.folder / name).exists()]
-    return [f"![{name}]({name})" for name in names]
+    def _named(self, method: str, measure: Measure) -> str:
+        value = self.numbers[method, "honest", measure.name, None].value
+        return f"{METHODS[method].label} ({_digits(value)})"
 
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _value(value: float, error: float) -> str:
-    if math.isnan(error):
-        return _digits(value)
-    return f"{_digits(value)} ± {_digits(error, 2)}"
+def _value(number: Number | Published | None) -> str:
+    if number is None:
+        return "–"
+    if math.isnan(number.error):
+        return _digits(number.value)
+    return f"{_digits(number.value)} ± {_digits(number.error, 2)}"
 
 
 def _digits(value: float, digits: int = 3) -> str:
