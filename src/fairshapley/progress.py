@@ -28,8 +28,9 @@ WIDTH_WITH_BAR = 80
 class StatusColumn(ProgressColumn):
     """How far a run is, in words; they go on in the next line rather than lose a number."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str) -> None:
         super().__init__(table_column=Column(overflow="fold"))
+        self._unit = unit
 
     def render(self, task: Task) -> Text:
         """The words, and the time that has passed."""
@@ -37,7 +38,7 @@ class StatusColumn(ProgressColumn):
         minutes, seconds = divmod(int(task.elapsed or 0), 60)
         return Text.assemble(
             (task.description, "bold"),
-            f" {int(task.completed):,}{of} evaluations · {task.fields['status']} · "
+            f" {int(task.completed):,}{of} {self._unit} · {task.fields['status']} · "
             f"{minutes}:{seconds:02}",
         )
 
@@ -47,26 +48,33 @@ class TerminalBar:
 
     Parameters
     ----------
-    console, method, total, transient
-        Where to draw; what is run; the evaluations of the budget; whether the bar goes away.
+    console, title, total, transient, unit
+        Where to draw; what is run; how much there is to do; whether the bar goes away; what is
+        counted.
     """
 
     def __init__(
-        self, console: Console, method: str, total: int | None, *, transient: bool
+        self,
+        console: Console,
+        title: str,
+        total: int | None,
+        *,
+        transient: bool,
+        unit: str = "evaluations",
     ) -> None:
-        columns: list[ProgressColumn] = [StatusColumn()]
+        columns: list[ProgressColumn] = [StatusColumn(unit)]
         if console.width >= WIDTH_WITH_BAR:
             columns.insert(0, BarColumn(20, table_column=Column(no_wrap=True)))
         self._bar = Progress(*columns, console=console, transient=transient)
-        self._task = self._bar.add_task(method, total=total, status="starting")
+        self._task = self._bar.add_task(title, total=total, status="starting")
 
     def start(self) -> None:
         """Show the bar."""
         self._bar.start()
 
-    def update(self, evaluations: int, status: str) -> None:
+    def update(self, done: int, status: str) -> None:
         """Show how far the run is."""
-        self._bar.update(self._task, completed=evaluations, status=status)
+        self._bar.update(self._task, completed=done, status=status)
 
     def stop(self) -> None:
         """Draw it a last time, or take it away."""

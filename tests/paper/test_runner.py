@@ -141,7 +141,7 @@ def test_a_label_of_the_paper_is_a_name(tmp_path):
         ({"methods": ["magic"]}, "there are mc, owen, sobol"),
         ({"trials": 0}, "at least 1"),
         ({"trials": 2.5}, "whole number"),
-        ({"seed": -1}, "at least 0"),
+        ({"seed": -1}, "negative"),
         ({"size": "huge"}, "'full', 'quick' or 'tiny'"),
         ({"engine": "ray"}, "'processes:4'"),
         ({"engine": "nonsense"}, "'processes'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -142,8 +142,7 @@ def do_all(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Job, Answer]]:
     pool = loky.ProcessPoolExecutor(workers, env=dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
         waiting: dict[Future[Answer], Job] = {pool.submit(do, job): job for job in jobs}
-        while waiting:
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield waiting.pop(future), future.result()
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
     finally:
         pool.shutdown(wait=False, kill_workers=True)

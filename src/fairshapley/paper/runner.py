@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,6 +13,8 @@ import numpy as np
 
 from fairshapley.datasets import available
 from fairshapley.errors import InputError
+from fairshapley.evaluation.engines.base import check_count
+from fairshapley.paper.catalogue import EXPERIMENTS
 from fairshapley.paper.experiment import (
     Experiment,
     Ground,
@@ -22,65 +25,76 @@ from fairshapley.paper.experiment import (
     Size,
     Trial,
 )
-from fairshapley.paper.jobs import (
-    TRUTH,
-    Answer,
-    Job,
-    TruthPart,
-    built,
-    do_all,
-    worker_count,
-)
+from fairshapley.paper.jobs import TRUTH, Answer, Job, TruthPart, built, do_all, worker_count
 from fairshapley.paper.methods import METHODS
 from fairshapley.paper.rendering import write
 from fairshapley.paper.report import Number, Report, cost_numbers, measured
 from fairshapley.paper.store import Store
+from fairshapley.randomness import root_seed
 
 Progress: TypeAlias = bool | Callable[[int, int, str], None] | None
 
 DEFAULT_FOLDER = Path("paper-results")
 
 
-def run_experiment(
-    experiment: Experiment,
+def run(
+    name: str,
     *,
-    size: Size = "full",
     trials: int | None = None,
-    only: Sequence[str] = (),
-    methods: Sequence[str] = (),
+    quick: bool = False,
     out: Path | str = DEFAULT_FOLDER,
     engine: Any = None,
     seed: int = 0,
-    device: str | None = None,
     progress: Progress = None,
+    only: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    device: str | None = None,
+    size: Size | None = None,
 ) -> Report:
-    """Run an experiment, or what of it was not done before, and write its results.
+    """Recompute an experiment of the paper, or what of it was not done before.
 
     Parameters
     ----------
-    experiment
-        What to run.
-    size
-        The paper's settings, or smaller ones.
+    name
+        A key of `EXPERIMENTS`, or the label of a table or figure such as ``tab:nullity_pdp``, which
+        runs the scenarios behind it.
     trials
-        In place of the setting's number of trials.
-    only, methods
-        Some of the scenarios, some of the methods; by default all of them.
+        In place of the paper's number of trials.
+    quick
+        Smaller games and budgets, within two minutes on two cores.
     out
-        The folder for results; those of this experiment go into a subfolder of its name.
+        The folder for results; those of this experiment go into a subfolder of its name. Finished
+        trials are kept there, and are not repeated.
     engine
-        None for this process, "processes" or "processes:4" for several: trials run side by side.
+        None for this process, "processes" or "processes:4" to run trials side by side.
     seed
         Of the data and, with the number of the trial, of the draws.
-    device
-        Where networks are trained.
     progress
-        None shows a bar on a terminal; a function is called with jobs done, jobs in all and what
-        was done last.
+        None shows a bar on a terminal, True or False always or never; a function is called with
+        jobs done, jobs in all and what was done last.
+    only, methods
+        Some of the scenarios, some of the methods; by default all.
+    device
+        Where networks are trained, e.g. "cuda".
+    size
+        "full", "quick" or "tiny", in place of `quick`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = run(
+    ...         "xi", size="tiny", trials=2, only=["diabetes-ridge"], methods=["mc"], out=folder
+    ...     )
+    >>> report.value("diabetes-ridge", "mc", "mse") > 0
+    True
     """
     started = time.perf_counter()
-    setting = _setting(experiment, size, trials)
-    scenarios = _scenarios(experiment, only)
+    experiment, labelled = _experiment(name)
+    size = _size(size, quick=quick)
+    setting = experiment.settings[size]
+    setting = replace(setting, trials=check_count("trials", trials) or setting.trials)
+    scenarios = _scenarios(experiment, only or labelled)
     chosen = _methods(experiment, setting, methods)
     _check_data(scenarios)
     workers = worker_count(engine)
@@ -91,12 +105,19 @@ def run_experiment(
         raise InputError(
             f"cannot write to {folder}: {error.strerror}; choose another out"
         ) from None
-    setup = Setup(size, _check_seed(seed), folder / "tables", device)
+    setup = Setup(size, root_seed(seed), folder / "tables", device)
     jobs = [
         job for scenario in scenarios for job in _jobs(experiment, scenario, setup, setting, chosen)
     ]
-    answers = _answers(jobs, Store(folder / "trials"), workers, progress, experiment.name)
+    answers = _answers(jobs, Store(folder / "trials"), workers, progress)
     numbers, notes = _measure(experiment, scenarios, jobs, answers)
+    words = ["fairshapley paper run", experiment.name]
+    words += ["--quick"] if size == "quick" else []
+    words += [] if trials is None else [f"--trials {trials}"]
+    words += [f"--only {scenario}" for scenario in only or labelled]
+    words += [f"--method {method}" for method in methods]
+    words += [f"--seed {seed}"]
+    words += [f"--engine {engine}"] if isinstance(engine, str) else []
     report = Report(
         experiment=experiment,
         size=size,
@@ -106,25 +127,34 @@ def run_experiment(
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
         computing=sum(answer.seconds for answer in answers.values()),
-        command=_command(experiment.name, size, trials, only, methods, seed, engine),
+        command=" ".join(words),
         folder=folder,
     )
     return replace(report, paths=write(report))
 
 
-def _setting(experiment: Experiment, size: Size, trials: int | None) -> Setting:
-    setting = experiment.settings[size]
-    if trials is None:
-        return setting
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-        raise InputError(f"trials must be a whole number of at least 1, not {trials!r}")
-    return replace(setting, trials=trials)
+def _experiment(name: str) -> tuple[Experiment, tuple[str, ...]]:
+    """The experiment of a name; for a table or figure also the scenarios behind it."""
+    if name in EXPERIMENTS:
+        return EXPERIMENTS[name], ()
+    for experiment in EXPERIMENTS.values():
+        shown = tuple(
+            scenario.name for scenario in experiment.scenarios if name in scenario.shows.split(", ")
+        )
+        if shown:
+            return experiment, shown
+    raise InputError(
+        f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}, and the labels of "
+        "the paper's tables and figures that `fairshapley paper list` shows"
+    )
 
 
-def _check_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0, not {seed!r}")
-    return seed
+def _size(size: Size | None, *, quick: bool) -> Size:
+    if size is None:
+        return "quick" if quick else "full"
+    if size not in ("full", "quick", "tiny"):
+        raise InputError(f"unknown size {size!r}: use 'full', 'quick' or 'tiny'")
+    return size
 
 
 def _scenarios(experiment: Experiment, only: Sequence[str]) -> tuple[Scenario, ...]:
@@ -185,17 +215,17 @@ def _jobs(
 
 
 def _answers(
-    jobs: Sequence[Job], store: Store, workers: int, progress: Progress, title: str
+    jobs: Sequence[Job], store: Store, workers: int, progress: Progress
 ) -> dict[Job, Answer]:
     """Every answer, from the store or done now; what is done is kept at once."""
     answers = {job: found for job in jobs if (found := store.find(job)) is not None}
     left = [job for job in jobs if job not in answers]
-    with _Bar(progress, title, len(jobs)) as bar:
-        bar.show(len(answers), f"{len(answers)} found from before" if answers else "")
+    with _shown(progress, jobs[0].experiment, len(jobs)) as show:
+        show(len(answers), f"{len(answers)} found from before" if answers else "starting")
         for job, answer in do_all(left, workers):
             store.keep(job, answer)
             answers[job] = answer
-            bar.show(len(answers), f"{job.scenario.name} {job.method} {job.number}")
+            show(len(answers), f"{job.scenario.name} {job.method} {job.number}")
     return answers
 
 
@@ -261,64 +291,22 @@ def _of_truth(experiment: Experiment, ground: Ground) -> str:
     return "; they have: " + ", ".join(said) if said else ""
 
 
-def _command(
-    name: str,
-    size: Size,
-    trials: int | None,
-    only: Sequence[str],
-    methods: Sequence[str],
-    seed: int,
-    engine: Any,
-) -> str:
-    words = ["fairshapley paper run", name]
-    words += ["--quick"] if size == "quick" else []
-    words += [] if trials is None else [f"--trials {trials}"]
-    words += [f"--only {scenario}" for scenario in only]
-    words += [f"--method {method}" for method in methods]
-    words += [f"--seed {seed}"]
-    words += [f"--engine {engine}"] if isinstance(engine, str) else []
-    return " ".join(words)
+@contextmanager
+def _shown(progress: Progress, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """What shows the jobs that are done: a bar on a terminal, a function's calls, or nothing."""
+    from rich.console import Console
 
+    from fairshapley.progress import TerminalBar
 
-class _Bar:
-    """A bar of jobs on a terminal, a function's calls, or nothing."""
-
-    def __init__(self, progress: Progress, title: str, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichProgress
-
-        self._call = progress if callable(progress) else None
-        self._total = total
-        console = Console(stderr=True)
-        wanted = console.is_terminal if progress is None else progress is True
-        self._bar = (
-            RichProgress(
-                TextColumn("[bold]{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[last]}"),
-                TimeElapsedColumn(),
-                console=console,
-            )
-            if wanted
-            else None
-        )
-        if self._bar is not None:
-            self._task = self._bar.add_task(title, total=total, last="")
-
-    def __enter__(self) -> _Bar:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def show(self, done: int, last: str) -> None:
-        """What was done."""
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, last=last)
-        if self._call is not None:
-            self._call(done, self._total, last)
+    console = Console(stderr=True)
+    if callable(progress):
+        yield lambda done, last: progress(done, total, last)
+    elif progress or (progress is None and console.is_terminal):
+        bar = TerminalBar(console, title, total, transient=False, unit="jobs")
+        bar.start()
+        try:
+            yield bar.update
+        finally:
+            bar.stop()
+    else:
+        yield lambda _done, _last: None
