@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from fairshapley.draws import AllCoalitions
 from fairshapley.paper.experiment import Setup
 from fairshapley.paper.scenarios import agents
-from fairshapley.paper.scenarios.tables import all_coalitions
 from tests.data_folder import needs
 
 
@@ -13,7 +13,7 @@ from tests.data_folder import needs
 @pytest.mark.parametrize("build", [agents.hotel_reviews, agents.uber_lyft])
 def test_information_grows_and_saturates(build):
     played = build(Setup("tiny", 0))
-    values, coalitions = played.game.values, all_coalitions(10)
+    values, coalitions = played.game.values, AllCoalitions(10).masks(0, 1 << 10)
     assert values[0] == 0
     one = np.flatnonzero(coalitions[:, 0])
     gains = values[one] - values[one ^ 1]

@@ -5,10 +5,11 @@ import pytest
 
 import fairshapley as fs
 from fairshapley import paper
+from fairshapley.draws import AllCoalitions
 from fairshapley.games.volume import VolumeGame
 from fairshapley.paper.experiment import Setup
 from fairshapley.paper.scenarios import datasets
-from fairshapley.paper.scenarios.tables import all_coalitions, tabulated
+from fairshapley.paper.scenarios.tables import tabulated
 from tests.data_folder import needs
 
 pytestmark = needs("creditcard", "used_cars")
@@ -18,7 +19,7 @@ def test_a_tabulated_game_is_the_game():
     rng = np.random.default_rng(0)
     game = VolumeGame({name: rng.normal(size=(6, 2)) for name in "abcd"})
     played = tabulated(game)
-    coalitions = all_coalitions(4)[[0, 3, 9, 15]]
+    coalitions = AllCoalitions(4).masks(0, 1 << 4)[[0, 3, 9, 15]]
     assert np.array_equal(played.game(coalitions), game(coalitions))
     assert played.game.player_names == ("a", "b", "c", "d")
     assert np.allclose(fs.exact(played.game).values, fs.exact(game).values)

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
+from fairshapley.draws import AllCoalitions
 from fairshapley.games.features import FeatureGame
 from fairshapley.paper.experiment import Setup
 from fairshapley.paper.scenarios import features
-from fairshapley.paper.scenarios.tables import all_coalitions
 from tests.data_folder import needs
 
 
 def by_hand(predictions, rows):
     """v(S), row by row and pair by pair."""
     utilities = []
-    for coalition in all_coalitions(rows.shape[1]):
+    for coalition in AllCoalitions(rows.shape[1]).masks(0, 1 << rows.shape[1]):
         means = []
         for x in rows:
             near = [
@@ -45,7 +45,7 @@ def test_both_readings_agree_on_positive_features():
         kind="conditional",
     )
     signed = features.signed_expectation(predictions, rows)
-    assert np.allclose(game(all_coalitions(3)), signed, rtol=0, atol=1e-12)
+    assert np.allclose(game(AllCoalitions(3).masks(0, 1 << 3)), signed, rtol=0, atol=1e-12)
 
 
 def test_iris_is_the_same_in_both():
@@ -61,7 +61,7 @@ def test_iris_is_the_same_in_both():
 def test_the_readings_differ_on_components(name):
     setup = Setup("tiny", 0)
     plain = getattr(features, name)(setup).game
-    signed = features.SIGNED[name](setup).game
+    signed = getattr(features, name)(setup, near="from 0.9x to 1.1x").game
     assert plain.n_players == signed.n_players == features.COMPONENTS
     assert signed.values[0] == pytest.approx(plain.values[0], abs=1e-12)
     # A row is its own neighbour in the one, and has none in the other where it is negative.

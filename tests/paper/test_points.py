@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from fairshapley.games import DataGame
 from fairshapley.paper.experiment import Setup
 from fairshapley.paper.scenarios import support_vectors
-from fairshapley.paper.scenarios.points import draw_rows, make_game, points
+from fairshapley.paper.scenarios.points import build_points, draw_rows, make_game
 from fairshapley.paper.scenarios.support_vectors import SVCGame, svc_game
 from tests.data_folder import needs
 
@@ -75,13 +75,14 @@ def test_regression_keeps_the_unit_of_its_target():
     rows = draw_rows("diabetes", 30, seed=0)
     assert rows.train[1].min() > 20
     assert len(rows.base[1]) == 2
-    game = points(dataset="diabetes", learner="ridge", rows={"tiny": 30})(TINY).game
+    game = build_points(TINY, dataset="diabetes", learner="ridge", rows={"tiny": 30}).game
     assert game(np.zeros((1, 30), dtype=bool))[0] < 0
 
 
 def test_duplicated_points_are_identical():
-    build = points(dataset="gaussian", learner="logistic", rows={"tiny": 6}, duplicated=True)
-    played = build(TINY)
+    played = build_points(
+        TINY, dataset="gaussian", learner="logistic", rows={"tiny": 6}, duplicated=True
+    )
     pairs = played.facts["pairs"]
     assert [tuple(pair) for pair in pairs] == [(i, i + 6) for i in range(6)]
     one, other = np.eye(12, dtype=bool)[pairs[2]]
@@ -89,8 +90,8 @@ def test_duplicated_points_are_identical():
 
 
 def test_a_tenth_of_the_labels_is_flipped():
-    clean = points(dataset="gaussian", learner="svc", rows={"tiny": 20})(TINY)
-    noisy = points(dataset="gaussian", learner="svc", rows={"tiny": 20}, flipped=0.1)(TINY)
+    clean = build_points(TINY, dataset="gaussian", learner="svc", rows={"tiny": 20})
+    noisy = build_points(TINY, dataset="gaussian", learner="svc", rows={"tiny": 20}, flipped=0.1)
     assert len(noisy.facts["noisy"]) == 2
     masks = masks_of(20)
     assert not np.array_equal(clean.game(masks), noisy.game(masks))

@@ -24,10 +24,10 @@ import numpy as np
 
 from fairshapley._files import write_whole
 from fairshapley._types import FloatArray, IntArray
+from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
 from fairshapley.games.federated.splits import SplitKind
-from fairshapley.paper.scenarios.tables import all_coalitions
 
 if TYPE_CHECKING:
     from fairshapley.paper.federation_data import Ready
@@ -186,7 +186,7 @@ def _valued_rounds(
     from fairshapley.games.federated import ModelUtility, RoundGame, train
 
     utility = ModelUtility(ready.model, ready.test, device=device)
-    coalitions = all_coalitions(federation.n_agents)
+    coalitions = AllCoalitions(federation.n_agents).masks(0, 1 << federation.n_agents)
     wanted = set(federation.valued_rounds)
     for record in train(
         ready.model,

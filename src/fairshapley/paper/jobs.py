@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
-from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines import parse_engine
 from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEngine
@@ -62,17 +61,6 @@ class Job:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class TruthPart:
-    """One of the runs whose mean is the truth."""
-
-    values: FloatArray
-    exact: bool
-    seconds: float
-
-
-Answer: TypeAlias = Trial | TruthPart
-
 # The scenario that this process has built last: jobs come scenario by scenario.
 _built: dict[tuple[Any, ...], tuple[Played, Memo]] = {}
 
@@ -87,7 +75,7 @@ def built(job: Job) -> tuple[Played, Memo]:
     return _built[key]
 
 
-def do(job: Job) -> Answer:
+def do(job: Job) -> Trial:
     """Do a job."""
     played, memo = built(job)
     if job.method == TRUTH:
@@ -96,7 +84,8 @@ def do(job: Job) -> Answer:
     return run_trial(memo, job.method, semivalue, job.setting, seed=job.seed, xi=job.xi)
 
 
-def _truth_part(job: Job, played: Played) -> TruthPart:
+def _truth_part(job: Job, played: Played) -> Trial:
+    """One of the runs whose mean is the truth."""
     started = time.process_time()
     truth, n_players = job.setting.truth, played.game.n_players
     if truth is None and n_players > MOST_PLAYERS:
@@ -115,7 +104,8 @@ def _truth_part(job: Job, played: Played) -> TruthPart:
         seed=job.seed,
         evaluations=None if truth is None else truth.evaluations,
     )
-    return TruthPart(finish(run).values, truth is None, time.process_time() - started)
+    outcome = finish(run)
+    return Trial(TRUTH, (outcome,), outcome, time.process_time() - started)
 
 
 def worker_count(engine: Any) -> int:
@@ -131,8 +121,8 @@ def worker_count(engine: Any) -> int:
     )
 
 
-def do_all(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Job, Answer]]:
-    """Do all jobs, here or in processes; answers come as they are ready."""
+def do_all(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Job, Trial]]:
+    """Do all jobs, here or in processes; trials come as they are ready."""
     if workers == 0:
         for job in jobs:
             yield job, do(job)
@@ -141,7 +131,7 @@ def do_all(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Job, Answer]]:
 
     pool = loky.ProcessPoolExecutor(workers, env=dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
-        waiting: dict[Future[Answer], Job] = {pool.submit(do, job): job for job in jobs}
+        waiting: dict[Future[Trial], Job] = {pool.submit(do, job): job for job in jobs}
         for future in as_completed(waiting):
             yield waiting[future], future.result()
     finally:

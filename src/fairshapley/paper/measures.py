@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
@@ -139,18 +139,17 @@ RANKED = tuple(
 # --- errors of the values ---------------------------------------------------------------------
 
 
-def _mse(label: str, normalise: Normalise | None) -> Measure:
+def _error(name: str, label: str, metric: Callable[..., float], **options: Any) -> Measure:
+    """A metric of the values and the truth."""
     return Measure(
-        name="mse",
+        name=name,
         label=label,
         better="lower",
-        each=_or_nan(
-            lambda outcome, ground: metrics.mse(outcome.values, ground.truth, normalise=normalise)
-        ),
+        each=_or_nan(lambda outcome, ground: metric(outcome.values, ground.truth, **options)),
     )
 
 
-MSE = _mse("mean squared error", None)
+MSE = _error("mse", "mean squared error", metrics.mse)
 NL_NSW = Measure(
     name="nl_nsw",
     label="NL NSW, as reported",
@@ -174,33 +173,10 @@ def table_measures(normalise: Normalise) -> tuple[Measure, ...]:
         What φ and φ̂ are each divided by: "mean" in P2 and P3, "first" in P4.
     """
     return (
-        Measure(
-            name="mape",
-            label="MAPE",
-            better="lower",
-            each=_or_nan(
-                lambda outcome, ground: metrics.mape(
-                    outcome.values, ground.truth, normalise=normalise
-                )
-            ),
-        ),
-        _mse("MSE", normalise),
-        Measure(
-            name="n_inv",
-            label="N_inv",
-            better="lower",
-            each=lambda outcome, ground: float(metrics.inversions(outcome.values, ground.truth)),
-        ),
-        Measure(
-            name="eps_inv",
-            label="ε_inv",
-            better="lower",
-            each=_or_nan(
-                lambda outcome, ground: metrics.inversion_error(
-                    outcome.values, ground.truth, relative=True, normalise=normalise
-                )
-            ),
-        ),
+        _error("mape", "MAPE", metrics.mape, normalise=normalise),
+        _error("mse", "MSE", metrics.mse, normalise=normalise),
+        _error("n_inv", "N_inv", metrics.inversions),
+        _error("eps_inv", "ε_inv", metrics.inversion_error, relative=True, normalise=normalise),
         NL_NSW,
         MIN_FIDELITY,
         TRUE_MIN_FIDELITY,

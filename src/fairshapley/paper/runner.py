@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from fairshapley._types import FloatArray
 from fairshapley.datasets import available
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines.base import check_count
@@ -24,8 +26,9 @@ from fairshapley.paper.experiment import (
     Setup,
     Size,
     Trial,
+    Truth,
 )
-from fairshapley.paper.jobs import TRUTH, Answer, Job, TruthPart, built, do_all, worker_count
+from fairshapley.paper.jobs import TRUTH, Job, built, do_all, worker_count
 from fairshapley.paper.methods import METHODS
 from fairshapley.paper.rendering import write
 from fairshapley.paper.report import Number, Report, cost_numbers, measured
@@ -106,11 +109,13 @@ def run(
             f"cannot write to {folder}: {error.strerror}; choose another out"
         ) from None
     setup = Setup(size, root_seed(seed), folder / "tables", device)
-    jobs = [
-        job for scenario in scenarios for job in _jobs(experiment, scenario, setup, setting, chosen)
-    ]
-    answers = _answers(jobs, Store(folder / "trials"), workers, progress)
-    numbers, notes = _measure(experiment, scenarios, jobs, answers)
+    jobs = [_jobs(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
+    finished = _done([*chain(*jobs)], Store(folder / "trials"), workers, progress)
+    numbers, notes = [], list(experiment.notes)
+    for some in jobs:
+        found, said = _measure(experiment, some, finished)
+        numbers += found
+        notes += said
     words = ["fairshapley paper run", experiment.name]
     words += ["--quick"] if size == "quick" else []
     words += [] if trials is None else [f"--trials {trials}"]
@@ -126,7 +131,7 @@ def run(
         numbers=tuple(numbers),
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
-        computing=sum(answer.seconds for answer in answers.values()),
+        computing=sum(trial.seconds for trial in finished.values()),
         command=" ".join(words),
         folder=folder,
     )
@@ -214,70 +219,49 @@ def _jobs(
     ]
 
 
-def _answers(
-    jobs: Sequence[Job], store: Store, workers: int, progress: Progress
-) -> dict[Job, Answer]:
-    """Every answer, from the store or done now; what is done is kept at once."""
-    answers = {job: found for job in jobs if (found := store.find(job)) is not None}
-    left = [job for job in jobs if job not in answers]
+def _done(jobs: Sequence[Job], store: Store, workers: int, progress: Progress) -> dict[Job, Trial]:
+    """The trials of all jobs, from the store or done now; what is done is kept at once."""
+    trials = {job: found for job in jobs if (found := store.find(job)) is not None}
+    left = [job for job in jobs if job not in trials]
     with _shown(progress, jobs[0].experiment, len(jobs)) as show:
-        show(len(answers), f"{len(answers)} found from before" if answers else "starting")
-        for job, answer in do_all(left, workers):
-            store.keep(job, answer)
-            answers[job] = answer
-            show(len(answers), f"{job.scenario.name} {job.method} {job.number}")
-    return answers
+        show(len(trials), f"{len(trials)} found from before" if trials else "starting")
+        for job, trial in do_all(left, workers):
+            store.keep(job, trial)
+            trials[job] = trial
+            show(len(trials), f"{job.scenario.name} {job.method} {job.number}")
+    return trials
 
 
 def _measure(
-    experiment: Experiment,
-    scenarios: Sequence[Scenario],
-    jobs: Sequence[Job],
-    answers: dict[Job, Answer],
+    experiment: Experiment, jobs: Sequence[Job], trials: dict[Job, Trial]
 ) -> tuple[list[Number], list[str]]:
-    """All numbers, and notes on the truths."""
+    """The numbers of the jobs of one scenario, and notes on its game and its truth."""
+    scenario, played = jobs[0].scenario, built(jobs[0])[0]
+    by_method: dict[str, list[Trial]] = {}
+    for job in jobs:
+        by_method.setdefault(job.method, []).append(trials[job])
+    values = np.stack([part.honest.values for part in by_method.pop(TRUTH)])
+    ground = Ground(played, values.mean(axis=0), experiment.xi)
     numbers: list[Number] = []
-    notes = list(experiment.notes)
-    for scenario in scenarios:
-        own = [job for job in jobs if job.scenario is scenario]
-        played = built(own[0])[0]
-        notes += [f"{scenario.title}: {note}" for note in played.notes]
-        ground, note = _ground(experiment, own, answers)
-        notes.append(f"{scenario.title}: {note}{_of_truth(experiment, ground)}")
-        by_method: dict[str, list[Trial]] = {}
-        for job in own:
-            answer = answers[job]
-            if isinstance(answer, Trial):
-                by_method.setdefault(job.method, []).append(answer)
-        for trials in by_method.values():
-            numbers += cost_numbers(scenario.name, trials)
-            for measure in experiment.measures:
-                numbers += measured(measure, scenario.name, trials, ground)
-    return numbers, notes
+    for some in by_method.values():
+        numbers += cost_numbers(scenario.name, some)
+        for measure in experiment.measures:
+            numbers += measured(measure, scenario.name, some, ground)
+    truth = _truth_note(jobs[0].setting.truth, values) + _of_truth(experiment, ground)
+    return numbers, [f"{scenario.title}: {note}" for note in (*played.notes, truth)]
 
 
-def _ground(
-    experiment: Experiment, jobs: Sequence[Job], answers: dict[Job, Answer]
-) -> tuple[Ground, str]:
-    """The truth of a scenario as the mean of its parts, and how good it is."""
-    played = built(jobs[0])[0]
-    parts = [answers[job] for job in jobs if job.method == TRUTH]
-    found = [part for part in parts if isinstance(part, TruthPart)]
-    values = np.stack([part.values for part in found])
-    truth = values.mean(axis=0)
-    size = float(np.abs(truth).mean())
-    if found[0].exact:
-        ground = Ground(played, truth, experiment.xi)
-        return ground, f"the true values are exact; mean |φ| is {size:.3g}"
+def _truth_note(truth: Truth | None, values: FloatArray) -> str:
+    """How good the true values are, the mean of several parts."""
+    size = float(np.abs(values.mean(axis=0)).mean())
+    if truth is None:
+        return f"the true values are exact; mean |φ| is {size:.3g}"
     errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     rough = float(np.sqrt(np.square(errors).mean()))
-    setting = jobs[0].setting.truth
-    assert setting is not None  # noqa: S101 - the parts were not exact
-    said = (
-        f"the true values are the mean of {len(found)} runs of {setting.method} with "
-        f"{setting.evaluations:,} evaluations, standard error {rough:.2g}; mean |φ| is {size:.3g}"
+    return (
+        f"the true values are the mean of {len(values)} runs of {truth.method} with "
+        f"{truth.evaluations:,} evaluations, standard error {rough:.2g}; mean |φ| is {size:.3g}"
     )
-    return Ground(played, truth, experiment.xi), said
 
 
 def _of_truth(experiment: Experiment, ground: Ground) -> str:

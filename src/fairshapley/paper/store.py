@@ -12,10 +12,12 @@ import numpy as np
 
 from fairshapley._files import write_whole
 from fairshapley.paper.experiment import Outcome, Trial
-from fairshapley.paper.jobs import Answer, Job, TruthPart
+from fairshapley.paper.jobs import Job
 
 # Goes into every key: a new number when a change of the code makes old files wrong.
 FORMAT = 1
+COLUMNS = ("values", "variances", "evaluations", "marginals")
+"""What is kept of the outcomes of a trial"""
 
 
 class Store:
@@ -25,54 +27,41 @@ class Store:
         self.folder = folder
 
     def path(self, job: Job) -> Path:
-        """Where the answer to a job lies."""
+        """Where the trial of a job lies."""
         return self.folder / job.scenario.name / f"{job.method}-{job.number:03d}.npz"
 
-    def find(self, job: Job) -> Answer | None:
-        """The answer to a job, or None when it is not there, damaged or of another setting."""
+    def find(self, job: Job) -> Trial | None:
+        """The trial of a job, or None when it is not there, damaged or of another setting."""
         try:
             with np.load(self.path(job), allow_pickle=False) as file:
                 if str(file["key"]) != _key(job):
                     return None
-                found = {name: file[name] for name in file.files}
+                columns = [file[name] for name in COLUMNS]
+                seconds = float(file["seconds"])
         except (OSError, KeyError, ValueError, zipfile.BadZipFile):
             return None
-        seconds = float(found["seconds"])
-        if "exact" in found:
-            return TruthPart(found["values"], bool(found["exact"]), seconds)
-        outcomes = [
+        *path, honest = (
             Outcome(values, variances, int(evaluations), None if marginals < 0 else int(marginals))
-            for values, variances, evaluations, marginals in zip(
-                found["values"],
-                found["variances"],
-                found["evaluations"],
-                found["marginals"],
-                strict=True,
-            )
-        ]
-        *path, honest = outcomes
+            for values, variances, evaluations, marginals in zip(*columns, strict=True)
+        )
         return Trial(job.method, tuple(path), honest, seconds)
 
-    def keep(self, job: Job, answer: Answer) -> None:
-        """Write an answer; the file appears whole or not at all."""
+    def keep(self, job: Job, trial: Trial) -> None:
+        """Write a trial; the file appears whole or not at all."""
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        arrays = {"key": np.array(_key(job)), "seconds": np.array(answer.seconds)}
-        if isinstance(answer, TruthPart):
-            arrays |= {"values": answer.values, "exact": np.array(answer.exact)}
-        else:
-            outcomes = (*answer.path, answer.honest)
-            arrays |= {
-                "values": np.stack([one.values for one in outcomes]),
-                "variances": np.stack([one.variances for one in outcomes]),
-                "evaluations": np.array([one.evaluations for one in outcomes]),
-                "marginals": np.array(
-                    [-1 if one.marginals is None else one.marginals for one in outcomes]
-                ),
-            }
+        rows = [
+            (one.values, one.variances, one.evaluations, _or_minus_one(one.marginals))
+            for one in (*trial.path, trial.honest)
+        ]
+        arrays = dict(zip(COLUMNS, map(np.array, zip(*rows, strict=True)), strict=True))
         content = io.BytesIO()
-        np.savez(content, **arrays)  # type: ignore[arg-type]
+        np.savez(content, key=_key(job), seconds=trial.seconds, **arrays)  # type: ignore[arg-type]
         write_whole(path, content.getvalue())
+
+
+def _or_minus_one(count: int | None) -> int:
+    return -1 if count is None else count
 
 
 def _key(job: Job) -> str:

@@ -2,32 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
 from fairshapley.paper import measures
 from fairshapley.paper.experiment import Experiment, Scenario, Setting, Size, Truth
 from fairshapley.paper.methods import LARGE_METHODS
-from fairshapley.paper.scenarios.points import LEARNERS, NAMES, Learner, points
+from fairshapley.paper.scenarios.points import LEARNERS, NAMES, Learner, build_points
 
 BETA = "beta(16,1)"
+KINDS = {"shapley": "Data Shapley", BETA: "Beta Shapley(16, 1)"}
 # Above 64 players `adjusted` has no kernel proxy, which takes it seconds for each estimate.
 QUICK_ROWS = 66
 FEW_METHODS = ("mc", "owen", "sobol", "stratified", "kernel", "gae-5", "mc-walks", "adjusted")
 _AUDIT = (measures.MSE, measures.MIN_FIDELITY, measures.TRUE_MIN_FIDELITY)
 
 
-def _needs(dataset: str) -> tuple[str, ...]:
-    return (dataset,)
+def _scenario(
+    dataset: str,
+    learner: Learner,
+    remark: str = "",
+    *,
+    shows: str,
+    rows: tuple[int, int, int],
+    name: str | None = None,
+    semivalue: str = "shapley",
+    **options: Any,
+) -> Scenario:
+    """A scenario of data points.
+
+    Parameters
+    ----------
+    dataset, learner, remark
+        What the title says.
+    shows, semivalue
+        As for `Scenario`.
+    rows
+        How many, at the full, the quick and the tiny size.
+    name
+        That of the data set, unless given; followed by "-beta" where it is Beta Shapley.
+    options
+        Those of `build_points`.
+    """
+    full, quick, tiny = rows
+    return Scenario(
+        name=(name or dataset) + ("-beta" if semivalue == BETA else ""),
+        title=", ".join(filter(None, (NAMES[dataset], LEARNERS[learner], remark))),
+        shows=shows,
+        build=partial(
+            build_points,
+            dataset=dataset,
+            learner=learner,
+            rows={"full": full, "quick": quick, "tiny": tiny},
+            **options,
+        ),
+        semivalue=semivalue,
+        needs=(dataset,),
+    )
 
 
 def _pair(dataset: str, learner: Learner, shows: str) -> Scenario:
-    return Scenario(
-        name=f"{dataset}-{learner}",
-        title=f"{NAMES[dataset]}, {LEARNERS[learner]}",
-        shows=shows,
-        build=points(
-            dataset=dataset, learner=learner, rows={"full": 50, "quick": QUICK_ROWS, "tiny": 10}
-        ),
-        needs=_needs(dataset),
-    )
+    name = f"{dataset}-{learner}"
+    return _scenario(dataset, learner, name=name, shows=shows, rows=(50, QUICK_ROWS, 10))
 
 
 _LEARNERS: tuple[Learner, ...] = ("logistic", "knn", "svc")
@@ -96,51 +133,38 @@ XI = Experiment(
 )
 
 
-def _symmetry(dataset: str, semivalue: str) -> Scenario:
-    beta = semivalue != "shapley"
-    return Scenario(
-        name=f"{dataset}-beta" if beta else dataset,
-        title=f"{NAMES[dataset]}, logistic" + (", Beta Shapley(16, 1)" if beta else ""),
-        shows="fig:k_value_dataset",
-        build=points(
-            dataset=dataset,
-            learner="logistic",
-            rows={"full": 50, "quick": QUICK_ROWS // 2, "tiny": 8},
-            duplicated=True,
-        ),
+def _duplicated(dataset: str, remark: str, shows: str, semivalue: str) -> Scenario:
+    return _scenario(
+        dataset,
+        "logistic",
+        remark,
+        shows=shows,
+        rows=(50, QUICK_ROWS // 2, 8),
         semivalue=semivalue,
-        needs=_needs(dataset),
+        duplicated=True,
     )
 
+
+_TRUTHS: dict[Size, Truth] = {
+    "full": Truth(method="adjusted", evaluations=30_000),
+    "quick": Truth(method="adjusted", evaluations=10_000, parts=2),
+    "tiny": Truth(method="mc-walks", evaluations=10_000, parts=2),
+}
 
 SYMMETRY = Experiment(
     name="symmetry",
     item=3,
     title="Symmetry: minimum fidelity, violations and ratios of duplicated points",
     scenarios=tuple(
-        _symmetry(dataset, semivalue)
-        for semivalue in ("shapley", BETA)
+        _duplicated(dataset, remark, "fig:k_value_dataset", semivalue)
+        for semivalue, remark in (("shapley", ""), (BETA, KINDS[BETA]))
         for dataset in ("gaussian", "covertype")
     ),
     methods=LARGE_METHODS,
     settings={
-        "full": Setting(
-            trials=10,
-            marginals=2000,
-            looks=10,
-            truth=Truth(method="adjusted", evaluations=30_000),
-        ),
-        "quick": Setting(
-            trials=3,
-            marginals=600,
-            looks=4,
-            truth=Truth(method="adjusted", evaluations=10_000, parts=2),
-        ),
-        "tiny": Setting(
-            trials=4,
-            marginals=240,
-            truth=Truth(method="mc-walks", evaluations=10_000, parts=2),
-        ),
+        "full": Setting(trials=10, marginals=2000, looks=10, truth=_TRUTHS["full"]),
+        "quick": Setting(trials=3, marginals=600, looks=4, truth=_TRUTHS["quick"]),
+        "tiny": Setting(trials=4, marginals=240, truth=_TRUTHS["tiny"]),
     },
     measures=(
         measures.FIDELITY_PATH,
@@ -156,48 +180,42 @@ SYMMETRY = Experiment(
     ),
 )
 
-_NULLITY_SCENARIOS = (
-    Scenario(
-        name="breast_cancer-svc",
-        title="breast cancer, SVC, 20 points",
-        shows="tab:nullity_pdp",
-        build=points(
-            dataset="breast_cancer", learner="svc", rows={"full": 20, "quick": 20, "tiny": 10}
-        ),
-        needs=_needs("breast_cancer"),
-    ),
-)
-_NULLITY_MEASURES = (measures.NULLITY, measures.NL_NSW, measures.TRUE_NL_NSW, *_AUDIT)
 _NULLITY_QUICK = Truth(method="mc-walks", evaluations=50_000, parts=2)
 
 NULLITY = Experiment(
     name="nullity",
     item=4,
     title="Nullity and the Pigou–Dalton principle",
-    scenarios=_NULLITY_SCENARIOS,
+    scenarios=(
+        _scenario(
+            "breast_cancer",
+            "svc",
+            "20 points",
+            name="breast_cancer-svc",
+            shows="tab:nullity_pdp",
+            rows=(20, 20, 10),
+        ),
+    ),
     methods=LARGE_METHODS,
     settings={
         "full": Setting(trials=10, marginals=2000),
         "quick": Setting(trials=3, marginals=600, truth=_NULLITY_QUICK),
         "tiny": Setting(trials=3, marginals=200, evaluations=500),
     },
-    measures=_NULLITY_MEASURES,
+    measures=(measures.NULLITY, measures.NL_NSW, measures.TRUE_NL_NSW, *_AUDIT),
     seconds=250,
     notes=("The budget is that of the text; nullity-code has that of the published numbers.",),
 )
 
-NULLITY_CODE = Experiment(
+NULLITY_CODE = replace(
+    NULLITY,
     name="nullity-code",
-    item=4,
     title="Nullity and the Pigou–Dalton principle, with the budget of the published numbers",
-    scenarios=_NULLITY_SCENARIOS,
-    methods=LARGE_METHODS,
     settings={
         "full": Setting(trials=10, bootstrap=60, marginals=4800),
         "quick": Setting(trials=3, bootstrap=30, marginals=1200, truth=_NULLITY_QUICK),
         "tiny": Setting(trials=2, bootstrap=30, marginals=200, evaluations=500),
     },
-    measures=_NULLITY_MEASURES,
     seconds=400,
     notes=(
         "The text has a bootstrap of 20 permutations and 2000 marginals; the numbers were computed "
@@ -206,39 +224,22 @@ NULLITY_CODE = Experiment(
 )
 
 
-def _moving(semivalue: str) -> Scenario:
-    beta = semivalue != "shapley"
-    return Scenario(
-        name="gaussian-beta" if beta else "gaussian",
-        title="Gaussian, logistic, " + ("Beta Shapley(16, 1)" if beta else "Data Shapley"),
-        shows="fig:pt_addition" if beta else "fig:add-remove, fig:pt_addition",
-        build=points(
-            dataset="gaussian",
-            learner="logistic",
-            rows={"full": 50, "quick": QUICK_ROWS // 2, "tiny": 8},
-            duplicated=True,
-        ),
-        semivalue=semivalue,
-        needs=_needs("gaussian"),
-    )
-
-
 ADD_REMOVE = Experiment(
     name="add-remove",
     item=5,
     title="Adding and removing points by their values",
-    scenarios=(_moving("shapley"), _moving(BETA)),
+    scenarios=tuple(
+        _duplicated("gaussian", KINDS[semivalue], shows, semivalue)
+        for semivalue, shows in (
+            ("shapley", "fig:add-remove, fig:pt_addition"),
+            (BETA, "fig:pt_addition"),
+        )
+    ),
     methods=LARGE_METHODS,
     settings={
-        "full": Setting(
-            trials=10, marginals=2000, truth=Truth(method="adjusted", evaluations=30_000)
-        ),
-        "quick": Setting(
-            trials=3, marginals=600, truth=Truth(method="adjusted", evaluations=10_000, parts=2)
-        ),
-        "tiny": Setting(
-            trials=3, marginals=160, truth=Truth(method="mc-walks", evaluations=10_000, parts=2)
-        ),
+        "full": Setting(trials=10, marginals=2000, truth=_TRUTHS["full"]),
+        "quick": Setting(trials=3, marginals=600, truth=_TRUTHS["quick"]),
+        "tiny": Setting(trials=3, marginals=160, truth=_TRUTHS["tiny"]),
     },
     measures=(*measures.MOVES, *measures.MOVE_AREAS, *_AUDIT),
     seconds=400,
@@ -250,33 +251,26 @@ ADD_REMOVE = Experiment(
 )
 
 
-def _noisy(dataset: str, semivalue: str) -> Scenario:
-    beta = semivalue != "shapley"
-    kind = "Beta Shapley(16, 1)" if beta else "Data Shapley"
-    return Scenario(
-        name=f"{dataset}-beta" if beta else dataset,
-        title=f"{NAMES[dataset]}, SVC, {kind}",
-        shows="fig:f1_score",
-        build=points(
-            dataset=dataset,
-            learner="svc",
-            rows={"full": 100, "quick": QUICK_ROWS, "tiny": 20},
-            flipped=0.1,
-        ),
-        semivalue=semivalue,
-        needs=_needs(dataset),
-    )
-
-
 NOISY_LABELS = Experiment(
     name="noisy-labels",
     item=6,
     title="Noisy labels found by their values: F1",
-    scenarios=(
-        _noisy("mnist", "shapley"),
-        _noisy("breast_cancer", BETA),
-        _noisy("gaussian", "shapley"),
-        _noisy("gaussian", BETA),
+    scenarios=tuple(
+        _scenario(
+            dataset,
+            "svc",
+            KINDS[semivalue],
+            shows="fig:f1_score",
+            rows=(100, QUICK_ROWS, 20),
+            semivalue=semivalue,
+            flipped=0.1,
+        )
+        for dataset, semivalue in (
+            ("mnist", "shapley"),
+            ("breast_cancer", BETA),
+            ("gaussian", "shapley"),
+            ("gaussian", BETA),
+        )
     ),
     methods=LARGE_METHODS,
     settings={

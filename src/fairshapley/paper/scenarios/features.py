@@ -10,8 +10,6 @@ those of the second.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,10 +17,11 @@ from numpy.typing import NDArray
 
 from fairshapley._types import FloatArray
 from fairshapley.datasets import Dataset, load
+from fairshapley.draws import AllCoalitions
 from fairshapley.games.base import TableGame
 from fairshapley.games.features import FeatureGame
 from fairshapley.paper.experiment import Played, Setup
-from fairshapley.paper.scenarios.tables import all_coalitions, tabulated
+from fairshapley.paper.scenarios.tables import tabulated
 
 Near = Literal["either sign", "from 0.9x to 1.1x"]
 
@@ -59,12 +58,6 @@ def covertype(setup: Setup, near: Near = "either sign") -> Played:
     data = load("covertype", part="head").take(slice(0, ROWS[setup.size]))
     model = MLPClassifier(random_state=setup.seed, max_iter=1000)
     return _played(data, model, near, components=True)
-
-
-SIGNED: dict[str, Callable[[Setup], Played]] = {
-    build.__name__: partial(build, near="from 0.9x to 1.1x") for build in (adult, wine, covertype)
-}
-"""The second reading, where it differs: iris has no negative feature"""
 
 
 def _forest(setup: Setup) -> Any:
@@ -126,7 +119,7 @@ def signed_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
     n_players = rows.shape[1]
     near = [_near(column) for column in rows.T]
     utilities = np.empty(1 << n_players)
-    for index, coalition in enumerate(all_coalitions(n_players)):
+    for index, coalition in enumerate(AllCoalitions(n_players).masks(0, 1 << n_players)):
         common = np.ones((len(rows), len(rows)), dtype=bool)
         for player in np.flatnonzero(coalition):
             common &= near[player]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Literal
@@ -43,18 +43,21 @@ class Rows:
     held_out: tuple[FloatArray, Any]
 
 
-def points(
+def build_points(
+    setup: Setup,
     *,
     dataset: str,
     learner: Learner,
-    rows: dict[Size, int],
+    rows: Mapping[Size, int],
     duplicated: bool = False,
     flipped: float = 0.0,
-) -> partial[Played]:
-    """The builder of a game of data points.
+) -> Played:
+    """The game of a scenario of data points.
 
     Parameters
     ----------
+    setup
+        The size and the seed.
     dataset, learner
         Which data set and which learner.
     rows
@@ -64,27 +67,7 @@ def points(
     flipped
         The share of training and of validation labels that are flipped.
     """
-    return partial(
-        build_points,
-        dataset=dataset,
-        learner=learner,
-        rows=tuple(sorted(rows.items())),
-        duplicated=duplicated,
-        flipped=flipped,
-    )
-
-
-def build_points(
-    setup: Setup,
-    *,
-    dataset: str,
-    learner: Learner,
-    rows: tuple[tuple[Size, int], ...],
-    duplicated: bool,
-    flipped: float,
-) -> Played:
-    """The game of a scenario of data points."""
-    count = dict(rows)[setup.size]
+    count = rows[setup.size]
     chosen = draw_rows(dataset, count, setup.seed)
     facts: dict[str, Any] = {}
     (rows_x, y), (validation_x, validation_y) = chosen.train, chosen.validation
