@@ -111,7 +111,8 @@ def test_the_mean_with_the_bootstrap_is_unbiased_and_its_errors_hold(method):
 
 def test_beta_shapley():
     beta = fs.BetaShapley(16, 1)
-    setting = Setting(trials=1, marginals=2000, bootstrap=20)
+    # An honest budget of its own: without one the run would wait long for the largest coalitions.
+    setting = Setting(trials=1, marginals=2000, bootstrap=20, evaluations=500)
     truth = fs.exact(GAME, beta).values
     for method in ("mc", "owen", "stratified"):
         one = trial(method, setting, semivalue=beta).paper
