@@ -268,7 +268,7 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
         ({"y": [0, 1, np.inf], "task": "regression"}, "y has a inf in row 2"),
         ({"y": ["a", "b", "c"], "task": "regression"}, "y must hold real numbers"),
         ({"y": [0, 1e200, 1], "task": "regression"}, "targets are too large"),
-        ({"k": 0}, "k must be a whole number of at least 1"),
+        ({"k": 0}, "k must be a whole number from 1"),
         ({"k": 2.5}, "k must be"),
         ({"k": True}, "k must be"),
         ({"k": 10**30}, "k must be"),

@@ -66,7 +66,7 @@ def test_rules_combine_like_logic_and_survive_a_journal(one, other, evaluations,
 
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "5", None, True])
 def test_bad_thresholds_are_refused(bad):
-    with pytest.raises(fs.InputError, match="positive number"):
+    with pytest.raises(fs.InputError, match="finite number above 0"):
         fs.Fidelity(at_least=bad)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.estimators import Estimator
 from fairshapley.fairness.audit import Audit, audit_runs
-from fairshapley.fairness.axioms import check_vector
 from fairshapley.games.base import Game
 from fairshapley.preparation import check_game
 from fairshapley.randomness import root_seed
@@ -210,7 +210,7 @@ def _truth(game: Game, truth: FloatArray | None, semivalue: str) -> FloatArray:
     """The values to compare with: given, known to the game, or computed where that is cheap."""
     n_players = check_game(game)
     if truth is not None:
-        return check_vector(truth, "the truth")
+        return checks.vector(truth, "the truth")
     known = getattr(game, "shapley_values", None)
     if known is not None and semivalue == "shapley":
         return np.asarray(known, dtype=np.float64)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError, MissingExtraError
-from fairshapley.fairness.axioms import check_vector
 from fairshapley.games.base import Game
 from fairshapley.metrics.uses import add_remove_curve
 from fairshapley.result import Result
@@ -125,7 +125,7 @@ def curve(
         raise InputError(f"unknown action {action!r}: use 'add' or 'remove'")
     if first not in ("high", "low"):
         raise InputError(f"unknown first {first!r}: use 'high' or 'low'")
-    phi = check_vector(values.values if isinstance(values, Result) else values, "the values")
+    phi = checks.vector(values.values if isinstance(values, Result) else values, "the values")
     n_players = int(getattr(game, "n_players", phi.size))
     if phi.size != n_players:
         raise InputError(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TypeAlias
 
+from fairshapley._basics import checks
 from fairshapley.errors import FingerprintError, InputError, JournalError
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal
-from fairshapley.fairness.axioms import check_pairs
 from fairshapley.games.base import Game, check_n_players, check_names
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.plan import GameFacts
@@ -45,7 +44,7 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
             raise
     names = check_names(getattr(game, "player_names", None), n_players)
     n_active = getattr(game, "n_active", n_players)
-    pairs = check_pairs(getattr(game, "identical_players", ()), n_players)
+    pairs = checks.pairs(getattr(game, "identical_players", ()), n_players)
     identical = tuple((int(i), int(j)) for i, j in pairs)
     unit = getattr(game, "unit", "")
     return GameFacts(
@@ -62,15 +61,7 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
 def _value_range(game: Game) -> tuple[float, float] | None:
     """The lowest and the highest utility, where the game states them."""
     stated = getattr(game, "value_range", None)
-    if stated is None:
-        return None
-    try:
-        lowest, highest = (float(end) for end in stated)
-    except (TypeError, ValueError):
-        lowest, highest = math.nan, math.nan
-    if not lowest <= highest or math.isinf(highest - lowest):
-        raise InputError(f"value_range must be (lowest, highest), both finite, not {stated!r}")
-    return lowest, highest
+    return None if stated is None else checks.value_range(stated)
 
 
 @contextmanager

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.draws import Draw
 from fairshapley.errors import FingerprintError, GameError, InputError
@@ -129,7 +129,7 @@ def estimate_with_proxy(
             "same players, in the same order"
         )
     if c is not None:
-        c = _finite(c)
+        c = checks.real("c", c)
     # With a journal and no seed the run takes up a recorded one, provided that its configuration is
     # the same: then the proxy's values must be too.
     chosen_seed = root_seed(seed) if seed is not None or journal is None else None
@@ -165,16 +165,6 @@ def _base(method: RegressionAdjusted | None) -> RegressionAdjusted:
             "it was measured what a proxy gains"
         )
     return method
-
-
-def _finite(c: float) -> float:
-    try:
-        number = float(c)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"c must be a finite number or None, not {c!r}")
-    return number
 
 
 def _default(budget: Budget | None, n_players: int) -> Budget:

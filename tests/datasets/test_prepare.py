@@ -93,7 +93,7 @@ def test_image_rows_and_padding():
     assert (padded[:, 1:3, 1:4] == images).all()
     assert padded.sum() == images.sum()
     for size in ("5", 5.0, True):
-        with pytest.raises(InputError, match="whole number of pixels"):
+        with pytest.raises(InputError, match="size must be a whole number"):
             prepare.pad_images(images, size)
     with pytest.raises(InputError, match="do not fit"):
         prepare.pad_images(images, 2)

@@ -62,7 +62,7 @@ def test_one_vector_is_the_antithetic_pair():
 
 def test_the_vectors_are_checked():
     for vectors in (0, -1, 2.5, True, np.int64(0)):
-        with pytest.raises(fs.InputError, match="positive integer"):
+        with pytest.raises(fs.InputError, match="vectors must be a whole number"):
             Orthogonal(vectors=vectors)
     with pytest.raises(fs.BudgetError, match="larger budget"):
         fs.estimate(fs.games.Additive(np.ones(20)), Orthogonal(), budget=30)

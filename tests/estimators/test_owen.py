@@ -197,8 +197,8 @@ class Custom(Semivalue):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Owen(levels="fixed"), "'random' or 'grid'"),
-        (lambda: Owen(grid=1), "at least 2 levels"),
+        (lambda: Owen(levels="fixed"), "'random', 'grid'"),
+        (lambda: Owen(grid=1), "grid must be a whole number of at least 2"),
         (lambda: Owen(grid=2.5), "whole number"),
         (lambda: Owen(grid=True), "whole number"),
         (lambda: Owen(antithetic="yes"), "True or False"),

@@ -255,7 +255,7 @@ def test_planted_game_is_not_additive_and_its_places_are_shuffled():
         (lambda: SumOfUnanimity(3, coalitions=[0], weights=[1]), "player indices"),
         (lambda: SumOfUnanimity(3, coalitions=[(0.5,)], weights=[1]), "player indices"),
         (lambda: SumOfUnanimity(3, coalitions=[(0,)], weights=[np.nan]), "finite"),
-        (lambda: SumOfUnanimity(3, n_terms=0), "n_terms is 0"),
+        (lambda: SumOfUnanimity(3, n_terms=0), "n_terms must be a whole number of at least 1"),
         (lambda: SumOfUnanimity(3, sizes=(0, 2)), "sizes"),
         (lambda: SumOfUnanimity(3, sizes=(3, 2)), "sizes"),
         (lambda: SumOfUnanimity(3, sizes=(4, 5)), "sizes"),
@@ -278,7 +278,7 @@ def test_planted_game_is_not_additive_and_its_places_are_shuffled():
         (lambda: PlantedGame(4), "need 5 players"),
         (lambda: PlantedGame(9, n_null=-1), "-1 null players"),
         (lambda: PlantedGame(3, n_null=2, n_duplicates=0, n_dominated=0), "at least two"),
-        (lambda: PlantedGame(6, n_terms=0), "n_terms is 0"),
+        (lambda: PlantedGame(6, n_terms=0), "n_terms must be a whole number of at least 1"),
         (lambda: PlantedGame(6, seed=0.5), "seed"),
     ],
 )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import operator
 from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
 
+from fairshapley._basics import checks
 from fairshapley.datasets.dataset import Dataset
 from fairshapley.datasets.entry import Content, Entry, Source
-from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
 
 _UCI = "CC BY 4.0 (UCI); comes with scikit-learn"
@@ -36,12 +35,7 @@ def gaussian(n_rows: int = _GAUSSIAN_ROWS, *, seed: int = 0) -> Dataset:
     >>> bool((points.X[:10] == gaussian(10, seed=3).X).all())
     True
     """
-    try:
-        number = operator.index(n_rows)
-    except TypeError:
-        raise InputError(f"n_rows must be a whole number, not {n_rows!r}") from None
-    if number < 1:
-        raise InputError(f"n_rows must be at least 1, it is {number}")
+    number = checks.whole("n_rows", n_rows)
     seed = root_seed(seed)
     content = _draw(number, seed)
     return Dataset(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.datasets.dataset import Dataset
 from fairshapley.errors import InputError
@@ -143,8 +144,7 @@ def pad_images(images: NDArray[Any], size: int = 32) -> NDArray[Any]:
            [0, 0, 0, 0]], dtype=uint8)
     """
     images = np.asarray(images)
-    if isinstance(size, bool) or not isinstance(size, int | np.integer):
-        raise InputError(f"size must be a whole number of pixels, not {size!r}")
+    size = checks.whole("size", size)
     if images.ndim < 3 or size < max(images.shape[1:3]):
         raise InputError(
             f"images of shape {images.shape} do not fit in {size}×{size}: they must be "

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks
 from fairshapley.errors import InputError
@@ -21,7 +22,6 @@ from fairshapley.estimators.active_state import (
 from fairshapley.estimators.averages import Average, PlainMean, SelfNormalised
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.epochs import Epochs
-from fairshapley.estimators.parameters import check_choice, check_number
 from fairshapley.estimators.placed_walks import PlacedWalks, placed_walks
 from fairshapley.estimators.proposal import (
     SizeStatistics,
@@ -145,15 +145,18 @@ class GreedyActive(Estimator[ActiveState]):
             # Hashable, and the same whether it came as an array or out of a journal.
             object.__setattr__(self, "proposal", plain_probabilities(self.proposal))
         else:
-            check_choice("proposal", self.proposal, ("pooled", "per-player"))
-        check_choice("selection", self.selection, ("greedy", "uniform"))
-        check_choice("reuse", self.reuse, ("single", "walk"))
-        check_number("alpha", self.alpha, least=0)
-        check_number("bootstrap", self.bootstrap, least=2, whole=True)
-        check_number("batch", self.batch, least=1, whole=True, optional=True)
-        check_number("xi", self.xi, least=0, optional=True)
-        check_number("pseudo_count", self.pseudo_count, least=0, strict=True, optional=True)
-        check_number("epsilon1", self.epsilon1, least=0, strict=True, optional=True)
+            checks.choice("proposal", self.proposal, ("pooled", "per-player"))
+        checks.choice("selection", self.selection, ("greedy", "uniform"))
+        checks.choice("reuse", self.reuse, ("single", "walk"))
+        checks.real("alpha", self.alpha, least=0)
+        checks.whole("bootstrap", self.bootstrap, least=2)
+        if self.batch is not None:
+            checks.whole("batch", self.batch)
+        if self.xi is not None:
+            checks.real("xi", self.xi, least=0)
+        for name in ("pseudo_count", "epsilon1"):
+            if getattr(self, name) is not None:
+                checks.real(name, getattr(self, name), above=0)
         if self.honest and (self.selection, self.reuse, self.normalised) != (
             "greedy",
             "single",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.draws import Draw, ListedCoalitions, random_ranks, random_sizes
 from fairshapley.errors import InputError
@@ -124,10 +125,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
 
     def __post_init__(self) -> None:
         for name in ("paired", "covariance"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise InputError(f"{name} must be True or False, not {value!r}")
-            object.__setattr__(self, name, bool(value))
+            checks.settle(self, **{name: checks.flag(name, getattr(self, name))})
 
     @property
     def traits(self) -> Traits:

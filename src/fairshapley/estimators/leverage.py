@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.blas_threads import one_thread
 from fairshapley.draws import Draw, ListedCoalitions
@@ -108,9 +109,7 @@ class LeverageSHAP(Estimator[LeverageState]):
     levels: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.levels, bool | np.bool_):
-            raise InputError(f"levels must be True or False, not {self.levels!r}")
-        object.__setattr__(self, "levels", bool(self.levels))
+        checks.settle(self, levels=checks.flag("levels", self.levels))
 
     @property
     def traits(self) -> Traits:

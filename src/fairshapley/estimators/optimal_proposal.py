@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.estimators.parameters import check_number
 from fairshapley.estimators.proposal import row_normalised
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
@@ -50,7 +50,7 @@ def optimal_proposal(
     array([[7.4975e-01, 2.5025e-01],
            [5.0000e-04, 9.9950e-01]])
     """
-    check_number("support", support, least=0)
+    checks.real("support", support, least=0)
     if support >= 1:
         raise InputError(f"support must be below 1, not {support!r}")
     second, _, base = _size_moments(table, semivalue)

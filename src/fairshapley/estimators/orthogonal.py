@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.draws.sphere import orthogonal_ranks
-from fairshapley.errors import InputError
 from fairshapley.estimators.walks import GroupedWalks
 
 # One vector and its negative are the antithetic pair, which `MonteCarlo` has; two are the first
@@ -46,15 +46,9 @@ class Orthogonal(GroupedWalks):
     vectors: int | None = None
 
     def __post_init__(self) -> None:
-        if self.vectors is None:
-            return
-        whole = isinstance(self.vectors, int | np.integer) and not isinstance(self.vectors, bool)
-        if not whole or self.vectors < 1:
-            raise InputError(
-                f"vectors must be a positive integer, or None for the complete basis, "
-                f"it is {self.vectors!r}"
-            )
-        object.__setattr__(self, "vectors", int(self.vectors))
+        if self.vectors is not None:
+            hint = "; None takes the complete basis"
+            checks.settle(self, vectors=checks.whole("vectors", self.vectors, hint=hint))
 
     def _sizes(self, n_players: int) -> tuple[int, int]:
         complete = max(1, n_players - 1)

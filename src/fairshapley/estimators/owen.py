@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import betaincinv
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.draws import Draw, Neighbourhoods
 from fairshapley.errors import InputError
@@ -79,15 +80,9 @@ class Owen(Estimator[OwenState]):
     antithetic: bool = False
 
     def __post_init__(self) -> None:
-        if self.levels not in ("random", "grid"):
-            raise InputError(f"levels must be 'random' or 'grid', not {self.levels!r}")
-        if not isinstance(self.antithetic, bool | np.bool_):
-            raise InputError(f"antithetic must be True or False, not {self.antithetic!r}")
-        whole = isinstance(self.grid, int | np.integer) and not isinstance(self.grid, bool)
-        if not whole or self.grid < 2:
-            raise InputError(f"grid must be a whole number of at least 2 levels, not {self.grid!r}")
-        object.__setattr__(self, "antithetic", bool(self.antithetic))
-        object.__setattr__(self, "grid", int(self.grid))
+        checks.choice("levels", self.levels, ("random", "grid"))
+        antithetic = checks.flag("antithetic", self.antithetic)
+        checks.settle(self, antithetic=antithetic, grid=checks.whole("grid", self.grid, least=2))
         if self.levels == "grid" and self.antithetic and self.grid % 2:
             raise InputError(
                 f"antithetic levels come in pairs, grid is {self.grid}: give an even number"

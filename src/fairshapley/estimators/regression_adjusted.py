@@ -7,14 +7,13 @@ from typing import Literal
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.blas_threads import one_thread
 from fairshapley.draws import Draw, ListedCoalitions, random_sets, random_sizes
-from fairshapley.errors import InputError
 from fairshapley.estimators.adjustment import Adjustment, Fitted, ProxyOption, uses_kernel
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.enumeration import Enumeration
-from fairshapley.estimators.parameters import check_choice
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.sample import Sample
 from fairshapley.estimators.size_plan import Border, SizeWeights, borders
@@ -153,14 +152,11 @@ class RegressionAdjusted(Estimator[AdjustedState]):
     pool: bool = True
 
     def __post_init__(self) -> None:
-        check_choice("units", self.units, ("auto", "pairs", "singles"))
-        check_choice("proxy", self.proxy, ("auto", "linear", "none"))
-        check_choice("sizes", self.sizes, ("neyman", "fixed"))
-        for name in ("border", "pool"):
-            given = getattr(self, name)
-            if not isinstance(given, bool | np.bool_):
-                raise InputError(f"{name} must be True or False, not {given!r}")
-            object.__setattr__(self, name, bool(given))
+        checks.choice("units", self.units, ("auto", "pairs", "singles"))
+        checks.choice("proxy", self.proxy, ("auto", "linear", "none"))
+        checks.choice("sizes", self.sizes, ("neyman", "fixed"))
+        border, pool = checks.flag("border", self.border), checks.flag("pool", self.pool)
+        checks.settle(self, border=border, pool=pool)
 
     @property
     def traits(self) -> Traits:

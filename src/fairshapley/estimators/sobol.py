@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.draws.sphere import sobol_ranks
 from fairshapley.errors import InputError
@@ -52,13 +53,13 @@ class Sobol(GroupedWalks):
     points: int = 32
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.points, int | np.integer) and not isinstance(self.points, bool)
-        if not whole or self.points < 1 or int(self.points).bit_count() != 1:
+        points = checks.whole("points", self.points)
+        if points.bit_count() != 1:
             raise InputError(
                 f"points must be a power of two such as 16 or 64, it is {self.points!r}: only then "
                 "do the points of a Sobol sequence fill every axis evenly"
             )
-        object.__setattr__(self, "points", int(self.points))
+        checks.settle(self, points=points)
 
     def start(self, problem: Problem) -> GroupedState:
         """No contributions yet, or an InputError when there are too many players."""

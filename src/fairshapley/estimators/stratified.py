@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.draws import Draw, SingleMarginals, random_ranks
 from fairshapley.errors import InputError
@@ -284,12 +285,9 @@ class Stratified(Estimator[StratifiedState]):
         if self.allocation != "maleki":
             raise InputError("the bound holds for Stratified(allocation='maleki') alone")
         for name, number in (("n_players", n_players), ("marginals", marginals)):
-            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-            if not whole or number < 1:
-                raise InputError(f"{name} must be a whole number of at least 1, not {number!r}")
-        if not _is_number(delta) or not 0 < delta < 1:
-            raise InputError(f"delta must lie between 0 and 1, it is {delta!r}")
-        ordered = len(per_head) == 2 and all(map(_is_number, per_head))
+            checks.whole(name, number)
+        checks.real("delta", delta, above=0, below=1)
+        ordered = len(per_head) == 2 and all(map(checks.is_real, per_head))
         if not ordered or not -math.inf < per_head[0] <= per_head[1] < math.inf:
             raise InputError(
                 f"per_head must be two finite numbers, the lowest first, it is {per_head!r}"
@@ -311,10 +309,6 @@ class Stratified(Estimator[StratifiedState]):
         squares = float((cells.squares + cells.counts * cells.means**2).sum())
         mean_square = state.strata.total**2 * squares / max(int(counts.sum()), 1)
         return floor_variances(variances, counts, mean_square)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None:

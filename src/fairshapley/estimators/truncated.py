@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import Draw, random_ranks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Moments
-from fairshapley.estimators.parameters import check_number
 
 # Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost, up
 # to 32, which spread the fixed cost of a round (about 150 µs).
@@ -122,13 +122,13 @@ class TruncatedMonteCarlo(Estimator[TruncatedState]):
     patience: int = 1
 
     def __post_init__(self) -> None:
-        check_number("tolerance", self.tolerance, least=0.0)
+        checks.real("tolerance", self.tolerance, least=0)
         if self.tolerance >= 1:
             raise InputError(
                 f"tolerance must be below 1, not {self.tolerance!r}: at 1 a walk would end before "
                 "its first player; 0.01 is customary"
             )
-        check_number("patience", self.patience, least=1, whole=True)
+        checks.whole("patience", self.patience)
         object.__setattr__(self, "tolerance", float(self.tolerance))
         object.__setattr__(self, "patience", int(self.patience))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.fidelity import check_xi
@@ -160,70 +161,15 @@ def check_axioms(
     )
 
 
-def check_vector(values: ArrayLike, name: str) -> FloatArray:
-    """One finite float per player, or an InputError that says what `name` is instead."""
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers, one per player: {values!r}") from None
-    if vector.ndim != 1 or vector.size == 0:
-        raise InputError(f"{name} must be a vector with one number per player, not {vector.shape}")
-    wrong = np.flatnonzero(~np.isfinite(vector))
-    if wrong.size:
-        raise InputError(
-            f"{name} must be finite, player {wrong[0]} has {vector[wrong[0]]}: "
-            "leave such players out, or run longer"
-        )
-    return vector
-
-
 def check_estimate(estimate: ArrayLike, truth: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Estimates and true values as vectors of one length, or an InputError."""
-    values, phi = check_vector(estimate, "the estimates"), check_vector(truth, "the true values")
+    values, phi = checks.vector(estimate, "the estimates"), checks.vector(truth, "the true values")
     if values.shape != phi.shape:
         raise InputError(
             f"estimates and true values must be of the same players, not {values.size} and "
             f"{phi.size} of them"
         )
     return values, phi
-
-
-def check_players(players: ArrayLike, n_players: int) -> IntArray:
-    """Distinct players as increasing indices, from indices or a boolean mask, or an InputError."""
-    given = np.asarray(players)
-    if given.dtype == np.bool_ and given.shape == (n_players,):
-        return np.flatnonzero(given)
-    if given.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(
-            f"give players as indices or as a boolean mask of length {n_players}, not {players!r}"
-        )
-    _check_range(given, n_players)
-    return np.unique(given).astype(np.int64)
-
-
-def check_pairs(pairs: ArrayLike, n_players: int) -> IntArray:
-    """Pairs of different players as an array (k, 2), or an InputError."""
-    try:
-        given = np.asarray(pairs)
-    except ValueError:
-        given = np.empty(1, dtype=object)
-    if given.size == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    if given.ndim != 2 or given.shape[1] != 2 or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(f"give pairs as [(i, j), …] of player indices, not {pairs!r}")
-    _check_range(given, n_players)
-    same = np.flatnonzero(given[:, 0] == given[:, 1])
-    if same.size:
-        raise InputError(f"a pair needs two players, not {given[same[0]].tolist()}")
-    return given.astype(np.int64)
-
-
-def _check_range(players: IntArray, n_players: int) -> None:
-    outside = players[(players < 0) | (players >= n_players)]
-    if outside.size:
-        raise InputError(f"there is no player {outside[0]}: players are 0 to {n_players - 1}")
 
 
 def tolerances(values: FloatArray, epsilon1: float, xi: float) -> FloatArray:
@@ -316,22 +262,22 @@ def check_fairness(
     A2 symmetry holds (1 cases)
     A3 approximate desirability holds (0 cases)
     """
-    estimate = check_vector(values, "the estimates")
+    estimate = checks.vector(values, "the estimates")
     n_players = len(estimate)
     phi = estimate if truth is None else check_estimate(values, truth)[1]
     equal = tolerance * float(np.abs(phi).max())
-    nulls = check_players(null_players, n_players)
+    nulls = checks.players(null_players, n_players)
     phi = phi.copy()
     phi[nulls] = 0.0
     if truth is not None:
         nulls = np.flatnonzero(np.abs(phi) <= equal)
     if symmetric_pairs is not None:
-        symmetric = check_pairs(symmetric_pairs, n_players)
+        symmetric = checks.pairs(symmetric_pairs, n_players)
     elif truth is not None:
         symmetric = _equal_pairs(phi, equal)
     else:
         symmetric = np.empty((0, 2), dtype=np.int64)
-    desirable = check_pairs(desirable_pairs, n_players)
+    desirable = checks.pairs(desirable_pairs, n_players)
 
     allowed = tolerances(phi, epsilon1, xi)
     slack = equal + tolerance * float(np.abs(estimate).max())

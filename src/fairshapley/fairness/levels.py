@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 
@@ -13,7 +14,7 @@ from fairshapley.errors import InputError
 def check_epsilon1(epsilon1: float) -> float:
     """ε1 as a positive finite float, or an InputError."""
     # Beyond these, squares overflow; nobody means such a tolerance.
-    if not (_is_number(epsilon1) and 1e-100 < epsilon1 < 1e100):
+    if not (checks.is_real(epsilon1) and 1e-100 < epsilon1 < 1e100):
         raise InputError(
             f"epsilon1 is the tolerated share of a value: give a positive number such as 0.5, "
             f"not {epsilon1!r}"
@@ -23,7 +24,7 @@ def check_epsilon1(epsilon1: float) -> float:
 
 def check_delta(delta: float) -> float:
     """δ as a float strictly between 0 and 1, or an InputError."""
-    if not (_is_number(delta) and 1e-100 < delta < 1):
+    if not (checks.is_real(delta) and 1e-100 < delta < 1):
         raise InputError(
             f"delta is the probability of failure that is tolerated: give a number between 0 and "
             f"1 such as 0.1, not {delta!r}"
@@ -76,7 +77,3 @@ def joint_failure(failures: FloatArray, *, independent: bool) -> float:
     if independent:
         return float(-np.expm1(np.log1p(-failures).sum()))
     return min(1.0, float(failures.sum()))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

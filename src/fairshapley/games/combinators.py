@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any, cast
@@ -10,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.base import Game, check_coalitions, check_names
@@ -82,8 +82,8 @@ class Affine:
     def __init__(self, game: Game, scale: float = 1.0, offset: float = 0.0) -> None:
         self.game = _check_game(game)
         self.n_players = game.n_players
-        self.scale = _finite(scale, "scale")
-        self.offset = _finite(offset, "offset")
+        self.scale = checks.real("scale", scale)
+        self.offset = checks.real("offset", offset)
         inner = _value_range(game)
         ends = None if inner is None else sorted(self.scale * end + self.offset for end in inner)
         self.value_range = None if ends is None else (ends[0], ends[1])
@@ -134,7 +134,7 @@ class LinearCombination:
             raise InputError(
                 f"{len(self.games)} games have {len(given)} coefficients: give one per game"
             )
-        self.coefficients = tuple(_finite(number, "a coefficient") for number in given)
+        self.coefficients = tuple(checks.real("a coefficient", number) for number in given)
         self.n_players = players.pop()
         # The extremes of a sum are not the sum of the extremes.
         self.value_range = None
@@ -231,13 +231,3 @@ def _check_game(game: Game) -> Game:
             f"a {type(game).__name__} is not a game: it needs `n_players` and must be callable"
         )
     return game
-
-
-def _finite(number: float, what: str) -> float:
-    try:
-        value = float(number)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{what} must be a finite number, not {number!r}")
-    return value

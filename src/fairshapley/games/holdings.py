@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -140,42 +138,6 @@ def _floats(values: Any, what: str) -> FloatArray:
             f"{what} must hold real numbers alone, in rows of equal length: encode text and "
             "categories as numbers first, e.g. one-hot"
         ) from None
-
-
-def real_number(value: Any, name: str) -> float:
-    """A finite number as a float, or an InputError that names it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, bool | str | bytes) or not math.isfinite(number):
-        raise InputError(f"{name} must be a finite number, not {value!r:.60}")
-    return number
-
-
-def positive_number(value: Any, name: str) -> float:
-    """A finite number above 0 as a float, or an InputError that names it."""
-    number = real_number(value, name)
-    if number <= 0:
-        raise InputError(f"{name} must be above 0, it is {number:g}")
-    return number
-
-
-def whole_number(value: Any, name: str, least: int = 1) -> int:
-    """A whole number of at least `least` as an int, or an InputError that names it.
-
-    Examples
-    --------
-    >>> whole_number(np.int64(3), "k")
-    3
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, bool):
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return number
 
 
 def read_datasets(

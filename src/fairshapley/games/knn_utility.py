@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.base import check_coalitions, check_names
@@ -88,7 +88,7 @@ class KNNUtilityGame:
                 f"{self.test_features.shape[1]}: give both the same features"
             )
         self.n_players, self.n_tests = len(self.features), len(self.test_features)
-        self.task: Task = _check_task(task)
+        self.task = cast("Task", checks.choice("task", task, get_args(Task)))
         self.targets: NDArray[Any]
         self.test_targets: NDArray[Any]
         if task == "classification":
@@ -96,7 +96,7 @@ class KNNUtilityGame:
         else:
             self.targets = target_vector(y, self.n_players, "y", "X")
             self.test_targets = target_vector(y_test, self.n_tests, "y_test", "X_test")
-        self.k = _check_k(k)
+        self.k = checks.whole("k", k, most=(1 << 31) - 1)
         self.metric = _metric(metric)
         self._check_metric()
         self.player_names = check_names(player_names, self.n_players)
@@ -276,24 +276,6 @@ def _stable_order(distances: FloatArray) -> NDArray[np.intp]:
     if tied.any():
         order[tied] = np.argsort(distances[tied], axis=1, kind="stable")
     return order
-
-
-def _check_task(task: Any) -> Task:
-    if task == "classification":
-        return "classification"
-    if task == "regression":
-        return "regression"
-    raise InputError(f"task must be 'classification' or 'regression', not {task!r}")
-
-
-def _check_k(k: Any) -> int:
-    try:
-        number = operator.index(k)
-    except TypeError:
-        number = 0
-    if not 1 <= number < 1 << 31 or isinstance(k, bool):
-        raise InputError(f"k must be a whole number of at least 1 and below 2**31, not {k!r}")
-    return number
 
 
 def _metric(metric: Any) -> Metric:

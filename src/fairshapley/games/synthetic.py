@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import roots_legendre
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.base import check_coalitions, check_n_players
@@ -339,7 +340,7 @@ class PlantedGame(SumOfUnanimity):
         pairs = self.duplicate_pairs + self.dominated_pairs
         largest = min(4, len(active))  # An orbit has up to 2**largest terms.
         terms: dict[tuple[int, ...], float] = {}
-        for _ in range(_check_n_terms(n_terms)):
+        for _ in range(checks.whole("n_terms", n_terms)):
             drawn = rng.choice(active, size=rng.integers(2, largest + 1), replace=False)
             weight = float(rng.integers(-256, 1025)) / 1024
             for term in _orbit(drawn.tolist(), pairs):
@@ -371,7 +372,9 @@ def _draw_terms(
             f"sizes is {sizes}: give (smallest, largest), from 1 up to the {n_players} players"
         )
     rng = side_generator(root_seed(seed), "SumOfUnanimity")
-    drawn = rng.integers(smallest, min(largest, n_players) + 1, size=_check_n_terms(n_terms))
+    drawn = rng.integers(
+        smallest, min(largest, n_players) + 1, size=checks.whole("n_terms", n_terms)
+    )
     coalitions = [
         rng.choice(n_players, size=size, replace=False, shuffle=False).tolist() for size in drawn
     ]
@@ -465,10 +468,3 @@ def _check_coalition(term: Sequence[int], n_players: int) -> tuple[int, ...]:
     if players[0] < 0 or players[-1] >= n_players:
         raise InputError(f"coalition {players} must have players from 0 to {n_players - 1} alone")
     return players
-
-
-def _check_n_terms(n_terms: int) -> int:
-    """The number of unanimity games to draw, or an InputError."""
-    if n_terms < 1:
-        raise InputError(f"n_terms is {n_terms}, it must be at least 1")
-    return n_terms

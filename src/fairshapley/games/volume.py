@@ -8,15 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.base import check_coalitions
 from fairshapley.games.holdings import (
     Datasets,
     equal_datasets,
-    positive_number,
     read_datasets,
-    real_number,
 )
 
 # Entries of a temporary array: 2**20 doubles are 8 MiB.
@@ -82,8 +81,8 @@ class VolumeGame:
     ) -> None:
         self.datasets, self.player_names = read_datasets(datasets, player_names)
         self.n_players = len(self.datasets)
-        self.omega = None if omega is None else positive_number(omega, "omega")
-        self.alpha = None if alpha is None else real_number(alpha, "alpha")
+        self.omega = None if omega is None else checks.real("omega", omega, above=0)
+        self.alpha = None if alpha is None else checks.real("alpha", alpha)
         if self.alpha is not None and (self.omega is None or not 0 <= self.alpha < 1):
             raise InputError(
                 f"alpha is {self.alpha:g}: give a number from 0 to below 1, and only with omega"

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._types import IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.axioms import check_pairs, check_players, check_vector, tolerances
+from fairshapley.fairness.axioms import tolerances
 from fairshapley.fairness.fidelity import check_xi
 from fairshapley.metrics.scaling import Normalise, divide, normalised, scaled
 
@@ -32,7 +33,7 @@ def nl_nsw(fidelity: ArrayLike) -> float:
     >>> round(nl_nsw([1.0, 3.0]), 6)  # log 2 + log 2/3
     0.287682
     """
-    scores = check_vector(fidelity, "the fidelity scores")
+    scores = checks.vector(fidelity, "the fidelity scores")
     if (scores < 0).any():
         raise InputError("a fidelity score is negative: give (|φ| + ξ)² / variance")
     largest = float(scores.max())
@@ -85,14 +86,14 @@ def nullity_error(
     if truth is None:
         if null_players is None:
             raise InputError("say who is null: give `null_players`, or the true values as `truth`")
-        values = scaled(check_vector(estimate, "the estimates"), normalise, "the estimates")
+        values = scaled(checks.vector(estimate, "the estimates"), normalise, "the estimates")
         phi = np.zeros_like(values)
     else:
         values, phi = normalised(estimate, truth, normalise)
     if null_players is None:
         chosen = np.flatnonzero(np.abs(phi) <= threshold)
     else:
-        chosen = check_players(null_players, values.size)
+        chosen = checks.players(null_players, values.size)
     return float(np.abs(values - phi)[chosen].sum())
 
 
@@ -183,7 +184,7 @@ def deviation_ratio(
     3.0
     """
     floor = check_xi(xi)
-    values = scaled(check_vector(estimate, "the estimates"), normalise, "the estimates")
+    values = scaled(checks.vector(estimate, "the estimates"), normalise, "the estimates")
     given = _some_pairs(pairs, values.size)
     sizes = np.abs(values[given]) + floor
     ratios = divide(sizes.max(axis=1), sizes.min(axis=1))
@@ -198,7 +199,7 @@ def deviation_ratio(
 
 
 def _some_pairs(pairs: ArrayLike, n_players: int) -> IntArray:
-    given = check_pairs(pairs, n_players)
+    given = checks.pairs(pairs, n_players)
     if len(given) == 0:
         raise InputError("give at least one pair of identical players")
     return given

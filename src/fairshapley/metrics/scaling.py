@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import check_estimate
@@ -18,10 +18,7 @@ Normalise = Literal["mean", "first", "sum"]
 
 def check_offset(offset: float) -> float:
     """The offset as a float of at least 0, or an InputError."""
-    number = float(offset)
-    if not 0 <= number < math.inf:
-        raise InputError(f"offset must be a finite number of at least 0, not {offset!r}")
-    return number
+    return checks.real("offset", offset, least=0)
 
 
 def divide(top: FloatArray, bottom: FloatArray | float) -> FloatArray:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.fairness.axioms import check_players, check_vector
 from fairshapley.games.base import Game, members
 
 
@@ -47,9 +46,9 @@ def noisy_label_f1(
 
     if rule not in ("cluster", "below_centre"):
         raise InputError(f"unknown rule {rule!r}: use 'cluster' or 'below_centre'")
-    phi = check_vector(values, "the values")
+    phi = checks.vector(values, "the values")
     noisy = np.zeros(phi.size, dtype=np.bool_)
-    noisy[check_players(noisy_mask, phi.size)] = True
+    noisy[checks.players(noisy_mask, phi.size)] = True
     if not noisy.any():
         raise InputError("no label is noisy, so there is nothing to find: mark the flipped labels")
     # Scale and origin do not matter to k-means; values in [0, 1] neither overflow nor underflow.
@@ -112,7 +111,7 @@ def add_remove_curve(
     n_players = int(getattr(game, "n_players", sequence.size))
     if sequence.ndim != 1 or sequence.dtype == np.bool_:
         raise InputError(f"give the order as a vector of player indices, not {order!r}")
-    if check_players(sequence, n_players).size != sequence.size or sequence.size == 0:
+    if checks.players(sequence, n_players).size != sequence.size or sequence.size == 0:
         raise InputError("the order must name at least one player, and each player only once")
     counts = _step_counts(sequence.size, steps)
     turn = np.full(n_players, sequence.size)  # those who are not in the order never have a turn
@@ -137,10 +136,5 @@ def add_remove_curve(
 def _step_counts(n_moves: int, steps: int | None) -> IntArray:
     if steps is None:
         return np.arange(n_moves + 1)
-    try:
-        number = operator.index(steps)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise InputError(f"steps must be a whole number of at least 1, or None, not {steps!r}")
+    number = checks.whole("steps", steps, hint="; None takes every step")
     return np.unique(np.linspace(0, n_moves, min(number, n_moves) + 1).round().astype(np.int64))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import check_delta
@@ -47,7 +47,7 @@ def plot_values(
     delta, bound
         The probability that an interval misses, and what it rests on when simultaneous.
     """
-    shown, gap = _chosen(result, _check_most(most))
+    shown, gap = _chosen(result, checks.whole("most", most, least=2))
     widths = _half_widths(result, simultaneous=simultaneous, delta=delta, bound=bound)[shown]
     values, places = result.values[shown], np.arange(len(shown))
     axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(shown)))
@@ -65,16 +65,6 @@ def plot_values(
         axes.axhline(gap - 0.5, color=GREY, linewidth=0.8, linestyle="--")
     axes.set_xlabel(_caption(result, len(shown), simultaneous=simultaneous, delta=delta))
     return axes
-
-
-def _check_most(most: int) -> int:
-    try:
-        number = operator.index(most)
-    except TypeError:
-        number = 0
-    if number < 2:
-        raise InputError(f"most must be a whole number of at least 2, not {most!r}")
-    return number
 
 
 def _chosen(result: Result, most: int) -> tuple[IntArray, int | None]:

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from fairshapley._basics import checks
 from fairshapley.errors import BudgetError
 from fairshapley.fairness.certificate import Evidence
 from fairshapley.fairness.fidelity import fidelity
@@ -39,16 +38,12 @@ class Budget:
 
     def __post_init__(self) -> None:
         for unit, limit in self.limits().items():
-            whole = unit == "seconds" or isinstance(limit, int | np.integer)
-            if isinstance(limit, bool) or not isinstance(limit, int | float | np.number):
-                raise BudgetError(f"a budget of {unit} must be a number, not {limit!r}")
-            if not whole or not 0 < limit < math.inf:
-                raise BudgetError(
-                    f"a budget of {unit} must be a positive "
-                    f"{'number' if unit == 'seconds' else 'whole number'}, not {limit!r}"
-                )
-            plain = float(limit) if unit == "seconds" else int(limit)
-            object.__setattr__(self, unit, plain)
+            name = f"a budget of {unit}"
+            if unit == "seconds":
+                plain: float = checks.real(name, limit, above=0, error=BudgetError)
+            else:
+                plain = checks.whole(name, limit, error=BudgetError)
+            checks.settle(self, **{unit: plain})
 
     def limits(self) -> dict[str, float]:
         """The limits that are set, by unit."""

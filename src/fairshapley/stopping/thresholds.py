@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley.errors import InputError
 from fairshapley.stopping.base import Budget, Rule, Snapshot
 
@@ -19,14 +19,9 @@ class _Threshold(Rule):
     at_least: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        number = isinstance(self.at_least, int | float | np.number)
-        if not number or isinstance(self.at_least, bool) or not 0 < self.at_least < math.inf:
-            raise InputError(
-                f"{type(self).__name__}(at_least=…) must be a positive number, "
-                f"not {self.at_least!r}"
-            )
+        number = checks.real(f"{type(self).__name__}(at_least=…)", self.at_least, above=0)
         whole = isinstance(self.at_least, int | np.integer)
-        object.__setattr__(self, "at_least", (int if whole else float)(self.at_least))
+        checks.settle(self, at_least=int(self.at_least) if whole else number)
 
     def configuration(self) -> dict[str, Any]:
         return {"rule": type(self).__name__, "at_least": self.at_least}

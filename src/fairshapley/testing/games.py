@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
 from fairshapley.evaluation.engines import check_answer
-from fairshapley.fairness.axioms import check_pairs
 from fairshapley.games.base import Game, check_n_players, check_names, members
 from fairshapley.games.fingerprint import fingerprint
 from fairshapley.run import SAME
@@ -86,7 +86,7 @@ def _answers(game: Game, masks: BoolArray) -> FloatArray:
 def _check_identical(game: Game, masks: BoolArray, values: FloatArray) -> None:
     """Swap the players of declared pairs, one pair for each coalition, in turn."""
     try:
-        pairs = check_pairs(getattr(game, "identical_players", ()), game.n_players)
+        pairs = checks.pairs(getattr(game, "identical_players", ()), game.n_players)
     except FairShapleyError as error:
         raise ContractError(str(error)) from error
     if not len(pairs):

@@ -8,15 +8,15 @@ is to be done about a worker that was lost.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.errors import GameError, InputError
+from fairshapley.errors import GameError
 from fairshapley.games.base import Game
 
 Ticket: TypeAlias = Any
@@ -137,21 +137,10 @@ def check_answer(answer: Any, count: int) -> FloatArray:
 
 def check_count(name: str, number: Any) -> int | None:
     """A whole number of at least 1 as an int, None as it is, or an InputError."""
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, not {number!r}")
-    return int(number)
+    return None if number is None else checks.whole(name, number)
 
 
 def check_timeout(timeout: Any) -> float | None:
     """A positive number of seconds, None as it is, or an InputError."""
-    if timeout is None:
-        return None
-    number = isinstance(timeout, int | float | np.number) and not isinstance(timeout, bool)
-    if not number or not 0 < timeout < math.inf:
-        raise InputError(
-            f"timeout must be a positive number of seconds for a chunk, not {timeout!r}; "
-            "None waits for ever"
-        )
-    return float(timeout)
+    hint = " (seconds for a chunk); None waits for ever"
+    return None if timeout is None else checks.real("timeout", timeout, above=0, hint=hint)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray
 from fairshapley.errors import EngineError, InputError, MissingExtraError
 from fairshapley.evaluation.engines.base import (
@@ -81,14 +82,12 @@ class RayEngine:
             raise InputError(
                 f"address must be that of a Ray cluster such as 'ray://host:10001', not {address!r}"
             )
-        if not isinstance(gpus, int | float) or isinstance(gpus, bool) or not 0 <= gpus < np.inf:
-            raise InputError(f"gpus must be a number of at least 0, not {gpus!r}")
         self._ray: Any = ray
         self.address = address
         self.timeout = check_timeout(timeout)
         self.chunk_size = check_count("chunk_size", chunk_size)
         self.cpus = check_count("cpus", cpus) or 1
-        self.gpus = float(gpus)
+        self.gpus = checks.real("gpus", gpus, least=0)
 
     def __repr__(self) -> str:
         return f"RayEngine({self.address!r}, timeout={self.timeout})"

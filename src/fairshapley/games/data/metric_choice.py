@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.models import Task
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
-from fairshapley.games.holdings import real_number
 from fairshapley.games.learners.base import Kind
 
 
@@ -156,7 +156,7 @@ def value_of_no_rows(given: float | None, score: Metric | Scorer, *, has_base: b
                 "example that of guessing, or rows that are always there with base="
             )
         return score.no_information()
-    return real_number(given, "empty_value")
+    return checks.real("empty_value", given)
 
 
 def range_of_values(
@@ -164,12 +164,7 @@ def range_of_values(
 ) -> tuple[float, float] | None:
     """The lowest and the highest utility, where they are known."""
     if given is not None:
-        try:
-            lowest, highest = (float(end) for end in given)
-        except (TypeError, ValueError):
-            lowest, highest = math.nan, math.nan
-        if not lowest <= highest or math.isinf(highest - lowest):
-            raise InputError(f"value_range must be (lowest, highest), both finite, not {given!r}")
+        lowest, highest = checks.value_range(given)
         if empty < lowest or empty > highest:
             raise InputError(
                 f"no rows are worth {empty:.6g}, outside value_range {given!r}: give a range that "

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import checks
 from fairshapley._types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.predictor import known_outputs
-from fairshapley.games.holdings import whole_number
 
 Rows: TypeAlias = int | slice | Iterable[int] | NDArray[Any] | None
 
@@ -72,20 +72,12 @@ def check_output_names(
 
 def check_max_rows(max_rows: int | None) -> int | None:
     """The most rows of a call as an int, or an InputError."""
-    return None if max_rows is None else whole_number(max_rows, "max_rows")
+    return None if max_rows is None else checks.whole("max_rows", max_rows)
 
 
 def check_range(value_range: tuple[float, float] | None) -> tuple[float, float] | None:
     """The range of the predictions as two floats, or an InputError."""
-    if value_range is None:
-        return None
-    try:
-        lowest, highest = (float(end) for end in value_range)
-    except (TypeError, ValueError):
-        lowest, highest = np.nan, np.nan
-    if not (lowest < highest and np.isfinite(highest - lowest)):
-        raise InputError(f"value_range must be (lowest, highest), not {value_range!r}")
-    return lowest, highest
+    return None if value_range is None else checks.value_range(value_range)
 
 
 def check_output(output: int | str | None, names: Sequence[str]) -> int:

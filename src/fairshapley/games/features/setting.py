@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
@@ -76,9 +76,8 @@ def check_kind(kind: str, tolerance: float | None, relative_to: str | None) -> N
         )
     if relative_to not in (None, "value", "range", "std"):
         raise InputError(f"relative_to must be 'value', 'range' or 'std', not {relative_to!r}")
-    number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-    if tolerance is not None and not (number and 0 < tolerance < math.inf):
-        raise InputError(f"tolerance must be a positive number such as 0.1, not {tolerance!r}")
+    if tolerance is not None:
+        checks.real("tolerance", tolerance, above=0, hint=": give one such as 0.1")
 
 
 def finite_predictions(predictor: Predictor, table: Table, what: str) -> FloatArray:

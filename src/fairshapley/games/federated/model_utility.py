@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.federated._torch import check_device, import_torch
@@ -21,7 +22,6 @@ from fairshapley.games.federated.probing import (
     why_not_vmap,
 )
 from fairshapley.games.federated.record import Round
-from fairshapley.games.holdings import whole_number
 
 if TYPE_CHECKING:
     import torch
@@ -282,7 +282,7 @@ class ModelUtility:
 
     def _rows_at_once(self, layer: int, given: int | None) -> int:
         if given is not None:
-            return min(whole_number(given, "rows_per_batch"), len(self.rows))
+            return min(checks.whole("rows_per_batch", given), len(self.rows))
         most = max(1, _AT_ONCE[self._kind] // layer)
         chunks = -(-len(self.rows) // most)
         return -(-len(self.rows) // chunks)  # in equal parts
@@ -291,7 +291,7 @@ class ModelUtility:
         size = sum(entry.numel() for entry in self.model.state_dict().values())
         room = _AT_ONCE[self._kind] // max(self.rows_per_batch * layer, size)
         most = max(1, min(_MOST_MODELS[self._kind], room))
-        count = most if given is None else whole_number(given, "models_per_batch")
+        count = most if given is None else checks.whole("models_per_batch", given)
         reason = why_not_vmap(self.model, self.rows) if count > 1 else ""
         if reason and given is not None:
             raise InputError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairshapley._basics import checks
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
-from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ def text_cnn(
     from fairshapley.games.federated._text_cnn import TextCNN
 
     sizes = (
-        whole_number(n_tokens, "n_tokens"),
-        whole_number(n_classes, "n_classes"),
-        whole_number(embedding, "embedding"),
+        checks.whole("n_tokens", n_tokens),
+        checks.whole("n_classes", n_classes),
+        checks.whole("embedding", embedding),
         _sizes(kernels, "kernels"),
-        whole_number(filters, "filters"),
+        checks.whole("filters", filters),
     )
     if not isinstance(dropout, int | float) or not 0 <= dropout < 1:
         raise InputError(f"dropout must be in [0, 1), not {dropout!r}")
@@ -142,7 +142,7 @@ def _image_cnn(
 ) -> torch.nn.Sequential:
     """Convolutions with an activation, the first `pooled` of them with a max-pool of 2."""
     nn = import_torch("a network for images").nn
-    n_classes, hidden = whole_number(n_classes, "n_classes"), whole_number(hidden, "hidden")
+    n_classes, hidden = checks.whole("n_classes", n_classes), checks.whole("hidden", hidden)
     shape = _sizes(image, "image")
     channels, kernels = _sizes(channels, "channels"), _sizes(kernels, "kernels")
     if len(shape) != 3 or len(channels) != len(kernels):
@@ -187,4 +187,4 @@ def _seeded(seed: int, build: Callable[[], Any]) -> Any:
 def _sizes(given: Sequence[int], name: str) -> tuple[int, ...]:
     if not isinstance(given, list | tuple) or not given:
         raise InputError(f"{name} must be a list of at least one number, not {given!r}")
-    return tuple(whole_number(number, name) for number in given)
+    return tuple(checks.whole(name, number) for number in given)

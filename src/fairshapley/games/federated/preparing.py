@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairshapley._basics import checks
 from fairshapley._types import IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.holdings import whole_number
 
 PADDING, UNKNOWN = 0, 1
 """The tokens that stand for no word and for a word outside the vocabulary"""
@@ -49,7 +49,7 @@ def as_images(images: ArrayLike, *, size: int | None = None) -> NDArray[np.float
     floats = floats[:, None] if array.ndim == 3 else np.moveaxis(floats, 3, 1)
     if size is None:
         return np.ascontiguousarray(floats)
-    size = whole_number(size, "size")
+    size = checks.whole("size", size)
     missing = [size - length for length in floats.shape[2:]]
     if min(missing) < 0:
         raise InputError(f"images of {floats.shape[2:]} cannot be padded to {size}: take it larger")
@@ -100,8 +100,8 @@ class Vocabulary:
     def __init__(
         self, texts: Iterable[str], *, most: int | None = None, least_count: int = 1
     ) -> None:
-        most = None if most is None else whole_number(most, "most")
-        least_count = whole_number(least_count, "least_count")
+        most = None if most is None else checks.whole("most", most)
+        least_count = checks.whole("least_count", least_count)
         counts = Counter(token for text in _check_texts(texts) for token in tokenise(text))
         frequent = [item for item in counts.items() if item[1] >= least_count]
         # By count, then by the alphabet: the order of the texts makes no difference.
@@ -125,7 +125,7 @@ class Vocabulary:
             for text in _check_texts(texts)
         ]
         longest = max((len(row) for row in rows), default=0)
-        width = longest if length is None else whole_number(length, "length")
+        width = longest if length is None else checks.whole("length", length)
         tokens = np.full((len(rows), width), PADDING, dtype=np.int64)
         for row, found in enumerate(rows):
             tokens[row, : min(len(found), width)] = found[:width]

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.base import as_real, check_coalitions, check_names, members
@@ -145,14 +146,7 @@ def _check_empty(empty: Empty, record: Round) -> Empty:
 def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, float] | None:
     if given is None:
         return None
-    try:
-        low, high = (float(end) for end in given)
-    except (TypeError, ValueError):
-        low, high = math.nan, math.nan
-    if not (low <= high and math.isfinite(high - low)):
-        raise InputError(
-            f"value_range must be the lowest and the highest utility, both finite, not {given!r}"
-        )
+    low, high = checks.value_range(given)
     return (low, high) if isinstance(empty, str) else (min(low, empty), max(high, empty))
 
 

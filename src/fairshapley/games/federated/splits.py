@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 
 SplitKind: TypeAlias = Literal["iid", "powerlaw", "classimbalance"]
@@ -67,10 +67,10 @@ def split(
         raise InputError(f"labels must be one per row, at least one, not of the shape {y.shape}")
     if kind not in get_args(SplitKind):
         raise InputError(f"kind must be one of {', '.join(get_args(SplitKind))}, not {kind!r}")
-    agents = whole_number(n_agents, "n_agents")
+    agents = checks.whole("n_agents", n_agents)
     if agents > y.size:
         raise InputError(f"{y.size} rows are not enough for {agents} agents: take fewer agents")
-    rows = None if rows_per_agent is None else whole_number(rows_per_agent, "rows_per_agent")
+    rows = None if rows_per_agent is None else checks.whole("rows_per_agent", rows_per_agent)
     generator = side_generator(root_seed(seed), f"federated split {kind}")
     if kind == "classimbalance":
         return _by_class(y, agents, rows, generator)
@@ -97,8 +97,8 @@ def powerlaw_sizes(n_agents: int, total: int) -> IntArray:
     array([ 12, 100, 188])
     """
     low, high = np.array(_POWERLAW_ENDS) ** (1 / _POWERLAW_EXPONENT)
-    points: FloatArray = np.linspace(low, high, whole_number(n_agents, "n_agents"))
-    total = whole_number(total, "total")
+    points: FloatArray = np.linspace(low, high, checks.whole("n_agents", n_agents))
+    total = checks.whole("total", total)
     shares = total * points / points.sum()
     sizes: IntArray = np.floor(shares).astype(np.int64)
     # Largest remainders: what rounding down left over goes to those who lost most.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.games.federated._torch import check_device, import_torch
 from fairshapley.games.federated.layout import Weights, describe, read, write
@@ -21,7 +22,6 @@ from fairshapley.games.federated.probing import (
     probe,
 )
 from fairshapley.games.federated.record import Round
-from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 
 if TYPE_CHECKING:
@@ -99,15 +99,15 @@ def train(
     1 (0, 1) [4. 2.]
     """
     check_model(model)
-    rounds = whole_number(rounds, "rounds")
+    rounds = checks.whole("rounds", rounds)
     for rate, what in ((lr, "lr"), (decay, "decay")):
         if not isinstance(rate, int | float | np.number) or not (0 < rate < math.inf):
             raise InputError(f"{what} must be a positive number, not {rate!r}")
     learner = _Learner(
         model,
         agents,
-        epochs=whole_number(epochs, "epochs"),
-        batch_size=whole_number(batch_size, "batch_size"),
+        epochs=checks.whole("epochs", epochs),
+        batch_size=checks.whole("batch_size", batch_size),
         optimizer=optimizer,
         loss=loss,
         device=device,

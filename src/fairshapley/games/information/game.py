@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
 from fairshapley.blas_threads import one_thread_if_small
 from fairshapley.errors import GameError, InputError
@@ -18,7 +19,6 @@ from fairshapley.games.base import check_coalitions
 from fairshapley.games.holdings import (
     Datasets,
     equal_datasets,
-    positive_number,
     read_datasets,
     target_vector,
 )
@@ -107,8 +107,8 @@ class InformationGame:
         self.identical_players = equal_datasets(self.datasets)
         kernel = Kernel(
             _length_scale(length_scale, self.datasets[0].shape[1]),
-            None if scale is None else positive_number(scale, "scale"),
-            None if noise is None else positive_number(noise, "noise"),
+            None if scale is None else checks.real("scale", scale, above=0),
+            None if noise is None else checks.real("noise", noise, above=0),
         )
         if kernel.unknown:
             kernel = fit_kernel(
@@ -211,7 +211,7 @@ def _length_scale(given: ArrayLike | None, n_features: int) -> FloatArray | None
     """The length-scales as an array, of one or of all features, or an InputError."""
     if given is None:
         return None
-    values = [positive_number(value, "length_scale") for value in np.ravel(np.asarray(given))]
+    values = [checks.real("length_scale", value, above=0) for value in np.ravel(np.asarray(given))]
     if len(values) not in (1, n_features):
         raise InputError(
             f"length_scale has {len(values)} numbers for {n_features} features: give one number, "

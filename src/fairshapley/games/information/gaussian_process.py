@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
+from fairshapley._basics import checks
 from fairshapley._types import FloatArray
 from fairshapley.blas_threads import one_thread_if_small
 from fairshapley.errors import InputError
-from fairshapley.games.holdings import whole_number
 from fairshapley.randomness import root_seed, side_generator
 
 # Bounds of the optimiser, for targets of variance 1 and distances of median 1. scale/noise stays
@@ -103,7 +103,7 @@ def fit_kernel(
         )
     targets = (targets - targets.mean()) / np.sqrt(variance)
     starts = _starts(kernel, _typical_distance(_thinned(features)), variance)
-    restarts = whole_number(restarts, "restarts", 0)
+    restarts = checks.whole("restarts", restarts, least=0)
     with one_thread_if_small(len(features)), warnings.catch_warnings():
         # Bounds are looked at below. An optimiser that stops short of its tolerance leaves
         # parameters that are as good a choice as any near them.
@@ -131,7 +131,7 @@ def fit_kernel(
 
 
 def _drawn_rows(n_rows: int, fit_rows: int | None, rng: np.random.Generator) -> Any:
-    if fit_rows is None or whole_number(fit_rows, "fit_rows", 2) >= n_rows:
+    if fit_rows is None or checks.whole("fit_rows", fit_rows, least=2) >= n_rows:
         return slice(None)
     return np.sort(rng.choice(n_rows, size=fit_rows, replace=False))
 

@@ -1,0 +1,1 @@
+"""What every room uses: types, checks of arguments, bits of coalitions, files, text, threads."""

@@ -1,0 +1,217 @@
+"""Checks of arguments: each returns the argument in plain form, or raises an error that names it.
+
+Numbers of numpy are numbers here, True and False are not.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairshapley._types import FloatArray, IntArray
+from fairshapley.errors import FairShapleyError, InputError
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is a real number of Python or numpy.
+
+    Examples
+    --------
+    >>> is_real(np.float32(2)), is_real(True), is_real("2")
+    (True, False, False)
+    """
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def whole(
+    name: str,
+    value: Any,
+    *,
+    least: int = 1,
+    most: int | None = None,
+    hint: str = "",
+    error: type[FairShapleyError] = InputError,
+) -> int:
+    """A whole number in range as an int.
+
+    Parameters
+    ----------
+    name, value
+        The argument.
+    least, most
+        Its range.
+    hint
+        The end of the message: what else is allowed, or what to do.
+    error
+        What to raise.
+
+    Examples
+    --------
+    >>> whole("k", np.int64(3))
+    3
+    >>> whole("k", 2.5)
+    Traceback (most recent call last):
+    fairshapley.errors.InputError: k must be a whole number of at least 1, not 2.5
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool | np.bool_) or number < least or (most is not None and number > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise error(f"{name} must be a whole number {limits}, not {value!r:.60}{hint}")
+    return number
+
+
+def real(
+    name: str,
+    value: Any,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+    hint: str = "",
+    error: type[FairShapleyError] = InputError,
+) -> float:
+    """A finite number in range as a float.
+
+    Parameters
+    ----------
+    name, value
+        The argument.
+    least, above, below
+        Its range: at least, and strictly above and below.
+    hint
+        The end of the message: what else is allowed, or what to do.
+    error
+        What to raise.
+
+    Examples
+    --------
+    >>> real("omega", np.float32(0.5), above=0)
+    0.5
+    >>> real("share", 2, above=0, below=1)
+    Traceback (most recent call last):
+    fairshapley.errors.InputError: share must be a number above 0 and below 1, not 2
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    number = float(value) if is_real(value) else math.nan
+    if math.isfinite(number) and number >= least and above < number < below:
+        return number
+    limits = [f"of at least {least:g}"] if least > -math.inf else []
+    limits += [f"above {above:g}"] if above > -math.inf else []
+    limits += [f"below {below:g}"] if below < math.inf else []
+    kind = "number" if below < math.inf else "finite number"
+    wanted = " ".join([kind, " and ".join(limits)]).rstrip()
+    raise error(f"{name} must be a {wanted}, not {value!r:.60}{hint}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, not {value!r:.60}")
+    return bool(value)
+
+
+def choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of several words.
+
+    Examples
+    --------
+    >>> choice("units", "pears", ("pairs", "singles"))
+    Traceback (most recent call last):
+    fairshapley.errors.InputError: units must be one of 'pairs', 'singles', not 'pears'
+    """
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise InputError(f"{name} must be one of {allowed}, not {value!r:.60}")
+    return value
+
+
+def value_range(value: Any) -> tuple[float, float]:
+    """The lowest and the highest utility as two floats.
+
+    Examples
+    --------
+    >>> value_range((0, 1))
+    (0.0, 1.0)
+    """
+    try:
+        lowest, highest = (float(end) for end in value)
+    except (TypeError, ValueError):
+        lowest, highest = math.nan, math.nan
+    if not 0 <= highest - lowest < math.inf:
+        raise InputError(f"value_range must be (lowest, highest), both finite, not {value!r:.60}")
+    return lowest, highest
+
+
+def vector(values: ArrayLike, name: str) -> FloatArray:
+    """One finite float per player."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, one per player: {values!r:.60}") from None
+    if found.ndim != 1 or found.size == 0:
+        raise InputError(f"{name} must be a vector with one number per player, not {found.shape}")
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if wrong.size:
+        raise InputError(
+            f"{name} must be finite, player {wrong[0]} has {found[wrong[0]]}: "
+            "leave such players out, or run longer"
+        )
+    return found
+
+
+def players(given: ArrayLike, n_players: int) -> IntArray:
+    """Distinct players as increasing indices, from indices or a boolean mask.
+
+    Examples
+    --------
+    >>> players([True, False, True], 3), players([2, 0, 2], 3)
+    (array([0, 2]), array([0, 2]))
+    """
+    found = np.asarray(given)
+    if found.dtype == np.bool_ and found.shape == (n_players,):
+        return np.flatnonzero(found)
+    if found.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise InputError(
+            f"give players as indices or as a boolean mask of length {n_players}, not {given!r}"
+        )
+    return np.unique(_known(found, n_players)).astype(np.int64)
+
+
+def pairs(given: ArrayLike, n_players: int) -> IntArray:
+    """Pairs of different players as an array (k, 2)."""
+    try:
+        found = np.asarray(given)
+    except ValueError:
+        found = np.empty(1, dtype=object)
+    if found.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if found.ndim != 2 or found.shape[1] != 2 or not np.issubdtype(found.dtype, np.integer):
+        raise InputError(f"give pairs as [(i, j), …] of player indices, not {given!r}")
+    same = np.flatnonzero(found[:, 0] == found[:, 1])
+    if same.size:
+        raise InputError(f"a pair needs two players, not {found[same[0]].tolist()}")
+    return _known(found, n_players).astype(np.int64)
+
+
+def _known(found: IntArray, n_players: int) -> IntArray:
+    outside = found[(found < 0) | (found >= n_players)]
+    if outside.size:
+        raise InputError(f"there is no player {outside[0]}: players are 0 to {n_players - 1}")
+    return found
+
+
+def settle(configuration: object, **values: Any) -> None:
+    """Set fields of a frozen dataclass to their plain form, from its `__post_init__`."""
+    for name, value in values.items():
+        object.__setattr__(configuration, name, value)
