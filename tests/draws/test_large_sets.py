@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from fairshapley.draws.large_sets import complements, packed_sets
+from fairshapley._basics.bits import complements
+from fairshapley.draws.large_sets import packed_sets
 
 
 @pytest.mark.parametrize("n_players", [7, 11])

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairshapley as fs
+from fairshapley._basics.bits import unrank
 from fairshapley.draws import AllCoalitions
 from fairshapley.estimators import LeverageSHAP, from_configuration
 from fairshapley.estimators.base import Problem
-from fairshapley.estimators.pairs import PairClasses, PairStore, unrank
+from fairshapley.estimators.pairs import PairClasses, PairStore
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import Shapley
 

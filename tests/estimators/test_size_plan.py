@@ -1,14 +1,13 @@
 """Weights of the sizes, plans and enumerated borders, against enumeration of all coalitions."""
 
 import math
-from itertools import combinations
 
 import numpy as np
 import pytest
 
 from fairshapley.estimators.enumeration import Enumeration
 from fairshapley.estimators.exact import exact_values
-from fairshapley.estimators.size_plan import BASE_SHARE, SizeWeights, borders, unrank
+from fairshapley.estimators.size_plan import BASE_SHARE, SizeWeights, borders
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 
 SEMIVALUES = [Shapley(), Banzhaf(), BetaShapley(16, 1), BetaShapley(2, 5), BetaShapley(3, 3)]
@@ -85,22 +84,6 @@ def test_without_residuals_the_plan_stays():
     np.testing.assert_array_equal(weights.neyman(sizes, np.zeros(3)), weights.base)
     rare = weights.neyman(sizes, np.array([1.0, 0.0, 0.0]))
     assert (rare >= BASE_SHARE * weights.base - 1e-15).all()
-
-
-@pytest.mark.parametrize(("n", "size"), [(5, 1), (6, 3), (7, 4), (7, 7)])
-def test_unrank_lists_every_coalition_once(n, size):
-    masks = unrank(n, size, np.arange(math.comb(n, size)))
-    found = {tuple(np.flatnonzero(mask)) for mask in masks}
-    assert found == set(combinations(range(n), size))
-    without_last = masks[: math.comb(n - 1, size)]
-    assert not without_last[:, -1].any()
-
-
-def test_unrank_beyond_machine_integers():
-    """C(200, 100) is far above 2**63, but no rank goes there."""
-    mask = unrank(200, 100, np.array([0, 5_000]))
-    np.testing.assert_array_equal(mask.sum(axis=1), 100)
-    np.testing.assert_array_equal(np.flatnonzero(mask[0]), np.arange(100))
 
 
 def test_borders_come_from_outside_in():

@@ -10,9 +10,11 @@ from hypothesis.extra.numpy import arrays
 from tests.engine_checks import check_a_utility_that_exits_is_a_failure
 
 import fairshapley as fs
+from fairshapley._basics.bits import from_keys as unpack
+from fairshapley._basics.bits import keys as pack
 from fairshapley.draws import ListedCoalitions
 from fairshapley.evaluation import Evaluator, SerialEngine
-from fairshapley.evaluation.cache import Cache, pack, unpack
+from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.pace import CHUNK_SECONDS, Pace
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws.permutations import RankArray
 
@@ -134,10 +135,7 @@ class AllCoalitions:
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions with the bit masks `start` … `stop` − 1."""
-        numbers = np.arange(start, stop, dtype="<u8")
-        octets = numbers.view(np.uint8).reshape(-1, 8)
-        bits = np.unpackbits(octets, axis=1, bitorder="little", count=self.n_players)
-        masks: BoolArray = bits.view(np.bool_)
+        masks = bits.numbered(range(start, stop), self.n_players)
         return np.pad(masks, ((0, 0), (0, self.nulls))) if self.nulls else masks
 
 
@@ -158,7 +156,7 @@ class ListedCoalitions:
         >>> len(draw), draw.masks(0, 1)
         (1, array([[ True, False,  True]]))
         """
-        return cls(np.packbits(masks, axis=1, bitorder="little"), masks.shape[1])
+        return cls(bits.pack(masks), masks.shape[1])
 
     @property
     def marginals(self) -> None:
@@ -170,9 +168,7 @@ class ListedCoalitions:
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
-        rows = self.packed[start:stop]
-        bits = np.unpackbits(rows, axis=1, bitorder="little", count=self.n_players)
-        return bits.view(np.bool_)
+        return bits.unpack(self.packed[start:stop], self.n_players)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, ByteArray, IntArray
 
 # Random bytes drawn at a time: 4 MiB.
@@ -28,7 +29,7 @@ def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> By
     >>> np.unpackbits(rows, axis=1).sum(axis=1, dtype=int)
     array([  0, 300, 700, 999])
     """
-    packed: ByteArray = np.empty((len(sizes), -(-n_players // 8)), dtype=np.uint8)
+    packed: ByteArray = np.empty((len(sizes), bits.width(n_players)), dtype=np.uint8)
     step = max(1, BLOCK_BYTES // max(n_players, 1))
     for start in range(0, len(sizes), step):
         part = sizes[start : start + step]
@@ -36,22 +37,8 @@ def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> By
         outside = 2 * part > n_players
         masks = _sets(rng, np.where(outside, n_players - part, part), n_players)
         masks ^= outside[:, None]
-        packed[start : start + step] = np.packbits(masks, axis=1, bitorder="little")
+        packed[start : start + step] = bits.pack(masks)
     return packed
-
-
-def complements(packed: ByteArray, n_players: int) -> ByteArray:
-    """The players that are not in each row; the bits behind the last player stay 0.
-
-    Examples
-    --------
-    >>> complements(np.array([[0b101]], dtype=np.uint8), 3)
-    array([[2]], dtype=uint8)
-    """
-    flipped: ByteArray = ~packed
-    if n_players % 8:
-        flipped[:, -1] &= (1 << n_players % 8) - 1
-    return flipped
 
 
 def _sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:

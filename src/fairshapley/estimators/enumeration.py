@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, FloatArray
-from fairshapley.estimators.size_plan import Border, SizeWeights, unrank
+from fairshapley.estimators.size_plan import Border, SizeWeights
 
 # A part holds n units, or so many on a small game: what is left of a budget below one part is lost.
 LEAST_PART = 32
@@ -39,7 +40,7 @@ class Enumeration:
         """The coalitions of the next part, one for each unit."""
         part = min(self.n_players, PART_ENTRIES // self.n_players)
         stop = min(self.border.units, self.done + max(part, LEAST_PART))
-        return unrank(self.n_players, self.border.size, np.arange(self.done, stop))
+        return bits.unrank(np.arange(self.done, stop), self.n_players, self.border.size)
 
     def add(self, masks: BoolArray, gains: FloatArray) -> None:
         """Fold in a part; NaN marks what was skipped."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairshapley._basics import checks
+from fairshapley._basics import bits, checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.blas_threads import one_thread
 from fairshapley.draws import Draw, ListedCoalitions
@@ -159,8 +159,7 @@ class LeverageSHAP(Estimator[LeverageState]):
         if not len(chosen):
             return None
         masks = classes.draw(rng, chosen, state.asked, orders)
-        both = np.stack([masks, ~masks], axis=1).reshape(-1, n_players)
-        packed = np.packbits(both, axis=1, bitorder="little")
+        packed = bits.pack(bits.with_complements(masks))
         return PairDraw(packed, n_players, chosen, orders)
 
     def tell(self, state: LeverageState, draw: Draw, values: FloatArray) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
 
@@ -15,36 +15,6 @@ from fairshapley.draws import random_ranks
 # classes of 20 players are among them. In a larger one, m pairs drawn independently hold some
 # m²/2**19 repetitions, one in a hundred at m = 5000, and a repetition costs no evaluation.
 MAX_LISTED = 1 << 18
-
-
-@lru_cache(maxsize=256)
-def _binomials(n_players: int, place: int, most: int) -> IntArray:
-    """C(c, place) for c = 0 … n − 1, cut at the largest number of all, which int64 holds."""
-    column = [min(math.comb(player, place), most) for player in range(n_players)]
-    return np.array(column, dtype=np.int64)
-
-
-def unrank(numbers: IntArray, n_players: int, size: int) -> BoolArray:
-    """The coalitions of `size` players with the given numbers, 0 … C(n, size) − 1.
-
-    Numbers of the combinatorial system: the players c_1 < … < c_s have the number
-    C(c_1, 1) + … + C(c_s, s), so that the largest player is found first.
-
-    Examples
-    --------
-    >>> unrank(np.array([0, 5]), 4, 2).astype(int)
-    array([[1, 1, 0, 0],
-           [0, 0, 1, 1]])
-    """
-    left = numbers.copy()
-    rows = np.arange(len(numbers))
-    masks: BoolArray = np.zeros((len(numbers), n_players), dtype=bool)
-    for place in range(size, 0, -1):
-        steps = _binomials(n_players, place, math.comb(n_players, size))
-        players = np.searchsorted(steps, left, side="right") - 1
-        masks[rows, players] = True
-        left -= steps[players]
-    return masks
 
 
 class PairClasses:
@@ -123,9 +93,9 @@ class PairClasses:
         """Pairs of a class by their numbers, each as its coalition of the smaller size."""
         size = int(self.sizes[index])
         if 2 * size < self.n_players:
-            return unrank(numbers, self.n_players, size)
+            return bits.unrank(numbers, self.n_players, size)
         # Of two halves, the one that holds the last player stands for the pair.
-        rest = unrank(numbers, self.n_players - 1, size - 1)
+        rest = bits.unrank(numbers, self.n_players - 1, size - 1)
         return np.pad(rest, ((0, 0), (0, 1)), constant_values=True)
 
 
@@ -146,8 +116,8 @@ class PairStore:
     Examples
     --------
     >>> store = PairStore(3)
-    >>> bits = np.packbits([[True, False, False]], axis=1, bitorder="little")
-    >>> store.add(bits, np.array([0]), np.array([0.5]))
+    >>> packed = np.array([[0b001]], dtype=np.uint8)
+    >>> store.add(packed, np.array([0]), np.array([0.5]))
     >>> [(block.masks, block.gains) for block in store.blocks(16)]
     [(array([[ True, False, False]]), array([0.5]))]
     """
@@ -155,7 +125,7 @@ class PairStore:
     def __init__(self, n_players: int) -> None:
         self.n_players = n_players
         self.count = 0
-        self._packed: ByteArray = np.empty((0, -(-n_players // 8)), dtype=np.uint8)
+        self._packed: ByteArray = np.empty((0, bits.width(n_players)), dtype=np.uint8)
         self._classes = np.empty(0, dtype=np.uint16)
         self._gains: FloatArray = np.empty(0)
 
@@ -183,7 +153,5 @@ class PairStore:
         return [self._block(order[start : start + rows]) for start in range(0, self.count, rows)]
 
     def _block(self, rows: IntArray) -> PairBlock:
-        bits = np.unpackbits(self._packed[rows], axis=1, bitorder="little", count=self.n_players)
-        return PairBlock(
-            bits.view(np.bool_), self._classes[rows].astype(np.int64), self._gains[rows]
-        )
+        masks = bits.unpack(self._packed[rows], self.n_players)
+        return PairBlock(masks, self._classes[rows].astype(np.int64), self._gains[rows])

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairshapley._basics import checks
+from fairshapley._basics import bits, checks
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.blas_threads import one_thread
 from fairshapley.draws import Draw, ListedCoalitions, random_sets, random_sizes
@@ -208,8 +208,10 @@ class RegressionAdjusted(Estimator[AdjustedState]):
         due = state.running is not None or (state.waiting and state.told >= state.waiting[0].due)
         if due:
             running = state.running or Enumeration(state.waiting[0], n_players)
-            masks = _with_complements(running.next_masks(), paired=paired)
-            return BorderUnits(_pack(masks), n_players)
+            masks = running.next_masks()
+            return BorderUnits(
+                bits.pack(bits.with_complements(masks) if paired else masks), n_players
+            )
         early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // 2, EARLY_UNITS)
         units = max(1, min(max(early, state.told // LATE_SHARE), MOST_UNITS))
         units = min(units, _next_plan(n_players, state.told) - state.told)
@@ -217,8 +219,8 @@ class RegressionAdjusted(Estimator[AdjustedState]):
             return StreamedUnits.draw(rng, units, state.plans[-1], paired=paired)
         sizes = 1 + random_sizes(rng, units, np.where(state.interior, state.plans[-1], 0.0))
         masks = random_sets(rng, sizes, n_players)
-        masks = _with_complements(masks, paired=paired)
-        return SampledUnits(_pack(masks), n_players, plan=len(state.plans) - 1)
+        packed = bits.pack(bits.with_complements(masks) if paired else masks)
+        return SampledUnits(packed, n_players, plan=len(state.plans) - 1)
 
     def tell(self, state: AdjustedState, draw: Draw, values: FloatArray) -> None:
         """Keep the units, or add up a part of an enumerated size."""
@@ -370,11 +372,3 @@ def _next_plan(n_players: int, told: int) -> int:
     while planned <= told:
         planned *= 2
     return planned
-
-
-def _with_complements(masks: BoolArray, *, paired: bool) -> BoolArray:
-    return np.stack([masks, ~masks], axis=1).reshape(-1, masks.shape[1]) if paired else masks
-
-
-def _pack(masks: BoolArray) -> np.ndarray:
-    return np.packbits(masks, axis=1, bitorder="little")

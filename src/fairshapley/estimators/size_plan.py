@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import takewhile
 
 import numpy as np
@@ -200,36 +200,3 @@ def borders(weights: SizeWeights) -> list[Border]:
 def _small(sizes: Iterable[int], n_players: int) -> Iterator[int]:
     """The sizes from the border inwards, up to the first that no run will ever enumerate."""
     return takewhile(lambda size: math.comb(n_players, size) < MOST_ENUMERATED, sizes)
-
-
-def unrank(n_players: int, size: int, ranks: IntArray) -> BoolArray:
-    """The coalitions of a size with these numbers, in the order of their highest players.
-
-    The first C(n − 1, size) of them leave out the last player: for size n/2 they are one half of
-    each pair. The number of {c_1 < … < c_s} is Σ_j C(c_j, j).
-
-    Examples
-    --------
-    >>> unrank(3, 2, np.arange(3)).astype(int)
-    array([[1, 1, 0],
-           [1, 0, 1],
-           [0, 1, 1]])
-    """
-    masks: BoolArray = np.zeros((len(ranks), n_players), dtype=bool)
-    rows, left = np.arange(len(ranks)), ranks.copy()
-    for place in range(size, 0, -1):
-        # A player c can hold this place when at least `place` − 1 players come before it.
-        below = _binomials(n_players, place)
-        chosen = np.searchsorted(below, left, side="right") - 1
-        masks[rows, chosen] = True
-        left = left - below[chosen]
-    return masks
-
-
-@lru_cache(maxsize=256)
-def _binomials(n_players: int, k: int) -> IntArray:
-    """C(c, k) for c = 0 … n − 1, cut off where a machine integer ends: no rank reaches so far."""
-    most = int(np.iinfo(np.int64).max)
-    column = np.array([min(math.comb(c, k), most) for c in range(n_players)])
-    column.setflags(write=False)
-    return column

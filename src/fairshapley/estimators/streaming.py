@@ -24,9 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import random_sizes
-from fairshapley.draws.large_sets import complements, packed_sets
+from fairshapley.draws.large_sets import packed_sets
 from fairshapley.estimators.base import Estimate, Problem
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
@@ -79,7 +80,7 @@ class StreamedUnits:
             return self._unpack(self.packed[start:stop])
         first = start // 2
         rows = self.packed[first : -(-stop // 2)]
-        both = np.stack([rows, complements(rows, self.n_players)], axis=1)
+        both = np.stack([rows, bits.complements(rows, self.n_players)], axis=1)
         flat = both.reshape(2 * len(rows), -1)
         return self._unpack(flat[start - 2 * first : stop - 2 * first])
 
@@ -88,8 +89,7 @@ class StreamedUnits:
         return self._unpack(self.packed[start:stop])
 
     def _unpack(self, rows: ByteArray) -> BoolArray:
-        bits = np.unpackbits(rows, axis=1, bitorder="little", count=self.n_players)
-        return bits.view(np.bool_)
+        return bits.unpack(rows, self.n_players)
 
 
 class Stream:

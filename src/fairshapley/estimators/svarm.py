@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions, random_ranks
 from fairshapley.errors import InputError
@@ -150,8 +151,7 @@ class StratifiedSVARM(Estimator[SvarmState]):
             return _ask_covers(state, rng)
         rows = _choose(state)
         masks = random_ranks(rng, len(rows), n_players) < state.sizes[rows][:, None]
-        packed = np.packbits(masks, axis=1, bitorder="little")
-        return SizedCoalitions(packed, n_players, rows, covers=False)
+        return SizedCoalitions(bits.pack(masks), n_players, rows, covers=False)
 
     def tell(self, state: SvarmState, draw: Draw, values: FloatArray) -> None:
         """Fold in the exact sizes, or samples of the others."""
@@ -231,8 +231,7 @@ def _ask_covers(state: SvarmState, rng: np.random.Generator) -> SizedCoalitions:
     count = max(1, int((np.cumsum(lengths) <= FIRST_COALITIONS).sum()))
     masks = random_covers(rng, n_players, state.sizes[left[:count]])
     rows = np.repeat(left[:count], lengths[:count])
-    packed = np.packbits(masks, axis=1, bitorder="little")
-    return SizedCoalitions(packed, n_players, rows, covers=True)
+    return SizedCoalitions(bits.pack(masks), n_players, rows, covers=True)
 
 
 def _choose(state: SvarmState) -> IntArray:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
 
 # Masks as numbers. Products with single precision take half the time, and counts of players are
@@ -39,7 +40,7 @@ class Units:
     def __init__(self, n_players: int) -> None:
         self.n_players = n_players
         self._count = 0
-        self._packed: ByteArray = np.empty((16, (n_players + 7) // 8), dtype=np.uint8)
+        self._packed: ByteArray = np.empty((16, bits.width(n_players)), dtype=np.uint8)
         self._sizes = np.empty(16, dtype=np.int32)
         self._gains: FloatArray = np.empty(16)
         self._levels: FloatArray = np.empty(16)
@@ -61,7 +62,7 @@ class Units:
         start, stop = self._count, self._count + len(gains)
         if stop > len(self._gains):
             self._grow(max(stop, len(self._gains) * 3 // 2))
-        self._packed[start:stop] = np.packbits(masks, axis=1, bitorder="little")
+        self._packed[start:stop] = bits.pack(masks)
         self._sizes[start:stop] = masks.sum(axis=1)
         self._gains[start:stop] = gains
         self._levels[start:stop] = 0.0 if levels is None else levels[kept]
@@ -108,16 +109,14 @@ class Units:
             stop = min(start + self.block, len(self))
             masks = self.masks(start, stop)
             gains, levels = self._gains[start:stop], self._levels[start:stop]
-            both = np.stack([masks, ~masks], axis=1).reshape(-1, self.n_players)
+            both = bits.with_complements(masks)
             values = np.stack([levels + gains, levels - gains], axis=1).ravel()
             single.add(both, values, np.repeat(self.plans[start:stop], 2))
         return single
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions of the units `start` … `stop` − 1."""
-        rows = self._packed[start:stop]
-        bits = np.unpackbits(rows, axis=1, bitorder="little", count=self.n_players)
-        return bits.view(np.bool_)
+        return bits.unpack(self._packed[start:stop], self.n_players)
 
     @property
     def block(self) -> int:
@@ -131,6 +130,5 @@ class Units:
         """
         for first in range(start, len(chosen), self.block):
             part = slice(first, min(first + self.block, len(chosen)))
-            packed = self._packed[chosen[part]]
-            bits = np.unpackbits(packed, axis=1, bitorder="little", count=self.n_players)
-            yield part, bits.astype(np.float32)
+            masks = bits.unpack(self._packed[chosen[part]], self.n_players)
+            yield part, masks.astype(np.float32)

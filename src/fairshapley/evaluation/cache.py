@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
-from fairshapley._types import BoolArray, FloatArray, SizeArray
+from fairshapley._basics import bits
+from fairshapley._types import FloatArray
 
 # Measured on CPython 3.11: a bytes key of k bytes takes k + 33, a float 24, a slot of a dict that
 # is two thirds full about 50.
 ENTRY_OVERHEAD = 107
-
-
-def pack(masks: BoolArray) -> list[bytes]:
-    r"""Coalitions as keys: one bit per player, player 0 the lowest bit of the first byte.
-
-    Examples
-    --------
-    >>> pack(np.array([[True, False, True]]))
-    [b'\x05']
-    """
-    packed = np.packbits(masks, axis=1, bitorder="little")
-    width = packed.shape[1]
-    data = packed.tobytes()
-    return [data[at : at + width] for at in range(0, len(data), width)]
-
-
-def unpack(keys: Sequence[bytes], n_players: int) -> BoolArray:
-    r"""The coalitions of keys made by `pack`.
-
-    Examples
-    --------
-    >>> unpack([b"\x05"], 3)
-    array([[ True, False,  True]])
-    """
-    width = -(-n_players // 8)
-    packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), width)
-    return np.unpackbits(packed, axis=1, bitorder="little", count=n_players).view(np.bool_)
-
-
-def key_sizes(keys: Sequence[bytes]) -> SizeArray:
-    r"""The number of players in each coalition, from keys made by `pack`.
-
-    Examples
-    --------
-    >>> key_sizes([b"\x05", b"\x07"])
-    array([2, 3], dtype=int32)
-    """
-    bits = np.bitwise_count(np.frombuffer(b"".join(keys), dtype=np.uint8))
-    sizes: SizeArray = bits.reshape(len(keys), -1).sum(axis=1, dtype=np.int32)
-    return sizes
 
 
 class Cache:
@@ -66,7 +27,7 @@ class Cache:
         self.generation_size = max(1, max_bytes // (2 * entry))
         self._young: dict[bytes, float] = {}
         self._old: dict[bytes, float] = {}
-        self._ends = pack(np.array([[False] * n_players, [True] * n_players]))
+        self._ends = bits.keys(np.array([[False] * n_players, [True] * n_players]))
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)

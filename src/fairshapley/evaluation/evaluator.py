@@ -15,11 +15,12 @@ from types import TracebackType
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import EngineError, GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
-from fairshapley.evaluation.cache import Cache, key_sizes, pack
+from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk, Dispatcher
 from fairshapley.evaluation.engines import Engine, SerialEngine, Session
 from fairshapley.evaluation.failures import changed
@@ -141,7 +142,7 @@ class Evaluator:
         return self.cache.table()
 
     def _keys(self, masks: BoolArray) -> list[bytes]:
-        return pack(masks if self.n_active == self.n_players else masks[:, : self.n_active])
+        return bits.keys(masks if self.n_active == self.n_players else masks[:, : self.n_active])
 
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
@@ -270,7 +271,7 @@ class Evaluator:
         stop = min(len(draw), start + self.pace.rows(self.workers))
         masks = draw.masks(start, stop)
         keys = self._keys(masks)
-        self.sizes[start:stop] = key_sizes(keys)
+        self.sizes[start:stop] = bits.key_sizes(keys)
         block = Block(start, stop, keys, self.cache.get_many(keys))
         pending = self._ledger.pending
         missing = [at for at, value in enumerate(block.found) if value is None]

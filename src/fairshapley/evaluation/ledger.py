@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import GameError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
-from fairshapley.evaluation.cache import Cache, unpack
+from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Batch, Chunk
 from fairshapley.evaluation.failures import failure, reason_of, shorten
 from fairshapley.evaluation.pace import Pace
@@ -61,7 +62,7 @@ class Ledger:
         """A coalition of a key, without null players."""
         mask = np.zeros(self.n_players, dtype=bool)
         active = self.cache.n_players
-        mask[:active] = unpack([key], active)[0]
+        mask[:active] = bits.from_keys([key], active)[0]
         return mask
 
     def read_journal(self, block: Block) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray
 from fairshapley.errors import EngineError, InputError, MissingExtraError
 from fairshapley.evaluation.engines.base import (
@@ -19,7 +20,7 @@ from fairshapley.evaluation.engines.base import (
     check_count,
     check_timeout,
 )
-from fairshapley.evaluation.engines.wire import pack_masks, pickle_game, to_answer, unique_name
+from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
 from fairshapley.evaluation.engines.worker import (
     LAST_SECONDS,
     Reply,
@@ -204,7 +205,7 @@ class DaskSession:
                 run_chunk,
                 self._name,
                 self._game,
-                pack_masks(masks),
+                bits.pack(masks),
                 self._n_players,
                 self._settings,
                 key=f"{self._name}-{self._count}",

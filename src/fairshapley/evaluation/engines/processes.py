@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray
 from fairshapley.errors import EngineError, InputError, MissingExtraError
 from fairshapley.evaluation.engines.base import (
@@ -28,7 +29,7 @@ from fairshapley.evaluation.engines.base import (
     check_count,
     check_timeout,
 )
-from fairshapley.evaluation.engines.wire import pack_masks, pickle_game, to_answer, unique_name
+from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
 from fairshapley.evaluation.engines.worker import Reply, Settings, mark_driver, run_chunk
 from fairshapley.games.base import Game
 
@@ -195,7 +196,7 @@ class ProcessSession:
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
         """Hand a chunk to the processes, to new ones when these have died."""
-        packed = pack_masks(masks)
+        packed = bits.pack(masks)
         # A chunk that may end its process does not take those of all cores with it.
         size = 1 if alone else self.workers
         for _ in range(3):

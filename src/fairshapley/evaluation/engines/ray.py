@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._basics import checks
+from fairshapley._basics import bits, checks
 from fairshapley._types import BoolArray
 from fairshapley.errors import EngineError, InputError, MissingExtraError
 from fairshapley.evaluation.engines.base import (
@@ -22,7 +22,7 @@ from fairshapley.evaluation.engines.base import (
     check_count,
     check_timeout,
 )
-from fairshapley.evaluation.engines.wire import pack_masks, pickle_game, to_answer, unique_name
+from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
 from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
 from fairshapley.games.base import Game
 
@@ -196,7 +196,7 @@ class RaySession:
         """Hand in a chunk as a task."""
         try:
             ticket: Ticket = self._task.remote(
-                self._name, self._game, pack_masks(masks), self._n_players, self._settings
+                self._name, self._game, bits.pack(masks), self._n_players, self._settings
             )
         except Exception as error:
             raise EngineError(f"a chunk could not be sent to Ray: {error}") from error

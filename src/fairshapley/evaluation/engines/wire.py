@@ -7,9 +7,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from fairshapley._types import BoolArray, ByteArray
 from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.base import Answer, WorkerLostError
 from fairshapley.evaluation.engines.worker import Failure, Reply
@@ -46,17 +43,6 @@ def pickle_game(game: Game, dumps: Callable[[Any], bytes]) -> bytes:
 def unique_name() -> str:
     """A name for the game of a session, which no other session has."""
     return f"fairshapley-{uuid.uuid4().hex}"
-
-
-def pack_masks(masks: BoolArray) -> ByteArray:
-    """One bit per player.
-
-    Examples
-    --------
-    >>> pack_masks(np.array([[True, False, True]]))
-    array([[5]], dtype=uint8)
-    """
-    return np.packbits(masks, axis=1, bitorder="little")
 
 
 def to_answer(reply: Reply, timeout: float | None) -> Answer:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, ByteArray, FloatArray
 from fairshapley.evaluation.engines.base import check_answer
 from fairshapley.games.base import Game
@@ -107,7 +108,7 @@ def run_chunk(
         return Reply(np.empty(0))
     start = time.perf_counter()
     try:
-        masks = np.unpackbits(packed, axis=1, bitorder="little", count=n_players).view(np.bool_)
+        masks = bits.unpack(packed, n_players)
         if settings.timeout is None:
             values = check_answer(game(masks), len(masks))
         else:

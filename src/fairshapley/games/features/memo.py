@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshapley._basics import bits
 from fairshapley._types import BoolArray, FloatArray
 
 # Memory for what is kept; when it is full no more is, so that a second pass over the same
@@ -31,7 +32,7 @@ class Memo:
         self, coalitions: BoolArray, compute: Callable[[BoolArray], FloatArray]
     ) -> FloatArray:
         """The utilities, (coalitions, outputs), of which only new ones are computed."""
-        keys = [row.tobytes() for row in np.packbits(coalitions, axis=1)]
+        keys = bits.keys(coalitions)
         known = [self._known.get(key) for key in keys]
         new = [at for at, value in enumerate(known) if value is None]
         fresh = compute(coalitions[new])

@@ -1,0 +1,153 @@
+r"""Coalitions as bits: the only module that knows their order.
+
+A coalition of n players is a row of ⌈n/8⌉ bytes, player 0 the lowest bit of the first byte; the
+bits behind the last player are 0. A *key* is such a row as a bytes object, as caches and journals
+keep it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from fairshapley._types import BoolArray, ByteArray, IntArray, SizeArray
+
+
+def width(n_players: int) -> int:
+    """The bytes of a row."""
+    return -(-n_players // 8)
+
+
+def pack(masks: BoolArray) -> ByteArray:
+    """Boolean rows as rows of bits.
+
+    Examples
+    --------
+    >>> pack(np.array([[True, False, True]]))
+    array([[5]], dtype=uint8)
+    """
+    return np.packbits(masks, axis=1, bitorder="little")
+
+
+def unpack(packed: ByteArray, n_players: int) -> BoolArray:
+    """Rows of bits as boolean rows.
+
+    Examples
+    --------
+    >>> unpack(np.array([[5]], dtype=np.uint8), 3)
+    array([[ True, False,  True]])
+    """
+    return np.unpackbits(packed, axis=1, bitorder="little", count=n_players).view(np.bool_)
+
+
+def numbered(numbers: range, n_players: int) -> BoolArray:
+    """The coalitions whose bits are the binary digits of these numbers, as boolean rows.
+
+    Examples
+    --------
+    >>> numbered(range(1, 3), 2)
+    array([[ True, False],
+           [False,  True]])
+    """
+    octets = np.arange(numbers.start, numbers.stop, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    return unpack(octets, n_players)
+
+
+def complements(packed: ByteArray, n_players: int) -> ByteArray:
+    """The players that are not in each row.
+
+    Examples
+    --------
+    >>> complements(np.array([[0b101]], dtype=np.uint8), 3)
+    array([[2]], dtype=uint8)
+    """
+    flipped: ByteArray = ~packed
+    if n_players % 8:
+        flipped[:, -1] &= (1 << n_players % 8) - 1
+    return flipped
+
+
+def with_complements(masks: BoolArray) -> BoolArray:
+    """Each coalition, and after it its complement.
+
+    Examples
+    --------
+    >>> with_complements(np.array([[True, False, False]])).astype(int)
+    array([[1, 0, 0],
+           [0, 1, 1]])
+    """
+    both: BoolArray = np.stack([masks, ~masks], axis=1).reshape(-1, masks.shape[1])
+    return both
+
+
+def keys(masks: BoolArray) -> list[bytes]:
+    r"""Boolean rows as keys.
+
+    Examples
+    --------
+    >>> keys(np.array([[True, False, True]]))
+    [b'\x05']
+    """
+    packed = pack(masks)
+    step, data = packed.shape[1], packed.tobytes()
+    return [data[at : at + step] for at in range(0, len(data), step)]
+
+
+def from_keys(given: Sequence[bytes], n_players: int) -> BoolArray:
+    r"""The boolean rows of keys.
+
+    Examples
+    --------
+    >>> from_keys([b"\x05"], 3)
+    array([[ True, False,  True]])
+    """
+    packed = np.frombuffer(b"".join(given), dtype=np.uint8)
+    return unpack(packed.reshape(len(given), width(n_players)), n_players)
+
+
+def key_sizes(given: Sequence[bytes]) -> SizeArray:
+    r"""The number of players in each coalition, from its key.
+
+    Examples
+    --------
+    >>> key_sizes([b"\x05", b"\x07"])
+    array([2, 3], dtype=int32)
+    """
+    bits = np.bitwise_count(np.frombuffer(b"".join(given), dtype=np.uint8))
+    sizes: SizeArray = bits.reshape(len(given), -1).sum(axis=1, dtype=np.int32)
+    return sizes
+
+
+def unrank(ranks: IntArray, n_players: int, size: int) -> BoolArray:
+    """The coalitions of `size` players with the given ranks, 0 … C(n, size) − 1.
+
+    The players c_1 < … < c_s have the rank C(c_1, 1) + … + C(c_s, s), so that the largest player is
+    found first. The first C(n − 1, size) coalitions leave out the last player: for size n/2 they
+    are one half of each pair.
+
+    Examples
+    --------
+    >>> unrank(np.array([0, 5]), 4, 2).astype(int)
+    array([[1, 1, 0, 0],
+           [0, 0, 1, 1]])
+    """
+    masks: BoolArray = np.zeros((len(ranks), n_players), dtype=bool)
+    rows, left = np.arange(len(ranks)), ranks.copy()
+    for place in range(size, 0, -1):
+        below = _binomials(n_players, place)
+        chosen = np.searchsorted(below, left, side="right") - 1
+        masks[rows, chosen] = True
+        left -= below[chosen]
+    return masks
+
+
+@lru_cache(maxsize=256)
+def _binomials(n_players: int, k: int) -> IntArray:
+    """C(c, k) for c = 0 … n − 1, cut off where a machine integer ends: no rank reaches so far."""
+    most = int(np.iinfo(np.int64).max)
+    column = np.array([min(math.comb(c, k), most) for c in range(n_players)])
+    column.setflags(write=False)
+    return column
