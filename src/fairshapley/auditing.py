@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics import checks
+from fairshapley._basics.extras import extra
 from fairshapley._types import FloatArray
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
 from fairshapley.fairness.audit import Audit, audit_runs
 from fairshapley.games.base import Game
@@ -103,12 +104,8 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per method: cost, errors, audited and reported fidelity, coverage (pandas)."""
-        try:
+        with extra("report", "to_frame needs pandas", "the audits hold arrays"):
             import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'fairshapley[report]'; the audits hold arrays"
-            ) from None
         rows = {
             name: {
                 "evaluations": one.evaluations,

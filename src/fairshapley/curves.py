@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
+from fairshapley._basics.extras import extra
 from fairshapley._types import BoolArray, FloatArray, IntArray
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.games.base import Game
 from fairshapley.metrics.uses import add_remove_curve
 from fairshapley.result import Result
@@ -59,13 +60,8 @@ class Curve:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per point: players moved, and utility (needs pandas)."""
-        try:
+        with extra("report", "to_frame needs pandas", "counts and utilities are plain arrays"):
             import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'fairshapley[report]'; "
-                "counts and utilities are plain arrays"
-            ) from None
         moved = pd.Index(self.counts, name="added" if self.action == "add" else "removed")
         return pd.DataFrame({"utility": self.utilities}, index=moved)
 

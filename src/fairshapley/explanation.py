@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.extras import extra
 from fairshapley._types import FloatArray
-from fairshapley.errors import FairShapleyError, InputError, MissingExtraError
+from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import Estimator, Exact
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.journal import Journal
@@ -86,12 +87,8 @@ class Attributions:
 
     def to_frame(self) -> pd.DataFrame:
         """One line per row (and output), one column per player (needs pandas)."""
-        try:
+        with extra("report", "to_frame needs pandas", "values is a plain array"):
             import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'fairshapley[report]'; values is a plain array"
-            ) from None
         index: pd.Index[Any] = pd.Index(self.rows, name="row")
         values = self.values
         if values.ndim == 3:
@@ -292,14 +289,9 @@ def _check_outputs(outputs: str | Iterable[int | str] | None, game: FeatureGame)
 
 
 def _shap() -> Any:
-    try:
-        with warnings.catch_warnings():
-            # shap sets up its colours in a way that newer versions of matplotlib warn about.
-            warnings.simplefilter("ignore")
-            import shap
-    except ImportError:
-        raise MissingExtraError(
-            "an explanation for shap's plots needs shap: pip install 'fairshapley[shap]'; values "
-            "is a plain array"
-        ) from None
+    needed = extra("shap", "an explanation for shap's plots needs shap", "values is a plain array")
+    with needed, warnings.catch_warnings():
+        # shap sets up its colours in a way that newer versions of matplotlib warn about.
+        warnings.simplefilter("ignore")
+        import shap
     return shap

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley import result_file
+from fairshapley._basics.extras import extra
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import AxiomCheck, check_fairness
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
 from fairshapley.fairness.decisions import Decisions, decide
@@ -460,13 +461,10 @@ class Result:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per player: value, standard error, count and fidelity (needs pandas)."""
-        try:
+        with extra(
+            "report", "to_frame needs pandas", "values and standard_errors are plain arrays"
+        ):
             import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'fairshapley[report]'; "
-                "values and standard_errors are plain arrays"
-            ) from None
         columns: dict[str, NDArray[Any]] = {
             "value": self.values,
             "standard_error": self.standard_errors,

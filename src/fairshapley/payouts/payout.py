@@ -11,9 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fairshapley._basics.extras import extra
 from fairshapley._files import write_whole
 from fairshapley._types import FloatArray
-from fairshapley.errors import MissingExtraError
 from fairshapley.payouts.money import shown, text
 from fairshapley.spreadsheet import plain_cell
 
@@ -65,12 +65,8 @@ class Payout:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per player: value, share, amount and band; money as Decimal (needs pandas)."""
-        try:
+        with extra("report", "to_frame needs pandas", "amounts is a tuple"):
             import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'fairshapley[report]'; amounts is a tuple"
-            ) from None
         return pd.DataFrame(self._columns(), index=pd.Index(self.names, name="player"))
 
     def _columns(self) -> dict[str, Sequence[Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley._basics.extras import extra
+from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +18,9 @@ LONGEST_NAME = 40
 
 def new_axes(axes: Axes | None, *, height: float | None = None) -> Axes:
     """The axes given, or those of a new figure (of so many inches' height)."""
-    try:
+    with extra("report", "plot needs matplotlib"):
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes as AnyAxes
-    except ImportError:
-        raise MissingExtraError(
-            "plot needs matplotlib: pip install 'fairshapley[report]'"
-        ) from None
     if axes is None:
         size = None if height is None else (plt.rcParams["figure.figsize"][0], height)
         return plt.subplots(layout="constrained", figsize=size)[1]

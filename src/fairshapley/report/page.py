@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._basics.extras import extra
 from fairshapley._files import write_whole
 from fairshapley.digests import page_marks, with_page_digest
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.fairness.levels import check_delta, check_epsilon1
 from fairshapley.origin import now
 from fairshapley.report.callouts import callouts, label_rows
@@ -114,14 +115,11 @@ def report_html(
 
 def _tools() -> tuple[Any, str]:
     """The page's template and plotly's script, or an error that names the extra."""
-    try:
+    with extra(
+        "report", "a report needs jinja2 and plotly", "Result.save and Result.to_dict need neither"
+    ):
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingExtraError(
-            "a report needs jinja2 and plotly: pip install 'fairshapley[report]'; "
-            "Result.save and Result.to_dict need neither"
-        ) from None
     environment = Environment(
         loader=PackageLoader("fairshapley.report"),
         autoescape=True,

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairshapley._basics.extras import extra
 from fairshapley._files import WatchedStream
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.limits import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.tabular.columns import listed
 from fairshapley.tabular.decimals import DECIMALS, Decimal, read_decimals
@@ -125,12 +126,8 @@ def notes_of(table: pa.Table) -> list[str]:
 
 
 def _pyarrow() -> Any:
-    try:
+    with extra("tables", "reading tables needs pyarrow"):
         import pyarrow
-    except ImportError:
-        raise MissingExtraError(
-            "reading tables needs pyarrow: pip install 'fairshapley[tables]'"
-        ) from None
     return pyarrow
 
 

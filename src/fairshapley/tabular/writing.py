@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from fairshapley._basics.extras import extra
 from fairshapley._files import check_replaceable, same_place, write_whole
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.fairness.levels import check_delta
 from fairshapley.result import Result
 from fairshapley.spreadsheet import plain_cell
@@ -147,13 +148,9 @@ def _csv(columns: dict[str, Sequence[Any]]) -> bytes:
 
 
 def _parquet(columns: dict[str, Sequence[Any]]) -> bytes:
-    try:
+    with extra("tables", "writing Parquet needs pyarrow", "or write .csv"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(
-            "writing Parquet needs pyarrow: pip install 'fairshapley[tables]'; or write .csv"
-        ) from None
     names = [name.encode("utf-8", "backslashreplace").decode() for name in columns["player"]]
     sink = pa.BufferOutputStream()
     parquet.write_table(pa.table({**columns, "player": names}), sink)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics import bits
+from fairshapley._basics.extras import extra
 from fairshapley._types import BoolArray
-from fairshapley.errors import EngineError, InputError, MissingExtraError
+from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.base import (
     Answer,
     Ticket,
@@ -77,12 +78,8 @@ class DaskEngine:
         chunk_size: int | None = None,
         threads: int = 1,
     ) -> None:
-        try:
+        with extra("dask", "a Dask engine needs distributed"):
             import distributed
-        except ImportError:
-            raise MissingExtraError(
-                "a Dask engine needs distributed: pip install 'fairshapley[dask]'"
-            ) from None
         if not isinstance(cluster, str | distributed.Client):
             raise InputError(
                 "a Dask engine needs a distributed.Client or the address of a scheduler such as "

@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import Any
 
 from fairshapley._basics import bits
+from fairshapley._basics.extras import extra
 from fairshapley._types import BoolArray
-from fairshapley.errors import EngineError, InputError, MissingExtraError
+from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.base import (
     LAST_MOMENT,
     Answer,
@@ -87,13 +88,8 @@ class ProcessEngine:
         chunk_size: int | None = None,
         threads: int | None = None,
     ) -> None:
-        try:
+        with extra("processes", "engine='processes' needs loky", "or use engine='serial'"):
             import loky  # type: ignore[import-untyped]
-        except ImportError:
-            raise MissingExtraError(
-                "engine='processes' needs loky: pip install 'fairshapley[processes]', or use "
-                "engine='serial'"
-            ) from None
         self._loky = loky
         self.workers = check_count("workers", workers) or loky.cpu_count()
         most = max(LEAST_LIMIT, PROCESSES_PER_CORE * loky.cpu_count())

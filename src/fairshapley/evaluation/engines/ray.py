@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import bits, checks
+from fairshapley._basics.extras import extra
 from fairshapley._types import BoolArray
-from fairshapley.errors import EngineError, InputError, MissingExtraError
+from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.base import (
     LAST_MOMENT,
     Answer,
@@ -72,12 +73,8 @@ class RayEngine:
         cpus: int = 1,
         gpus: float = 0.0,
     ) -> None:
-        try:
+        with extra("ray", "a Ray engine needs ray"):
             import ray
-        except ImportError:
-            raise MissingExtraError("a Ray engine needs ray: pip install 'fairshapley[ray]'") from (
-                None
-            )
         if address is not None and (not isinstance(address, str) or not address):
             raise InputError(
                 f"address must be that of a Ray cluster such as 'ray://host:10001', not {address!r}"

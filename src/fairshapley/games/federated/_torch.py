@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley._basics.extras import extra
+from fairshapley.errors import InputError
 
 
 def import_torch(what: str) -> Any:
     """The module torch, or a MissingExtraError that says what needs it."""
-    try:
+    instead = "FederatedGame.from_updates values the updates of a run made elsewhere without it"
+    with extra("torch", f"{what} needs torch", instead):
         import torch
-    except ImportError:
-        raise MissingExtraError(
-            f"{what} needs torch: pip install 'fairshapley[torch]'; updates of a federated run "
-            "made elsewhere are valued without it, see FederatedGame.from_updates"
-        ) from None
     return torch
 
 

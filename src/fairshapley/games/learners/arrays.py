@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.extras import extra
 from fairshapley._types import BoolArray
 from fairshapley.blas_threads import one_thread_if_small
-from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.errors import InputError
 from fairshapley.games.learners.base import Array, Kind
 
 # A matrix product rounds the last few columns of an odd width in another way. Widths are made a
@@ -146,13 +147,10 @@ def backend(device: str | None, dtype: str | None) -> Backend:
         raise InputError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
     if device is None:
         return Backend(None, name)
-    try:
+    with extra(
+        "torch", f"device={device!r} needs torch", "without a device the learners run on numpy"
+    ):
         import torch
-    except ImportError:
-        raise MissingExtraError(
-            f"device={device!r} needs torch: pip install 'fairshapley[torch]'; "
-            "without a device the learners run on numpy"
-        ) from None
     try:
         place = torch.device(device)
         torch.zeros(1, device=place)
