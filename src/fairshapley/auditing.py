@@ -14,6 +14,7 @@ from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
 from fairshapley.fairness.audit import Audit, audit_runs
+from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.games.base import Game
 from fairshapley.preparation import check_game
 from fairshapley.randomness import root_seed
@@ -38,8 +39,8 @@ def audit(
     xi: float = 1e-3,
     seed: int | None = 0,
     semivalue: str = "shapley",
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     until: Rule | None = None,
 ) -> Audit:
     """Repeat a run with different seeds and compare with the truth.
@@ -157,8 +158,8 @@ def compare(
     seed: int | None = 0,
     xi: float = 1e-3,
     semivalue: str = "shapley",
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
 ) -> Comparison:
     """Audit several methods on one game, with the same budget and the same seeds.
 

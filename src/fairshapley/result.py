@@ -27,7 +27,7 @@ from fairshapley.fairness.guarantee import (
     predict,
     required_fidelity,
 )
-from fairshapley.fairness.levels import check_delta
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.origin import InputFile
 from fairshapley.payouts import Money, Negative, Payout, payout
 from fairshapley.recording import Look, SizeBin
@@ -297,7 +297,7 @@ class Result:
             symmetric_pairs=self.identical_players,
         )
 
-    def decisions(self, delta: float = 0.1, bound: str = "normal") -> Decisions:
+    def decisions(self, delta: float = DELTA, bound: str = "normal") -> Decisions:
         """Signs, differences, orders and the top k that hold together at level 1 − δ."""
         return decide(
             self._evidence_for(bound),
@@ -361,8 +361,8 @@ class Result:
         negative: Negative = "zero",
         unit: Money = "0.01",
         band: bool = True,
-        epsilon1: float = 0.5,
-        delta: float = 0.1,
+        epsilon1: float = EPSILON1,
+        delta: float = DELTA,
         bound: str = "normal",
     ) -> Payout:
         """Divide a sum of money by the values, to the cent; see `fairshapley.payouts.payout`."""
@@ -384,8 +384,8 @@ class Result:
         *,
         most: int = 40,
         simultaneous: bool = False,
-        epsilon1: float = 0.5,
-        delta: float = 0.1,
+        epsilon1: float = EPSILON1,
+        delta: float = DELTA,
         bound: str = "normal",
     ) -> Axes:
         """Draw the result (needs matplotlib); nothing is shown or saved.
@@ -424,8 +424,8 @@ class Result:
         path: str | os.PathLike[str],
         *,
         title: str | None = None,
-        epsilon1: float = 0.5,
-        delta: float = 0.1,
+        epsilon1: float = EPSILON1,
+        delta: float = DELTA,
         labels: Labels | None = None,
     ) -> Path:
         """Write an HTML report: one file that works offline (needs jinja2 and plotly).

@@ -281,8 +281,9 @@ def run_limits(
         raise BudgetError("the budget is empty: give evaluations=, marginals= or seconds=")
     if budget is not None or until is not None or method == "exact" or isinstance(method, Exact):
         return budget, ()
-    evaluations = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
-    note = f"no budget was given: {evaluations:,} evaluations, 100 per player, were allowed"
+    each = DEFAULT_EVALUATIONS_PER_PLAYER
+    evaluations = each * n_players
+    note = f"no budget was given: {evaluations:,} evaluations, {each} per player, were allowed"
     return Budget(evaluations=evaluations), (note,)
 
 

@@ -18,15 +18,13 @@ from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
 from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.digests import read_key
+from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.tabular.writing import write_values
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
     from fairshapley.result import Result
     from fairshapley.stopping import Fair
-
-# Without --epsilon1 the certificate is for information.
-EPSILON1, DELTA = 0.5, 0.1
 
 
 class Ending:

@@ -14,6 +14,7 @@ from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
 from fairshapley.digests import read_key
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.evaluation.engines.choice import parse_engine
+from fairshapley.fairness.levels import DELTA
 from fairshapley.origin import InputFile, input_file
 from fairshapley.preparation import opened_journal
 from fairshapley.semivalues import parse_semivalue
@@ -33,7 +34,6 @@ XI_OF_SHARES = 1e-3
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # A nanosecond each would make it a quarter of an hour.
 MOST_EVALUATIONS = 10**12
-DEFAULT_DELTA = 0.1
 XI_NAMES = ("auto", "share", "mean")
 
 
@@ -120,7 +120,7 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
     notes: tuple[str, ...] = ()
     budget = check_budget(run.budget)
     if run.epsilon1 is not None:
-        delta = DEFAULT_DELTA if run.delta is None else run.delta
+        delta = DELTA if run.delta is None else run.delta
         until = Fair(epsilon1=run.epsilon1, delta=delta)
         if budget is None and run.method != "exact":
             budget = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players

@@ -16,7 +16,7 @@ from fairshapley._types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import check_fairness, within_tolerance
 from fairshapley.fairness.fidelity import check_xi
-from fairshapley.fairness.levels import check_delta, check_epsilon1
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 
 if TYPE_CHECKING:
     from fairshapley.result import Result
@@ -139,8 +139,8 @@ def audit_runs(
     truth: FloatArray,
     *,
     xi: float,
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     dominated_pairs: Sequence[tuple[int, int]] = (),
 ) -> Audit:
     """Compare runs of one method, with different seeds, to the true values.

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairshapley._types import FloatArray
 from fairshapley.errors import InputError
+from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.payouts.apportionment import apportion
 from fairshapley.payouts.band import (
     Bounds,
@@ -32,8 +33,8 @@ def payout(
     negative: Negative = "zero",
     unit: Money = "0.01",
     band: bool = True,
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     bound: str = "normal",
 ) -> Payout:
     """Divide a sum in proportion to the values of a result; also `Result.payout`.

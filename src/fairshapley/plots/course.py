@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairshapley.errors import InputError
+from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.plots.canvas import BLUE, GREY, ORANGE, log_scale, new_axes
 from fairshapley.plots.scores import required_label, required_line
 
@@ -20,8 +21,8 @@ def plot_convergence(
     result: Result,
     axes: Axes | None = None,
     *,
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     bound: str = "normal",
 ) -> Axes:
     """The minimum fidelity against the evaluations, with the one that fairness asks for.

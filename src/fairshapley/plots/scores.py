@@ -8,6 +8,7 @@ import numpy as np
 
 from fairshapley.errors import InputError
 from fairshapley.fairness.guarantee import required_fidelity
+from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.plots.canvas import BLUE, ORANGE, log_scale, new_axes
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ def plot_fidelity(
     result: Result,
     axes: Axes | None = None,
     *,
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     bound: str = "normal",
 ) -> Axes:
     """The scores from the lowest to the highest, with the one needed for (ε1, ξ·ε1, δ)-fairness.

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import check_delta
+from fairshapley.fairness.levels import DELTA, check_delta
 from fairshapley.plots.canvas import BLUE, GREY, literals, new_axes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def plot_values(
     *,
     most: int = 40,
     simultaneous: bool = False,
-    delta: float = 0.1,
+    delta: float = DELTA,
     bound: str = "normal",
 ) -> Axes:
     """The values with intervals at level 1 − δ, sorted; a hollow mark has no known interval.

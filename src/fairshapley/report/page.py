@@ -17,7 +17,7 @@ from fairshapley._basics.extras import extra
 from fairshapley._files import write_whole
 from fairshapley.digests import page_marks, with_page_digest
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import check_delta, check_epsilon1
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.origin import now
 from fairshapley.report.callouts import callouts, label_rows
 from fairshapley.report.charts import Chart, charts
@@ -48,8 +48,8 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     labels: Labels | None = None,
 ) -> Path:
     """Write the report of a result as one HTML file; see `Result.report`."""
@@ -63,8 +63,8 @@ def report_html(
     result: Result,
     *,
     title: str | None = None,
-    epsilon1: float = 0.5,
-    delta: float = 0.1,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
     labels: Labels | None = None,
 ) -> str:
     """The report as a string."""

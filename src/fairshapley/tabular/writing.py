@@ -16,7 +16,7 @@ import numpy as np
 from fairshapley._basics.extras import extra
 from fairshapley._files import check_replaceable, same_place, write_whole
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import check_delta
+from fairshapley.fairness.levels import DELTA, check_delta
 from fairshapley.result import Result
 from fairshapley.spreadsheet import plain_cell
 
@@ -65,7 +65,7 @@ def check_writable(
     return file
 
 
-def values_columns(result: Result, delta: float = 0.1) -> dict[str, Sequence[Any]]:
+def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[Any]]:
     """One entry per player: name, value, its error, an interval, contributions and fidelity.
 
     The intervals cover all players together with probability 1 − δ; they are NaN where nothing can
@@ -96,7 +96,7 @@ def values_columns(result: Result, delta: float = 0.1) -> dict[str, Sequence[Any
 def write_values(
     result: Result,
     path: str | os.PathLike[str],
-    delta: float = 0.1,
+    delta: float = DELTA,
     *,
     key: bytes | None = None,
 ) -> None:
