@@ -24,7 +24,7 @@ def microseconds(run: Callable[[], object], evaluations: int) -> float:
     return 1e6 * median_seconds(run) / evaluations
 
 
-def estimate(method: fs.Estimator[Any], journal: Path | None = None) -> fs.Result:
+def estimate(method: fs.Estimator[Any, Any], journal: Path | None = None) -> fs.Result:
     if journal is not None:
         journal.unlink(missing_ok=True)
     return fs.estimate(Trivial(N_PLAYERS), method, budget=EVALUATIONS, seed=0, journal=journal)
@@ -59,7 +59,7 @@ def rows() -> Iterator[Row]:
         yield Row(name, f"{cost:.0f} µs per evaluation", f"{cost / plain:.0f} × MonteCarlo()")
 
 
-METHODS: list[fs.Estimator[Any]] = [
+METHODS: list[fs.Estimator[Any, Any]] = [
     fs.RegressionAdjusted(),
     fs.LeverageSHAP(),
     fs.StratifiedSVARM(),

@@ -56,7 +56,7 @@ class Solve(Protocol):
 
 # What `estimate` gives on a game that declares its identical players; all others are not told.
 TOLD = "adjusted, told of duplicates"
-OURS: dict[str, fs.Estimator[Any]] = {
+OURS: dict[str, fs.Estimator[Any, Any]] = {
     "adjusted": fs.RegressionAdjusted(),
     TOLD: fs.RegressionAdjusted(),
     "adjusted, pairs only": fs.RegressionAdjusted(units="pairs"),
@@ -106,7 +106,7 @@ class Timed:
         return values
 
 
-def _ours(estimator: fs.Estimator[Any], *, told: bool = False) -> Solve:
+def _ours(estimator: fs.Estimator[Any, Any], *, told: bool = False) -> Solve:
     def solve(task: Task) -> Outcome:
         timed = Timed(task.game)
         if told:

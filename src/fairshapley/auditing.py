@@ -31,7 +31,7 @@ EXACT_TRUTH_PLAYERS = 16
 
 def audit(
     game: Game,
-    method: str | Estimator[Any],
+    method: str | Estimator[Any, Any],
     truth: FloatArray | None = None,
     *,
     budget: int | Budget | None,
@@ -150,7 +150,7 @@ class Comparison:
 
 def compare(
     game: Game,
-    methods: Sequence[str | Estimator[Any]] | dict[str, str | Estimator[Any]],
+    methods: Sequence[str | Estimator[Any, Any]] | dict[str, str | Estimator[Any, Any]],
     *,
     budget: int | Budget,
     repeats: int,
@@ -192,7 +192,7 @@ def compare(
     return Comparison(audits)
 
 
-def _labels(methods: Sequence[str | Estimator[Any]]) -> dict[str, str | Estimator[Any]]:
+def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Estimator[Any, Any]]:
     """Methods by name, or by configuration where a name would stand twice."""
     names = [method if isinstance(method, str) else method.name for method in methods]
     labels = [

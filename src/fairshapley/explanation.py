@@ -103,7 +103,7 @@ def explain(
     rows: Rows = None,
     *,
     outputs: str | Iterable[int | str] | None = None,
-    method: str | Estimator[Any] = "auto",
+    method: str | Estimator[Any, Any] = "auto",
     budget: int | Budget | None = None,
     until: Rule | None = None,
     semivalue: str | Semivalue = "shapley",

@@ -45,7 +45,7 @@ class GameFacts:
 class Plan:
     """What a run is to do; with the seed and the game it determines the result."""
 
-    estimator: Estimator[Any]
+    estimator: Estimator[Any, Any]
     semivalue: Semivalue
     xi: float
     budget: Budget | None
@@ -85,7 +85,7 @@ class Plan:
         *,
         budget: Budget | None,
         until: Rule | None,
-        estimator: Estimator[Any] | None,
+        estimator: Estimator[Any, Any] | None,
     ) -> Plan:
         """The plan of a journalled run, with other limits or an estimator of one's own if given."""
         try:

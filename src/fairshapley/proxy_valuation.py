@@ -224,7 +224,7 @@ class ProxyState:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ProxyAdjusted(Estimator[ProxyState]):
+class ProxyAdjusted(Estimator[ProxyState, Draw]):
     """`RegressionAdjusted` on v − c·g, to which c·φ(g) is added; made by `estimate_with_proxy`.
 
     It is the estimator, not the game, that subtracts: the evaluator, its cache and its journal
@@ -254,12 +254,8 @@ class ProxyAdjusted(Estimator[ProxyState]):
     def traits(self) -> Traits:
         """Those of the method inside, and what the proxy's values allow."""
         obstacle = self.known.obstacle and f"of the proxy's values: {self.known.obstacle}"
-        return replace(
-            self.base.traits,
-            efficient=self.known.exact,
-            certifiable=not obstacle,
-            not_certifiable_because=obstacle,
-        )
+        efficient = self.known.exact
+        return replace(self.base.traits, efficient=efficient, not_certifiable_because=obstacle)
 
     def __str__(self) -> str:
         return f"ProxyAdjusted({type(self.proxy).__name__}, c={self.c})"

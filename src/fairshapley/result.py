@@ -210,7 +210,7 @@ class Result:
             obstacle=self.obstacle,
             extremes=self.extremes,
             width=self.contribution_width,
-            identical=self.identically_distributed,
+            iid=self.identically_distributed,
             nulls=self._nulls,
         )
 

@@ -408,7 +408,7 @@ class Run:
             obstacle=obstacle,
             extremes=now.extremes,
             width=width,
-            identical=traits.identical,
+            iid=traits.iid,
             nulls=nulls,
         )
 
@@ -449,7 +449,7 @@ class Run:
             obstacle=now.obstacle if complete else now.obstacle or "the run did not finish",
             sequential=last.sequential,
             level_share=share,
-            identically_distributed=now.identical,
+            identically_distributed=now.iid,
             evaluations=tally.evaluations,
             marginals=self.marginals,
             stopped=stopped,

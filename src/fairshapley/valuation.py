@@ -40,7 +40,7 @@ DEFAULT_EVALUATIONS_PER_PLAYER = 100
 
 def estimate(
     game: Game,
-    method: str | Estimator[Any] = "auto",
+    method: str | Estimator[Any, Any] = "auto",
     *,
     budget: int | Budget | None = None,
     until: Rule | None = None,
@@ -147,7 +147,7 @@ def resume(
     game: Game | None = None,
     *,
     run: int | None = None,
-    method: Estimator[Any] | None = None,
+    method: Estimator[Any, Any] | None = None,
     budget: int | Budget | None = None,
     until: Rule | None = None,
     engine: EngineOption = None,
@@ -245,7 +245,7 @@ def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
                 f"a {rule.bound} bound holds for planned looks only: give a budget of evaluations "
                 "and no rule that looks at the estimates after every round, or use bound='normal'"
             )
-        if rule.bound == "bernstein" and (facts.value_width is None or not traits.identical):
+        if rule.bound == "bernstein" and (facts.value_width is None or not traits.iid):
             raise InputError(
                 "bound='bernstein' needs i.i.d. contributions of known range: give the game a "
                 "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
@@ -269,7 +269,7 @@ def _without_seconds(budget: Budget | None) -> Budget | None:
 
 
 def run_limits(
-    budget: Budget | None, until: Rule | None, n_players: int, method: str | Estimator[Any]
+    budget: Budget | None, until: Rule | None, n_players: int, method: str | Estimator[Any, Any]
 ) -> tuple[Budget | None, tuple[str, ...]]:
     """The budget, with the default where neither it nor a rule was given, and a note of that."""
     if until is not None and not isinstance(until, Rule):
@@ -288,12 +288,12 @@ def run_limits(
 
 
 def resolve_method(
-    method: str | Estimator[Any],
+    method: str | Estimator[Any, Any],
     n_players: int,
     budget: Budget | None,
     until: Rule | None,
     on_error: OnError,
-) -> Estimator[Any]:
+) -> Estimator[Any, Any]:
     """The estimator of a name; "auto" is exact when all coalitions fit the budget."""
     if isinstance(method, Estimator):
         chosen = method

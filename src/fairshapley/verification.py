@@ -77,7 +77,7 @@ def verify(
     journal: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     key: bytes | None = None,
-    method: Estimator[Any] | None = None,
+    method: Estimator[Any, Any] | None = None,
     recompute: bool = True,
 ) -> Verification:
     """Check a result, and its journal and report where given, without the game.
@@ -177,7 +177,7 @@ def _page(path: Path, result: Result) -> Check:
 
 
 def _journal(
-    path: Path, result: Result, method: Estimator[Any] | None, recompute: bool
+    path: Path, result: Result, method: Estimator[Any, Any] | None, recompute: bool
 ) -> Iterator[Check]:
     """The checks of a journal: its file, its rows, and what they give."""
     try:
@@ -254,7 +254,7 @@ def _recorded(record: RunRecord, result: Result) -> Check:
 
 
 def _recomputed(
-    journal: Journal, record: RunRecord, result: Result, method: Estimator[Any] | None
+    journal: Journal, record: RunRecord, result: Result, method: Estimator[Any, Any] | None
 ) -> Check:
     """Replay the run from the journal alone, and compare."""
     name = "recomputation"
@@ -293,7 +293,7 @@ def _recomputed(
 
 
 def _replay(
-    journal: Journal, record: RunRecord, result: Result, method: Estimator[Any] | None
+    journal: Journal, record: RunRecord, result: Result, method: Estimator[Any, Any] | None
 ) -> tuple[Result | None, set[str]]:
     """What the journal gives, and the fields that cannot be compared."""
     plan = Plan.from_record(

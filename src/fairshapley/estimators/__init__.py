@@ -46,7 +46,7 @@ __all__ = [
     "size_explained_variance",
 ]
 
-METHODS: dict[str, type[Estimator[Any]]] = {
+METHODS: dict[str, type[Estimator[Any, Any]]] = {
     "adjusted": RegressionAdjusted,
     "exact": Exact,
     "gae": GreedyActive,
@@ -62,7 +62,7 @@ METHODS: dict[str, type[Estimator[Any]]] = {
 }
 
 
-def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any]:
+def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any, Any]:
     """The estimator that `Estimator.configuration` described.
 
     Examples

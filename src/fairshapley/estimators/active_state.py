@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.draws import Draw, SingleMarginals, Walks
+from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.averages import Average
 from fairshapley.estimators.base import Estimate, Problem
 from fairshapley.estimators.epochs import Epochs
@@ -46,14 +46,13 @@ class ActiveState:
 
 
 def weighted_marginals(
-    state: ActiveState, draw: Draw, values: FloatArray
+    state: ActiveState, draw: Walks | SingleMarginals, values: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Players, sizes, marginal contributions and weights of a round, as flat arrays."""
     if isinstance(draw, SingleMarginals):
         assert state.proposal is not None  # noqa: S101 - the sizes were drawn from it
         weights = size_weights(state.base, state.proposal, draw.players, draw.sizes)
         return draw.players, draw.sizes, values[1::2] - values[::2], weights
-    assert isinstance(draw, Walks)  # noqa: S101 - what `ask` gave
     problem = state.problem
     sizes = draw.ranks.astype(np.int64)
     by_place = draw.marginal_contributions(values, problem.empty, problem.full)

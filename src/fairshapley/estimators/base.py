@@ -19,6 +19,7 @@ from fairshapley.draws import Draw
 from fairshapley.semivalues import Semivalue
 
 State = TypeVar("State")
+Drawn = TypeVar("Drawn", bound=Draw)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,32 +58,39 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
-    """What holds for an estimator: which laws apply to it and what may be said of its results."""
+    """What holds for an estimator: which laws apply to it and what may be said of its results.
 
-    unbiased: bool
+    An estimator names what is special about it; the defaults are the strongest promises but for
+    independence.
+    """
+
+    unbiased: bool = True
     """E[φ̂] = φ at any number of rounds"""
-    linear: bool
+    linear: bool = True
     """With the same seed, the estimate of a·v + b·w is a·φ̂(v) + b·φ̂(w)"""
-    exact_nulls: bool
+    exact_nulls: bool = True
     """A null player's estimate is exactly 0, not only in expectation"""
-    efficient: bool
+    efficient: bool = True
     """The estimates of Shapley values add up to v(N) − v(∅)"""
-    semivalues: bool
+    semivalues: bool = True
     """Any semivalue, not the Shapley value alone"""
-    honest_errors: bool
+    honest_errors: bool = True
     """The reported standard errors are those that repeated runs show"""
-    independent: bool
+    independent: bool = False
     """No sample serves two players, so that the φ̂_i are independent"""
-    identical: bool = True
-    """The contributions are identically distributed, as finite-sample bounds need"""
-    certifiable: bool
-    """What is averaged did not choose where to sample, so that its errors can be believed"""
+    iid: bool = True
+    """The contributions are independent and alike in distribution, as finite-sample bounds need"""
     not_certifiable_because: str = ""
-    """The reason, for people, where `certifiable` is False"""
+    """Why nothing may be certified: what is averaged chose where to sample, or is biased"""
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether the errors of an estimate may be believed."""
+        return not self.not_certifiable_because
 
 
 @dataclass(frozen=True)
-class Estimator(ABC, Generic[State]):
+class Estimator(ABC, Generic[State, Drawn]):
     """The base of all estimators; subclasses are frozen dataclasses with keyword-only fields."""
 
     name: ClassVar[str]
@@ -105,11 +113,11 @@ class Estimator(ABC, Generic[State]):
         """The state before anything was told."""
 
     @abstractmethod
-    def ask(self, state: State, rng: np.random.Generator) -> Draw | None:
+    def ask(self, state: State, rng: np.random.Generator) -> Drawn | None:
         """The coalitions of the next round; None when there is nothing left to ask."""
 
     @abstractmethod
-    def tell(self, state: State, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: State, draw: Drawn, values: FloatArray) -> None:
         """Fold the utilities of a round into the state; NaN marks an evaluation skipped."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._types import FloatArray
-from fairshapley.draws import AllCoalitions, Draw
+from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.games.base import MAX_TABLE_PLAYERS
@@ -79,7 +79,7 @@ class ExactState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact(Estimator[ExactState]):
+class Exact(Estimator[ExactState, AllCoalitions]):
     """Every coalition once; works up to 25 players.
 
     Examples
@@ -94,30 +94,21 @@ class Exact(Estimator[ExactState]):
     @property
     def traits(self) -> Traits:
         """Everything holds; certified without probability."""
-        return Traits(
-            unbiased=True,
-            linear=True,
-            exact_nulls=True,
-            efficient=True,
-            semivalues=True,
-            honest_errors=True,
-            independent=True,
-            certifiable=True,
-        )
+        return Traits(independent=True)
 
     def start(self, problem: Problem) -> ExactState:
         """Nothing known, or an InputError when the game is too large."""
         check_enumerable(problem.n_players - problem.nulls)
         return ExactState(problem)
 
-    def ask(self, state: ExactState, rng: np.random.Generator) -> Draw | None:
+    def ask(self, state: ExactState, rng: np.random.Generator) -> AllCoalitions | None:
         """All coalitions at once, then nothing more."""
         if state.values is not None:
             return None
         nulls = state.problem.nulls
         return AllCoalitions(state.problem.n_players - nulls, nulls)
 
-    def tell(self, state: ExactState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: ExactState, draw: AllCoalitions, values: FloatArray) -> None:
         """Compute the values."""
         state.values = exact_values(values, state.problem.semivalue, state.problem.nulls)
 

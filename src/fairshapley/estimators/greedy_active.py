@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks
+from fairshapley.draws import SingleMarginals, Walks, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.active_state import (
     ActiveState,
@@ -42,7 +42,7 @@ Proposal: TypeAlias = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyActive(Estimator[ActiveState]):
+class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
     """Greedy active estimation: sample whoever has the lowest fidelity, at telling sizes.
 
     A bootstrap of whole permutations gives every player its first contributions and the proposal
@@ -188,12 +188,9 @@ class GreedyActive(Estimator[ActiveState]):
         return Traits(
             unbiased=not because,
             linear=uniform and self._given,
-            exact_nulls=True,
             efficient=False,
-            semivalues=True,
             honest_errors=not because,
             independent=uniform and self._given and self.reuse == "single",
-            certifiable=not because,
             not_certifiable_because=because,
         )
 
@@ -219,7 +216,7 @@ class GreedyActive(Estimator[ActiveState]):
     def _in_bootstrap(self, state: ActiveState) -> bool:
         return state.bootstrapped < self.bootstrap * state.problem.n_players
 
-    def ask(self, state: ActiveState, rng: np.random.Generator) -> Draw:
+    def ask(self, state: ActiveState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
         """A bootstrap permutation, or marginals of the players selected."""
         n_players = state.problem.n_players
         if self._in_bootstrap(state):
@@ -248,7 +245,7 @@ class GreedyActive(Estimator[ActiveState]):
         due = None if batch == 1 else attempts_and_due(state)[1]
         return pick(state.heap, state.invariabilities, batch, self.epsilon1, due)
 
-    def tell(self, state: ActiveState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: ActiveState, draw: Walks | SingleMarginals, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
         players, sizes, marginals, weights = weighted_marginals(state, draw, values)
         if self._in_bootstrap(state):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._types import FloatArray
-from fairshapley.draws import Draw, ListedCoalitions, random_ranks, random_sizes
+from fairshapley.draws import ListedCoalitions, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import ROUNDING, Moments
@@ -72,7 +72,7 @@ class KernelState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnbiasedKernelSHAP(Estimator[KernelState]):
+class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
     """Unbiased KernelSHAP, the form with the exact matrix A (Covert & Lee 2021, section 3.2).
 
     Coalitions z with sizes p(s) ∝ 1/(s(n − s)) give b̄, the mean of z·(v(z) − v(∅)), and
@@ -130,16 +130,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
     @property
     def traits(self) -> Traits:
         """Unbiased and linear; every sample serves every player."""
-        return Traits(
-            unbiased=True,
-            linear=True,
-            exact_nulls=False,
-            efficient=True,
-            semivalues=False,
-            honest_errors=True,
-            independent=False,
-            certifiable=True,
-        )
+        return Traits(exact_nulls=False, semivalues=False)
 
     def start(self, problem: Problem) -> KernelState:
         """No contributions yet, or an InputError when the method does not apply."""
@@ -163,7 +154,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
             np.zeros((n_players, n_players)) if self.covariance else None,
         )
 
-    def ask(self, state: KernelState, rng: np.random.Generator) -> Draw:
+    def ask(self, state: KernelState, rng: np.random.Generator) -> ListedCoalitions | None:
         """A few coalitions, each followed by its complement when paired."""
         n_players = state.problem.n_players
         per_sample = 2 if self.paired else 1
@@ -176,7 +167,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState]):
             masks = np.stack([masks, ~masks], axis=1).reshape(-1, n_players)
         return ListedCoalitions.of(masks)
 
-    def tell(self, state: KernelState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: KernelState, draw: ListedCoalitions, values: FloatArray) -> None:
         """Fold in one contribution of every player for each sample."""
         problem = state.problem
         masks = draw.masks(0, len(draw))

@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley._basics import bits, checks
 from fairshapley._types import FloatArray, IntArray
 from fairshapley.blas_threads import one_thread
-from fairshapley.draws import Draw, ListedCoalitions
+from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import floor_variances
@@ -54,7 +54,7 @@ class LeverageState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeverageSHAP(Estimator[LeverageState]):
+class LeverageSHAP(Estimator[LeverageState, PairDraw]):
     """Leverage SHAP: KernelSHAP's regression on coalitions drawn by their leverage scores.
 
     Shapley values solve a weighted least-squares problem over all coalitions z, in which one of
@@ -116,14 +116,9 @@ class LeverageSHAP(Estimator[LeverageState]):
         """Linear and efficient; biased by O(1/m), hence not certified."""
         return Traits(
             unbiased=False,
-            linear=True,
             exact_nulls=False,
-            efficient=True,
             semivalues=False,
-            honest_errors=True,
-            independent=False,
-            identical=False,
-            certifiable=False,
+            iid=False,
             not_certifiable_because=(
                 "least squares on a sample of coalitions is biased by O(1/m), which its standard "
                 "errors leave out; use UnbiasedKernelSHAP() or MonteCarlo() for a certificate"
@@ -147,7 +142,7 @@ class LeverageSHAP(Estimator[LeverageState]):
         asked = np.zeros(len(classes), dtype=np.int64)
         return LeverageState(problem, classes, asked, PairStore(n_players))
 
-    def ask(self, state: LeverageState, rng: np.random.Generator) -> Draw | None:
+    def ask(self, state: LeverageState, rng: np.random.Generator) -> PairDraw | None:
         """A few pairs, sizes in turn; None when every coalition was asked for."""
         n_players, classes = state.problem.n_players, state.classes
         told = int(state.asked.sum())
@@ -162,9 +157,8 @@ class LeverageSHAP(Estimator[LeverageState]):
         packed = bits.pack(bits.with_complements(masks))
         return PairDraw(packed, n_players, chosen, orders)
 
-    def tell(self, state: LeverageState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: LeverageState, draw: PairDraw, values: FloatArray) -> None:
         """Keep the pairs of which neither evaluation was skipped."""
-        assert isinstance(draw, PairDraw)  # noqa: S101 - what `ask` gave
         state.orders = draw.orders
         state.asked += np.bincount(draw.classes, minlength=len(state.asked))
         gains = 0.5 * (values[::2] - values[1::2])

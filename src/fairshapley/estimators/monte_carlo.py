@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks, random_sizes
+from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Moments
@@ -38,7 +38,7 @@ class MonteCarloState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MonteCarlo(Estimator[MonteCarloState]):
+class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
     """Monte Carlo estimation from permutations drawn uniformly.
 
     Parameters
@@ -78,16 +78,7 @@ class MonteCarlo(Estimator[MonteCarloState]):
     @property
     def traits(self) -> Traits:
         """Unbiased and linear; independent only when no permutation serves two players."""
-        return Traits(
-            unbiased=True,
-            linear=True,
-            exact_nulls=True,
-            efficient=self.walk,
-            semivalues=True,
-            honest_errors=True,
-            independent=not self.walk,
-            certifiable=True,
-        )
+        return Traits(efficient=self.walk, independent=not self.walk)
 
     def start(self, problem: Problem) -> MonteCarloState:
         """No contributions yet."""
@@ -96,7 +87,9 @@ class MonteCarlo(Estimator[MonteCarloState]):
             weights = weights * problem.n_players
         return MonteCarloState(problem, weights, Moments(problem.n_players))
 
-    def ask(self, state: MonteCarloState, rng: np.random.Generator) -> Draw:
+    def ask(
+        self, state: MonteCarloState, rng: np.random.Generator
+    ) -> Walks | SingleMarginals | None:
         """A few permutations: whole walks, or one marginal of each of the next players."""
         n_players = state.problem.n_players
         if not self.walk:
@@ -112,13 +105,14 @@ class MonteCarlo(Estimator[MonteCarloState]):
             ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)
         return Walks(ranks)
 
-    def tell(self, state: MonteCarloState, draw: Draw, values: FloatArray) -> None:
+    def tell(
+        self, state: MonteCarloState, draw: Walks | SingleMarginals, values: FloatArray
+    ) -> None:
         """Fold in the marginal contributions."""
         if isinstance(draw, SingleMarginals):
             state.moments.add_at(draw.players, values[1::2] - values[::2])
             state.turn = int(draw.players[-1] + 1) % state.problem.n_players
             return
-        assert isinstance(draw, Walks)  # noqa: S101 - what `ask` gave
         contributions = walk_contributions(draw, values, state.problem, state.weights)
         if self.antithetic:
             contributions = group_means(contributions, 2)

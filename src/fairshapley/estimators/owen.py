@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 
 from fairshapley._basics import checks
 from fairshapley._types import FloatArray
-from fairshapley.draws import Draw, Neighbourhoods
+from fairshapley.draws import Neighbourhoods
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Moments, floor_variances
@@ -35,7 +35,7 @@ class OwenState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owen(Estimator[OwenState]):
+class Owen(Estimator[OwenState, Neighbourhoods]):
     """Sampling of the multilinear extension, φ_i = ∫₀¹ E[v(S_q ∪ i) − v(S_q ∖ i)] dq.
 
     S_q holds each player with probability q, independently. Whether i itself is in S_q does not
@@ -91,23 +91,14 @@ class Owen(Estimator[OwenState]):
     @property
     def traits(self) -> Traits:
         """Unbiased and linear; a set serves all players, so that the estimates are dependent."""
-        return Traits(
-            unbiased=True,
-            linear=True,
-            exact_nulls=True,
-            efficient=False,
-            semivalues=True,
-            honest_errors=True,
-            independent=False,
-            certifiable=True,
-        )
+        return Traits(efficient=False)
 
     def start(self, problem: Problem) -> OwenState:
         """No contributions yet; an InputError for a semivalue without a density of levels."""
         semivalue_levels(problem.semivalue, np.empty(0))
         return OwenState(problem, Moments(problem.n_players))
 
-    def ask(self, state: OwenState, rng: np.random.Generator) -> Draw:
+    def ask(self, state: OwenState, rng: np.random.Generator) -> Neighbourhoods | None:
         """A few groups of sets with all their neighbours."""
         n_players = state.problem.n_players
         group = self._group_size * (n_players + 1)
@@ -117,9 +108,8 @@ class Owen(Estimator[OwenState]):
         centres = thresholds < levels[:, :, None]
         return Neighbourhoods(centres.reshape(-1, n_players))
 
-    def tell(self, state: OwenState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: OwenState, draw: Neighbourhoods, values: FloatArray) -> None:
         """Fold in the mean marginal contributions of each group, without those skipped."""
-        assert isinstance(draw, Neighbourhoods)  # noqa: S101 - what `ask` gave
         marginals = draw.marginal_contributions(values)
         groups = group_means(marginals, self._group_size)
         state.moments.add(groups)

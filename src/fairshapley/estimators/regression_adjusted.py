@@ -85,7 +85,7 @@ class AdjustedState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegressionAdjusted(Estimator[AdjustedState]):
+class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     """Regression-adjusted sampling: every evaluation serves every player, at little variance.
 
     1. *Units.* A coalition S with its complement is one unit: for Shapley, Banzhaf and any other
@@ -161,17 +161,7 @@ class RegressionAdjusted(Estimator[AdjustedState]):
     @property
     def traits(self) -> Traits:
         """Unbiased and efficient; a proxy is fitted to the values, so that it is not linear."""
-        return Traits(
-            unbiased=True,
-            linear=False,
-            exact_nulls=False,
-            efficient=True,
-            semivalues=True,
-            honest_errors=True,
-            independent=False,
-            identical=False,
-            certifiable=True,
-        )
+        return Traits(linear=False, exact_nulls=False, iid=False)
 
     @property
     def pools(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.draws import Draw, SingleMarginals, random_ranks
+from fairshapley.draws import SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Moments, floor_variances
@@ -54,7 +54,7 @@ class StratifiedState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stratified(Estimator[StratifiedState]):
+class Stratified(Estimator[StratifiedState, SingleMarginals]):
     """Stratified sampling: φ_i = Σ_k α_k·(mean marginal contribution of i to coalitions of size k).
 
     One sample is one marginal contribution of one player, so that the estimates are independent.
@@ -119,14 +119,9 @@ class Stratified(Estimator[StratifiedState]):
             "Stratified(allocation='maleki') or MonteCarlo() for a certificate"
         )
         return Traits(
-            unbiased=True,
             linear=not adaptive,
-            exact_nulls=True,
             efficient=False,
-            semivalues=True,
-            honest_errors=True,
             independent=not adaptive,
-            certifiable=not adaptive,
             not_certifiable_because=reason if adaptive else "",
         )
 
@@ -150,7 +145,7 @@ class Stratified(Estimator[StratifiedState]):
             asked=np.zeros((n_players, strata.count), dtype=np.int64),
         )
 
-    def ask(self, state: StratifiedState, rng: np.random.Generator) -> Draw | None:
+    def ask(self, state: StratifiedState, rng: np.random.Generator) -> SingleMarginals | None:
         """The exact strata first, then sweeps, then the strata that are furthest behind."""
         n_players, strata = state.problem.n_players, state.strata
         marginals = min(n_players, ROUND_MARGINALS)
@@ -174,9 +169,8 @@ class Stratified(Estimator[StratifiedState]):
         ranks = random_ranks(rng, len(players), n_players)
         return StratumMarginals(players, sizes, ranks, chosen, blocks)
 
-    def tell(self, state: StratifiedState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: StratifiedState, draw: SingleMarginals, values: FloatArray) -> None:
         """Fold in the marginal contributions."""
-        assert isinstance(draw, SingleMarginals)  # noqa: S101 - what `ask` gave
         marginals = values[1::2] - values[::2]
         if not isinstance(draw, StratumMarginals):
             state.ends[draw.players[::2]] = marginals.reshape(-1, 2)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.draws import Draw, ListedCoalitions, random_ranks
+from fairshapley.draws import ListedCoalitions, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.covers import SizeStrata, cover_lengths, random_covers
@@ -62,7 +62,7 @@ class SvarmState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StratifiedSVARM(Estimator[SvarmState]):
+class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
     """Stratified SVARM: means of utilities instead of marginal contributions.
 
     φ_i = Σ_k α_k·(φ⁺_ik − φ⁻_ik), with φ⁺_ik the mean of v(S ∪ {i}) and φ⁻_ik that of v(S) over the
@@ -104,17 +104,7 @@ class StratifiedSVARM(Estimator[SvarmState]):
     @property
     def traits(self) -> Traits:
         """Unbiased and linear; every coalition serves every player."""
-        return Traits(
-            unbiased=True,
-            linear=True,
-            exact_nulls=False,
-            efficient=True,
-            semivalues=True,
-            honest_errors=True,
-            independent=False,
-            identical=False,
-            certifiable=True,
-        )
+        return Traits(exact_nulls=False, iid=False)
 
     def start(self, problem: Problem) -> SvarmState:
         """Nothing told yet; an InputError where the strata are too many."""
@@ -140,7 +130,7 @@ class StratifiedSVARM(Estimator[SvarmState]):
             strata=SizeStrata(n_players, sizes, weights),
         )
 
-    def ask(self, state: SvarmState, rng: np.random.Generator) -> Draw | None:
+    def ask(self, state: SvarmState, rng: np.random.Generator) -> ListedCoalitions | None:
         """The exact sizes first, then covers; None when there are no other sizes."""
         n_players = state.problem.n_players
         if state.ends_asked < n_players:
@@ -153,7 +143,7 @@ class StratifiedSVARM(Estimator[SvarmState]):
         masks = random_ranks(rng, len(rows), n_players) < state.sizes[rows][:, None]
         return SizedCoalitions(bits.pack(masks), n_players, rows, covers=False)
 
-    def tell(self, state: SvarmState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: SvarmState, draw: ListedCoalitions, values: FloatArray) -> None:
         """Fold in the exact sizes, or samples of the others."""
         gains = values - state.problem.empty
         state.told += len(draw)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._types import BoolArray, FloatArray, IntArray
-from fairshapley.draws import Draw, random_ranks
+from fairshapley.draws import random_ranks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
@@ -81,7 +81,7 @@ class TruncatedState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruncatedMonteCarlo(Estimator[TruncatedState]):
+class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
     """TMC-Shapley: a walk ends as soon as |v(N) − v(S)| < tolerance·|v(N) − v(∅)|.
 
     The marginal contributions behind that point are taken as 0 and not evaluated, which saves many
@@ -139,12 +139,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState]):
         return Traits(
             unbiased=whole,
             linear=whole,
-            exact_nulls=True,
             efficient=whole,
-            semivalues=True,
             honest_errors=whole,
-            independent=False,
-            certifiable=whole,
             not_certifiable_because=""
             if whole
             else (
@@ -158,7 +154,7 @@ class TruncatedMonteCarlo(Estimator[TruncatedState]):
         weights = problem.n_players * problem.semivalue.weights(problem.n_players)
         return TruncatedState(problem, weights, Moments(problem.n_players))
 
-    def ask(self, state: TruncatedState, rng: np.random.Generator) -> Draw | None:
+    def ask(self, state: TruncatedState, rng: np.random.Generator) -> Steps | None:
         """The next coalition on each walk that goes on, or the first of a new batch."""
         n_players = state.problem.n_players
         if n_players == 1:
@@ -168,9 +164,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState]):
         walks = max(1, min(state.walks // BATCH_SHARE, BATCH_WALKS))
         return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1)
 
-    def tell(self, state: TruncatedState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: TruncatedState, draw: Steps, values: FloatArray) -> None:
         """Take the step; at the end of the batch fold in its contributions."""
-        assert isinstance(draw, Steps)  # noqa: S101 - what `ask` gave
         batch = state.batch
         if batch is None or not len(batch.going):
             batch = _begin(state.problem, draw.ranks)

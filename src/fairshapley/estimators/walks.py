@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairshapley._types import FloatArray, IntArray
-from fairshapley.draws import Draw, Walks
+from fairshapley.draws import Walks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import ROUNDING, Moments, floor_variances
@@ -148,7 +148,7 @@ def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupedWalks(Estimator[GroupedState]):
+class GroupedWalks(Estimator[GroupedState, Walks]):
     """Walks on permutations that are uniform each, but dependent within a group.
 
     The mean of a group is one contribution; groups are independent of each other. The larger a
@@ -167,24 +167,14 @@ class GroupedWalks(Estimator[GroupedState]):
     @property
     def traits(self) -> Traits:
         """Unbiased and linear; the groups do not depend on what was told, only on how much."""
-        return Traits(
-            unbiased=True,
-            linear=True,
-            exact_nulls=True,
-            efficient=True,
-            semivalues=True,
-            honest_errors=True,
-            independent=False,
-            identical=False,
-            certifiable=True,
-        )
+        return Traits(iid=False)
 
     def start(self, problem: Problem) -> GroupedState:
         """No contributions yet."""
         weights = problem.n_players * problem.semivalue.weights(problem.n_players)
         return GroupedState(problem, weights, Moments(problem.n_players))
 
-    def ask(self, state: GroupedState, rng: np.random.Generator) -> Draw:
+    def ask(self, state: GroupedState, rng: np.random.Generator) -> Walks | None:
         """One group; on a small game a few of the same size."""
         n_players = state.problem.n_players
         size = self._next_size(state)
@@ -193,9 +183,8 @@ class GroupedWalks(Estimator[GroupedState]):
         ranks = [self._draw_group(rng, size, n_players) for _ in range(groups)]
         return Walks(np.concatenate(ranks))
 
-    def tell(self, state: GroupedState, draw: Draw, values: FloatArray) -> None:
+    def tell(self, state: GroupedState, draw: Walks, values: FloatArray) -> None:
         """Fold in the means of the groups."""
-        assert isinstance(draw, Walks)  # noqa: S101 - what `ask` gave
         size = self._next_size(state)
         level = state.levels.setdefault(size, Moments(state.problem.n_players))
         contributions = walk_contributions(draw, values, state.problem, state.weights)

@@ -51,8 +51,8 @@ class Evidence:
     """The largest squared deviation of a contribution over their variance"""
     width: float | None = None
     """The width of the interval in which every contribution lies, where known"""
-    identical: bool = True
-    """Whether the contributions are identically distributed"""
+    iid: bool = True
+    """Whether the contributions are independent and identically distributed"""
     nulls: int = 0
     """So many players at the end are declared null: their error is known"""
 
@@ -193,7 +193,7 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
         return -errors * np.asarray(stdtrit(counts - 1, share / 2), dtype=np.float64)
     if bound == "chebyshev":
         return errors / math.sqrt(share)
-    if evidence.width is None or not evidence.identical:
+    if evidence.width is None or not evidence.iid:
         raise InputError(
             "a finite-sample bound needs i.i.d. contributions of known range: give the game a "
             "value_range, and use a method such as 'mc', 'owen' or 'kernel'"

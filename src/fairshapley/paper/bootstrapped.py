@@ -37,7 +37,7 @@ class BootstrappedState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bootstrapped(Estimator[BootstrappedState]):
+class Bootstrapped(Estimator[BootstrappedState, Draw]):
     """The mean of a bootstrap of permutations and of another estimator, by what each has cost.
 
     "Bootstrapping (included for all baselines)". Where the method averages single marginals too
@@ -57,13 +57,13 @@ class Bootstrapped(Estimator[BootstrappedState]):
 
     name = "bootstrapped"
 
-    inner: Estimator[Any]
+    inner: Estimator[Any, Any]
     permutations: int
 
     @property
     def traits(self) -> Traits:
         """Those of the method, but that a permutation serves all players."""
-        return replace(self.inner.traits, independent=False, identical=False, efficient=False)
+        return replace(self.inner.traits, independent=False, iid=False, efficient=False)
 
     def start(self, problem: Problem) -> BootstrappedState:
         """Nothing told."""

@@ -27,14 +27,14 @@ class Method:
 
     name: str
     label: str
-    make: Callable[[int], Estimator[Any]]
+    make: Callable[[int], Estimator[Any, Any]]
     """The estimator with a bootstrap of so many permutations"""
     published: bool = True
     """Whether the paper has it"""
     shapley_only: bool = False
 
 
-def _after_bootstrap(inner: Estimator[Any]) -> Callable[[int], Estimator[Any]]:
+def _after_bootstrap(inner: Estimator[Any, Any]) -> Callable[[int], Estimator[Any, Any]]:
     return lambda permutations: Bootstrapped(inner=inner, permutations=permutations)
 
 

@@ -49,7 +49,7 @@ class Memo:
 
 def prepare_run(
     game: Game,
-    estimator: Estimator[Any],
+    estimator: Estimator[Any, Any],
     semivalue: Semivalue,
     *,
     xi: float,

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairshapley.draws import Draw
+from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.active_state import ActiveState
 from fairshapley.estimators.greedy_active import GreedyActive
 from fairshapley.estimators.placed_walks import PlacedWalks
@@ -46,7 +46,7 @@ class UncountedGreedy(GreedyActive):
 
     reuse: Literal["single", "walk"] = "walk"
 
-    def ask(self, state: ActiveState, rng: np.random.Generator) -> Draw:
+    def ask(self, state: ActiveState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
         """As for GAE, but that a permutation after the bootstrap counts one marginal."""
         draw = super().ask(state, rng)
         if isinstance(draw, PlacedWalks):

@@ -90,7 +90,7 @@ class Sample:
 
 @lru_cache(maxsize=32)
 def simulate(
-    estimator: Estimator[Any],
+    estimator: Estimator[Any, Any],
     name: str,
     *,
     repeats: int,
@@ -130,7 +130,7 @@ def _same(one: Result, other: Result, what: str) -> None:
     _require(spent[0] == spent[1], f"{what} changed the cost from {spent[0]} to {spent[1]}")
 
 
-def unbiased(estimator: Estimator[Any], repeats: int) -> None:
+def unbiased(estimator: Estimator[Any, Any], repeats: int) -> None:
     """The mean over many seeds is the value, on games with known values.
 
     4.5 standard errors for each of 27 players: false alarm below 2e−4.
@@ -143,7 +143,7 @@ def unbiased(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def unbiased_semivalues(estimator: Estimator[Any], repeats: int) -> None:
+def unbiased_semivalues(estimator: Estimator[Any, Any], repeats: int) -> None:
     """The same for Beta(4, 1) and Banzhaf values."""
     for semivalue in ("beta(4,1)", "banzhaf"):
         sample = simulate(estimator, "unanimity", repeats=repeats, semivalue=semivalue)
@@ -153,7 +153,7 @@ def unbiased_semivalues(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def standard_errors(estimator: Estimator[Any], repeats: int) -> None:
+def standard_errors(estimator: Estimator[Any, Any], repeats: int) -> None:
     """Reported and empirical standard error agree within 10 %, from 1000 repeats on.
 
     With fewer repeats the margin grows as their noise: 4.5 times √(1/(2·repeats)).
@@ -167,7 +167,7 @@ def standard_errors(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def later_stages(estimator: Estimator[Any], repeats: int) -> None:
+def later_stages(estimator: Estimator[Any, Any], repeats: int) -> None:
     """Bias and standard errors with most coalitions known, when pilots and first groups are over.
 
     4.5 standard errors, and 10 % or the noise of so few repeats.
@@ -182,7 +182,7 @@ def later_stages(estimator: Estimator[Any], repeats: int) -> None:
     )
 
 
-def null_player(estimator: Estimator[Any], repeats: int) -> None:
+def null_player(estimator: Estimator[Any, Any], repeats: int) -> None:
     """A null player gets exactly 0, or 0 on average where the method says so."""
     game = law_games()["planted"]
     assert isinstance(game, PlantedGame)  # noqa: S101 - defined above
@@ -201,7 +201,7 @@ def null_player(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def relabelling(estimator: Estimator[Any], repeats: int) -> None:
+def relabelling(estimator: Estimator[Any, Any], repeats: int) -> None:
     """Renaming the players renames the estimates: same means and variances."""
     one = simulate(estimator, "unanimity", repeats=repeats)
     other = simulate(estimator, "relabelled", repeats=repeats, first_seed=repeats)
@@ -217,7 +217,7 @@ def relabelling(estimator: Estimator[Any], repeats: int) -> None:
     )
 
 
-def linearity(estimator: Estimator[Any], repeats: int) -> None:
+def linearity(estimator: Estimator[Any, Any], repeats: int) -> None:
     """With one seed, the estimate of 2v − 3w is 2φ̂(v) − 3φ̂(w)."""
     del repeats
     one, other = law_games()["unanimity"], law_games()["planted"]
@@ -229,7 +229,7 @@ def linearity(estimator: Estimator[Any], repeats: int) -> None:
     )
 
 
-def affine_scaling(estimator: Estimator[Any], repeats: int) -> None:
+def affine_scaling(estimator: Estimator[Any, Any], repeats: int) -> None:
     """The unit of the utility (ξ along with it) and its zero do not matter."""
     del repeats
     game = law_games()["unanimity"]
@@ -251,7 +251,7 @@ def affine_scaling(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def efficiency(estimator: Estimator[Any], repeats: int) -> None:
+def efficiency(estimator: Estimator[Any, Any], repeats: int) -> None:
     """Shapley estimates add up to v(N) − v(∅)."""
     del repeats
     for name, game in law_games().items():
@@ -263,7 +263,7 @@ def efficiency(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def exact_when_known(estimator: Estimator[Any], repeats: int) -> None:
+def exact_when_known(estimator: Estimator[Any, Any], repeats: int) -> None:
     """Once every coalition is known the values are exact, and the run stops."""
     del repeats
     for n_players in (1, 2, 4):
@@ -279,7 +279,7 @@ def exact_when_known(estimator: Estimator[Any], repeats: int) -> None:
         )
 
 
-def same_seed(estimator: Estimator[Any], repeats: int) -> None:
+def same_seed(estimator: Estimator[Any, Any], repeats: int) -> None:
     """The same seed gives the same bits, another seed another estimate."""
     del repeats
     game = law_games()["unanimity"]
@@ -291,7 +291,7 @@ def same_seed(estimator: Estimator[Any], repeats: int) -> None:
     )
 
 
-def continuing(estimator: Estimator[Any], repeats: int) -> None:
+def continuing(estimator: Estimator[Any, Any], repeats: int) -> None:
     """Two runs on a journal, the second with a larger budget, equal one run."""
     del repeats
     game = law_games()["unanimity"]
@@ -308,7 +308,7 @@ def continuing(estimator: Estimator[Any], repeats: int) -> None:
     )
 
 
-def any_chunk_size(estimator: Estimator[Any], repeats: int) -> None:
+def any_chunk_size(estimator: Estimator[Any, Any], repeats: int) -> None:
     """The chunks of the engine change nothing."""
     del repeats
     game = law_games()["unanimity"]
@@ -319,7 +319,7 @@ def any_chunk_size(estimator: Estimator[Any], repeats: int) -> None:
         _same(whole, parts, f"a chunk size of {chunk_size}")
 
 
-Law: TypeAlias = Callable[[Estimator[Any], int], None]
+Law: TypeAlias = Callable[[Estimator[Any, Any], int], None]
 
 LAWS: dict[str, Law] = {
     law.__name__: law
@@ -341,7 +341,7 @@ LAWS: dict[str, Law] = {
 }
 
 
-def applicable_laws(estimator: Estimator[Any]) -> list[str]:
+def applicable_laws(estimator: Estimator[Any, Any]) -> list[str]:
     """The names of the laws that an estimator's traits say it obeys.
 
     Examples
@@ -363,7 +363,7 @@ def applicable_laws(estimator: Estimator[Any]) -> list[str]:
     return [name for name in LAWS if not excluded.get(name, False)]
 
 
-def check_estimator(estimator: Estimator[Any], *, repeats: int = 300) -> None:
+def check_estimator(estimator: Estimator[Any, Any], *, repeats: int = 300) -> None:
     """Check every law that applies to an estimator.
 
     Parameters
