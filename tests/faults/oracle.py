@@ -25,8 +25,8 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley._basics.bits import keys as pack
 from fairshapley.evaluation import journal as journal_module
-from fairshapley.evaluation.cache import pack
 from fairshapley.run import Run
 
 # What a disturbed run may raise; anything else is a defect of the code that met the fault.
