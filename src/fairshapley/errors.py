@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairshapley.result import Result
+    from fairshapley.results.result import Result
 
 
 class FairShapleyError(Exception):

@@ -4,8 +4,6 @@ Loading them takes a second (SciPy, scikit-learn), so the package does it when t
 """
 
 from fairshapley import datasets, estimators, fairness, games, metrics
-from fairshapley.auditing import Comparison, audit, compare
-from fairshapley.curves import Curve, curve
 from fairshapley.errors import (
     BudgetError,
     ContractError,
@@ -33,7 +31,6 @@ from fairshapley.estimators import (
     UnbiasedKernelSHAP,
 )
 from fairshapley.evaluation import DaskEngine, Journal, ProcessEngine, RayEngine, SerialEngine
-from fairshapley.explanation import Attributions, explain, shap_explanation
 from fairshapley.fairness import (
     Audit,
     Certificate,
@@ -42,15 +39,18 @@ from fairshapley.fairness import (
     fidelity,
     required_fidelity,
 )
-from fairshapley.leaving_out import leave_one_out
-from fairshapley.nearest_neighbours import knn_shapley
-from fairshapley.payouts import Payout
-from fairshapley.proxy_valuation import estimate_with_proxy
-from fairshapley.result import Result
+from fairshapley.results.payouts import Payout
+from fairshapley.results.result import Result
+from fairshapley.runs.calls import estimate, exact, resume
+from fairshapley.runs.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
-from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
-from fairshapley.valuation import estimate, exact, resume
-from fairshapley.verification import Verification, verify
+from fairshapley.uses.audits import Comparison, audit, compare
+from fairshapley.uses.curves import Curve, curve
+from fairshapley.uses.explanation import Attributions, explain, shap_explanation
+from fairshapley.uses.leaving_out import leave_one_out
+from fairshapley.uses.nearest_neighbours import knn_shapley
+from fairshapley.uses.verification import Verification, verify
+from fairshapley.uses.with_proxy import estimate_with_proxy
 
 __all__ = [
     "Attributions",

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.base import check_n_players
+from fairshapley.games.game import check_n_players
 
 
 def log_binomial(n: int, k: FloatArray) -> FloatArray:

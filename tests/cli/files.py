@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from fairshapley.cli.commands import app
+from fairshapley.cli.registry import app
 
 SUPPLIERS = ("north", "south", "west")
 

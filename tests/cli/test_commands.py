@@ -96,7 +96,7 @@ def test_the_demo_writes_a_report_and_says_where(folder):
 
 
 def test_papers_are_listed():
-    from fairshapley.paper import EXPERIMENTS
+    from fairshapley_paper import EXPERIMENTS
 
     done = run("paper", "list")
     assert done.exit_code == 0, done.stderr
@@ -107,7 +107,7 @@ def test_the_installed_command_runs_and_starts_without_heavy_imports(folder):
     command = [sys.executable, "-m", "fairshapley", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"fairshapley {fs.__version__}\n"
-    heavy = "{'torch', 'matplotlib', 'plotly', 'jinja2', 'ray', 'distributed', 'fairshapley.paper'}"
+    heavy = "{'torch', 'matplotlib', 'plotly', 'jinja2', 'ray', 'distributed', 'fairshapley_paper'}"
     code = f"import fairshapley.cli, sys; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

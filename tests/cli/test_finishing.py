@@ -65,7 +65,7 @@ def test_a_table_that_cannot_be_written_is_still_shown(folder, monkeypatch):
         raise fs.InputError("cannot write: no space left")
 
     run("value", *GROUPS, "--quiet", "--out", "values.json")
-    monkeypatch.setattr("fairshapley.tabular.writing.write_rows", full)
+    monkeypatch.setattr("fairshapley.results.tables.write_rows", full)
     monkeypatch.setattr(fs.Payout, "to_csv", full)
     arguments = ("--methods", "mc", "--budget", 6, "--repeats", 2, "--quiet", "--out", "m.csv")
     for done, words in (
@@ -84,7 +84,7 @@ def test_every_failure_is_said(folder, monkeypatch):
 
         return fail
 
-    monkeypatch.setattr("fairshapley.cli.finishing.write_values", broken("values"))
+    monkeypatch.setattr("fairshapley.cli.output.write_values", broken("values"))
     monkeypatch.setattr(fs.Result, "report", broken("report"))
     done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
     assert done.exit_code == 2

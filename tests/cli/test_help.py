@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from fairshapley.cli.commands import app
 from fairshapley.cli.reference import commands, examples, reference
+from fairshapley.cli.registry import app
 from tests.cli.files import run
 
 ROOT = Path(__file__).parents[2]

@@ -78,11 +78,11 @@ def test_no_module_of_the_package_has_the_name_of_something_public():
     [
         "typer",
         "rich.console",
-        "fairshapley.cli.commands",
+        "fairshapley.cli.registry",
         "numpy",
         "scipy.special",
         "sklearn.utils.validation",
-        "fairshapley.valuation",
+        "fairshapley.runs.calls",
     ],
 )
 def test_ctrl_c_while_modules_are_loaded(tmp_path, module):

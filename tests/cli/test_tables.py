@@ -9,8 +9,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import fairshapley as fs
-from fairshapley.cli.commands import app
 from fairshapley.cli.printing import value_rows
+from fairshapley.cli.registry import app
 from fairshapley.cli.tables import print_table
 
 WIDTHS = (30, 40, 60, 80, 200)

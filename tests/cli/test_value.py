@@ -153,7 +153,7 @@ def test_every_named_model_runs(folder, model):
 
 
 def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
-    from fairshapley.games.data.game import DataGame
+    from fairshapley.games.data.data_game import DataGame
 
     calls = []
     plain = DataGame.__call__

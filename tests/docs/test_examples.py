@@ -9,7 +9,7 @@ import typer
 import yaml
 
 import fairshapley as fs
-from fairshapley.cli.commands import app
+from fairshapley.cli.registry import app
 from tests.docs.pages import ROOT, blocks, name_of, pages, text_of
 
 PROJECT = tomllib.loads(text_of(ROOT / "pyproject.toml"))

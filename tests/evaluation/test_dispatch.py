@@ -13,7 +13,7 @@ from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import EngineError
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.engines import opened_engine, parse_engine
-from fairshapley.evaluation.engines.base import Answer, WorkerLostError, check_answer
+from fairshapley.evaluation.engines.engine import Answer, WorkerLostError, check_answer
 
 ALL = np.array([[code >> i & 1 for i in range(6)] for code in range(64)], dtype=bool)
 

@@ -114,7 +114,7 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
 
 
 def test_large_games_are_enumerated_without_a_cache(monkeypatch):
-    monkeypatch.setattr("fairshapley.valuation.Evaluator", partial(Evaluator, cache_bytes=10_000))
+    monkeypatch.setattr("fairshapley.runs.calls.Evaluator", partial(Evaluator, cache_bytes=10_000))
     game = fs.games.SumOfUnanimity(10, seed=0)
     result = fs.exact(game)
     assert result.exact

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation import journal as module
-from fairshapley.evaluation import journal_file
-from fairshapley.evaluation.journal import Journal
+from fairshapley.evaluation.journal import file as journal_file
+from fairshapley.evaluation.journal import records as module
+from fairshapley.evaluation.journal.records import Journal
 
 NOBODY = 65534
 
@@ -614,7 +614,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, batches):
 def test_many_processes_may_open_a_new_journal_at_once(tmp_path):
     code = """
         import sys
-        from fairshapley.evaluation.journal import Journal
+        from fairshapley.evaluation.journal.records import Journal
         with Journal(sys.argv[1], timeout=30) as journal:
             game = journal.open_game("a", 8)
             journal.append(game, [bytes([int(sys.argv[2])])], [1.0])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.evaluation import journal as module
-from fairshapley.evaluation.journal import Journal
-from fairshapley.evaluation.row_sums import row_sum
+from fairshapley.evaluation.journal import records as module
+from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal.row_sums import row_sum
 
 KEYS = [bytes([i, i % 3]) for i in range(40)]
 VALUES = [i / 7 for i in range(40)]
@@ -26,7 +26,7 @@ def test_the_sum_does_not_depend_on_slices_order_or_tables(monkeypatch):
     assert whole == sum(row_sum([k], np.array([v])) for k, v in zip(KEYS, VALUES, strict=True)) % (
         1 << 64
     )
-    monkeypatch.setattr("fairshapley.evaluation.row_sums.SLICE_BYTES", 100)
+    monkeypatch.setattr("fairshapley.evaluation.journal.row_sums.SLICE_BYTES", 100)
     assert row_sum(KEYS[::-1], np.array(VALUES[::-1])) == whole
     # Journals on other machines must have the same sums.
     assert row_sum([b"\x01\x02"], np.array([0.5])) == row_sum([b"\x01\x02\x00"], np.array([0.5]))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from fairshapley.evaluation import Journal
-from fairshapley.evaluation import journal as journal_module
+from fairshapley.evaluation.journal import records as journal_module
 from tests.faults.oracle import CountedGame, Scenario, journalled, plain, utility
 
 SCENARIO = Scenario(n_players=12, options={"method": "mc", "budget": 160})

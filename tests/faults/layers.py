@@ -112,7 +112,7 @@ def failing_statements(kind: str, *, after: bool) -> Fault:
         connect = sqlite3.connect
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
-                "fairshapley.evaluation.journal_file.sqlite3.connect",
+                "fairshapley.evaluation.journal.file.sqlite3.connect",
                 lambda *given, **options: connect(*given, factory=Connection, **options),
             )
             yield

@@ -26,8 +26,8 @@ import pytest
 
 import fairshapley as fs
 from fairshapley._basics.bits import keys as pack
-from fairshapley.evaluation import journal as journal_module
-from fairshapley.run import Run
+from fairshapley.evaluation.journal import records as journal_module
+from fairshapley.runs.loop import Run
 
 # What a disturbed run may raise; anything else is a defect of the code that met the fault.
 ALLOWED = (fs.FairShapleyError, MemoryError, KeyboardInterrupt)

@@ -18,9 +18,9 @@ import loky
 import pytest
 
 import fairshapley as fs
-from fairshapley.evaluation.journal import Journal
-from fairshapley.recording import Recorder
-from fairshapley.run import Run
+from fairshapley.evaluation.journal.records import Journal
+from fairshapley.runs.history import Recorder
+from fairshapley.runs.loop import Run
 from tests.faults.layers import (
     every_line,
     failing_files,
@@ -200,7 +200,7 @@ def test_a_broken_journal_is_found(
     broken: type[Journal], finding: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = Trials(PLAIN, folder, failing_statements("io", after=False))
-    monkeypatch.setattr("fairshapley.preparation.Journal", broken)
+    monkeypatch.setattr("fairshapley.runs.setup.Journal", broken)
     inserts = [at for at, label in enumerate(trials.labels) if "INTO arrivals" in label]
     with pytest.raises(AssertionError, match=finding):
         trials.trial(inserts[len(inserts) // 2])

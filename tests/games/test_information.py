@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import ThreadpoolController
 
 import fairshapley as fs
-from fairshapley.blas_threads import one_thread_if_small
+from fairshapley._basics.threads import one_thread_if_small
 from fairshapley.datasets import load
 from fairshapley.games.information import InformationGame
 from fairshapley.games.information.block_factor import BlockFactor
@@ -117,7 +117,7 @@ def test_a_matrix_that_is_not_kept_gives_the_same_bits(most, monkeypatch):
     datasets, _ = agents(6, 10)
     masks = all_coalitions(6)
     expected = InformationGame(datasets, **KERNEL)(masks)
-    monkeypatch.setattr("fairshapley.games.information.game._KEPT_ENTRIES", 0)
+    monkeypatch.setattr("fairshapley.games.information.information_game._KEPT_ENTRIES", 0)
     game = InformationGame(datasets, **KERNEL)
     np.testing.assert_array_equal(game(masks), expected)
     assert game._kept[1] is None

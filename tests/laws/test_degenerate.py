@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.estimators import METHODS, from_configuration, regression_adjusted
+from fairshapley.estimators import METHODS, from_configuration
+from fairshapley.estimators.adjusted import regression_adjusted
 from tests.laws.degenerate import FAMILIES, check
 from tests.laws.estimators import ESTIMATORS, MORE
 

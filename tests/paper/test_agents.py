@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fairshapley.draws import AllCoalitions
-from fairshapley.paper.experiment import Setup
-from fairshapley.paper.scenarios import agents
+from fairshapley_paper.experiment import Setup
+from fairshapley_paper.scenarios import agents
 from tests.data_folder import needs
 
 

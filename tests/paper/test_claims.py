@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from fairshapley import paper
+import fairshapley_paper as paper
 
 GREEDY = ("gae-0", "gae-5")
 OTHERS = ("mc", "owen", "kernel")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley import paper
+import fairshapley_paper as paper
 from fairshapley.draws import AllCoalitions
 from fairshapley.games.volume import VolumeGame
-from fairshapley.paper.experiment import Setup
-from fairshapley.paper.scenarios import datasets
-from fairshapley.paper.scenarios.tables import tabulated
+from fairshapley_paper.experiment import Setup
+from fairshapley_paper.scenarios import datasets
+from fairshapley_paper.scenarios.tables import tabulated
 from tests.data_folder import needs
 
 pytestmark = needs("creditcard", "used_cars")

@@ -7,9 +7,9 @@ import pytest
 
 from fairshapley import semivalues
 from fairshapley.datasets import available
-from fairshapley.paper import EXPERIMENTS
-from fairshapley.paper.methods import METHODS
-from fairshapley.paper.published_numbers import published_numbers
+from fairshapley_paper import EXPERIMENTS
+from fairshapley_paper.methods import METHODS
+from fairshapley_paper.publications import published_numbers
 
 CASES = list(EXPERIMENTS.values())
 SCENARIOS = [(one, scenario) for one in CASES for scenario in one.scenarios]

@@ -5,8 +5,8 @@ import pytest
 
 from fairshapley.draws import AllCoalitions
 from fairshapley.games.features import FeatureGame
-from fairshapley.paper.experiment import Setup
-from fairshapley.paper.scenarios import features
+from fairshapley_paper.experiment import Setup
+from fairshapley_paper.scenarios import features
 from tests.data_folder import needs
 
 

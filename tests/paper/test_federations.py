@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley import paper
+import fairshapley_paper as paper
 from fairshapley.datasets import load
 from fairshapley.errors import InputError
 from fairshapley.games.federated import normalised_mean, split
-from fairshapley.paper import tabulate
-from fairshapley.paper.experiment import Setup
-from fairshapley.paper.federation import FederationTable, load_table
-from fairshapley.paper.federation_data import prepare
-from fairshapley.paper.published_numbers import published_numbers
-from fairshapley.paper.scenarios import federations
-from fairshapley.paper.scenarios.federations import FEDERATIONS, federation_of, table_path
+from fairshapley_paper import tabulating as tabulate
+from fairshapley_paper.experiment import Setup
+from fairshapley_paper.federation import FederationTable, load_table
+from fairshapley_paper.federation_data import prepare
+from fairshapley_paper.publications import published_numbers
+from fairshapley_paper.scenarios import federations
+from fairshapley_paper.scenarios.federations import FEDERATIONS, federation_of, table_path
 from tests.data_folder import needs
 
 TINY = federation_of("mnist-iid", "tiny")

@@ -6,10 +6,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from fairshapley.games import DataGame
-from fairshapley.paper.experiment import Setup
-from fairshapley.paper.scenarios import support_vectors
-from fairshapley.paper.scenarios.points import build_points, draw_rows, make_game
-from fairshapley.paper.scenarios.support_vectors import SVCGame, svc_game
+from fairshapley_paper.experiment import Setup
+from fairshapley_paper.scenarios import support_vectors
+from fairshapley_paper.scenarios.support_vectors import SVCGame, svc_game
+from fairshapley_paper.scenarios.training_points import build_points, draw_rows, make_game
 from tests.data_folder import needs
 
 TINY = Setup("tiny", 0)

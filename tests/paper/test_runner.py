@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairshapley import paper
+import fairshapley_paper as paper
 from fairshapley.errors import InputError
-from fairshapley.paper import runner
-from fairshapley.paper.jobs import Job
-from fairshapley.paper.report import Report
-from fairshapley.paper.store import Store
+from fairshapley_paper import runner
+from fairshapley_paper.jobs import Job
+from fairshapley_paper.report import Report
+from fairshapley_paper.store import Store
 
 FAST = {"size": "tiny", "trials": 2, "only": ["diabetes-ridge"], "progress": False}
 METHODS = ["mc", "gae-5", "kernel"]

@@ -3,8 +3,8 @@
 import numpy as np
 
 import fairshapley as fs
-from fairshapley.paper.methods import ALL_METHODS, METHODS, UNCOUNTED_METHODS
-from fairshapley.paper.uncounted import UncountedGreedy
+from fairshapley_paper.methods import ALL_METHODS, METHODS, UNCOUNTED_METHODS
+from fairshapley_paper.uncounted import UncountedGreedy
 
 GAME = fs.games.SumOfUnanimity(6, seed=2)
 

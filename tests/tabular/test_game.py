@@ -135,7 +135,7 @@ def test_classes_that_floats_cannot_tell_apart_are_refused():
 
 
 def test_features_that_would_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("fairshapley.tabular.game.MOST_FEATURE_BYTES", 100)
+    monkeypatch.setattr("fairshapley.tabular.building.MOST_FEATURE_BYTES", 100)
     train = pa.table({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4})
     with pytest.raises(InputError, match=r"the 2 features of these rows would take"):
         table_game(train, "y")

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fairshapley._types import BoolArray, ByteArray, IntArray, SizeArray
+from fairshapley._basics.types import BoolArray, ByteArray, IntArray, SizeArray
 
 
 def width(n_players: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, InputError
 
 

@@ -9,7 +9,7 @@ def app(prog_name: str | None = None) -> None:
     """Run the command line of this process, and exit."""
     starting.hold()
     from fairshapley.cli import streams
-    from fairshapley.cli.commands import app as commands
+    from fairshapley.cli.registry import app as commands
 
     streams.prepare()
     try:

@@ -17,7 +17,7 @@ from fairshapley.cli import starting
 from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.cli.streams import OutputError, kept_apart
 from fairshapley.errors import FairShapleyError, GameError
-from fairshapley.origin import recorded
+from fairshapley.results.origin import recorded
 
 DONE = 0
 INTERNAL = 1

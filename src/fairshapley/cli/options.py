@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from fairshapley._basics.limits import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.cli import completion
 from fairshapley.errors import InputError
-from fairshapley.limits import DEFAULT_MAX_ROWS, MAX_BYTES
 
 DATA, RUN, OUTPUT = "Data", "Run", "Output"
 

@@ -15,7 +15,7 @@ from fairshapley.cli.tables import print_table
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
-    from fairshapley.result import Result
+    from fairshapley.results.result import Result
 
 # More players than these are shown as the first and the last.
 MOST_ROWS = 40
@@ -86,7 +86,7 @@ def certificate_lines(certificate: Certificate) -> list[str]:
 
 def print_json(data: Mapping[str, Any]) -> None:
     """One JSON object; numbers that are not finite as texts."""
-    from fairshapley.result_fields import plain
+    from fairshapley.results.fields import plain
 
     emit(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1))
 
@@ -98,7 +98,7 @@ def result_object(
     files: Sequence[tuple[str, object]],
 ) -> dict[str, Any]:
     """What `--json` prints of a result."""
-    from fairshapley.tabular.writing import values_columns
+    from fairshapley.results.tables import values_columns
 
     columns = values_columns(result, delta)
     return {

@@ -13,8 +13,8 @@ from typing import Any
 
 import typer
 
-from fairshapley.cli.commands import app
 from fairshapley.cli.exits import EXIT_CODES
+from fairshapley.cli.registry import app
 
 HEADING = """# Command line
 

@@ -10,7 +10,7 @@ import typer
 from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
-    from fairshapley.result import Result
+    from fairshapley.results.result import Result
 
 Saved = Annotated[
     Path,
@@ -23,8 +23,8 @@ SQLITE = b"SQLite format 3\x00"
 
 def load_result(file: Path, run: int | None = None) -> Result:
     """The result in a file; of a journal the newest run, or the one of a number."""
-    from fairshapley.result import Result
-    from fairshapley.valuation import resume
+    from fairshapley.results.result import Result
+    from fairshapley.runs.calls import resume
 
     try:
         with file.open("rb") as stream:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from fairshapley._files import WatchedStream
+from fairshapley._basics.files import WatchedStream
 from fairshapley.errors import InputError
 
 ENVIRONMENT = "FAIRSHAPLEY_DATA"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import ByteArray
+from fairshapley._basics.types import ByteArray
 from fairshapley.datasets.entry import Content, Entry, Source
 from fairshapley.datasets.files import DataError, MissingDataError, check_found, read_bytes
 from fairshapley.datasets.parsing import read_archive

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.datasets.files import DataError, check_size, listed, open_text, reading
 
 Kind: TypeAlias = Literal["number", "number or empty", "text"]

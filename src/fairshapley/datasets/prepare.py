@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairshapley._basics import checks
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.datasets.dataset import Dataset
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator

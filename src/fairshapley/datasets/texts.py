@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.datasets.entry import Content, Entry, Source
 from fairshapley.datasets.files import DataError, check_found
 from fairshapley.datasets.parsing import read_archive, read_lines, read_table

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import BoolArray, ByteArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws.permutations import RankArray
 
 

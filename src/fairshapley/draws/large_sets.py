@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import BoolArray, ByteArray, IntArray
+from fairshapley._basics.types import BoolArray, ByteArray, IntArray
 
 # Random bytes drawn at a time: 4 MiB.
 BLOCK_BYTES = 1 << 22

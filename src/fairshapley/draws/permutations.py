@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 
 # Entry (r, i) is the place of player i in permutation r: np.uint16, or np.uint32 above 65 536.
 RankArray: TypeAlias = NDArray[Any]

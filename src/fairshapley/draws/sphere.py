@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betaincinv
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws.permutations import RankArray
 
 

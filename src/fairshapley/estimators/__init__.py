@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairshapley.errors import InputError
-from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
+from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
-from fairshapley.estimators.greedy_active import GreedyActive
-from fairshapley.estimators.kernel import UnbiasedKernelSHAP
-from fairshapley.estimators.leverage import LeverageSHAP
-from fairshapley.estimators.monte_carlo import MonteCarlo
-from fairshapley.estimators.optimal_proposal import importance_variance, optimal_proposal
-from fairshapley.estimators.orthogonal import Orthogonal
-from fairshapley.estimators.owen import Owen
-from fairshapley.estimators.proposal import size_explained_variance
-from fairshapley.estimators.regression_adjusted import RegressionAdjusted
-from fairshapley.estimators.sobol import Sobol
-from fairshapley.estimators.stratified import Stratified
-from fairshapley.estimators.svarm import StratifiedSVARM
-from fairshapley.estimators.truncated import TruncatedMonteCarlo
+from fairshapley.estimators.greedy.greedy_active import GreedyActive
+from fairshapley.estimators.greedy.importance import importance_variance, optimal_proposal
+from fairshapley.estimators.greedy.proposal import size_explained_variance
+from fairshapley.estimators.regression.kernel_shap import UnbiasedKernelSHAP
+from fairshapley.estimators.regression.leverage_shap import LeverageSHAP
+from fairshapley.estimators.strata.stratified import Stratified
+from fairshapley.estimators.strata.svarm import StratifiedSVARM
+from fairshapley.estimators.walks.monte_carlo import MonteCarlo
+from fairshapley.estimators.walks.orthogonal import Orthogonal
+from fairshapley.estimators.walks.owen import Owen
+from fairshapley.estimators.walks.sobol import Sobol
+from fairshapley.estimators.walks.truncated import TruncatedMonteCarlo
 
 __all__ = [
     "METHODS",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
-from fairshapley.estimators.base import Estimate, Estimator, Problem, Traits
-from fairshapley.games.base import MAX_TABLE_PLAYERS
+from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.games.game import MAX_TABLE_PLAYERS
 from fairshapley.semivalues import Semivalue, log_binomial
 
 # Each further player doubles memory and time.

@@ -8,7 +8,7 @@ from fairshapley.evaluation.engines import (
     SerialEngine,
 )
 from fairshapley.evaluation.evaluator import Evaluator
-from fairshapley.evaluation.journal import Journal
+from fairshapley.evaluation.journal.records import Journal
 
 __all__ = [
     "DaskEngine",

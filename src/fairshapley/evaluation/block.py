@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk
-from fairshapley.evaluation.journal import Journal
+from fairshapley.evaluation.journal.records import Journal
 
 OnError = Literal["raise", "skip"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 
 # Measured on CPython 3.11: a bytes key of k bytes takes k + 33, a float 24, a slot of a dict that
 # is two thirds full about 50.

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import EngineError, GameError
-from fairshapley.evaluation.engines.base import Answer, Session, Ticket, WorkerLostError
+from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
 from fairshapley.evaluation.failures import failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.pace import Pace

@@ -16,7 +16,7 @@ from types import TracebackType
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import BoolArray, FloatArray, SizeArray
+from fairshapley._basics.types import BoolArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import EngineError, GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
@@ -27,7 +27,7 @@ from fairshapley.evaluation.failures import changed
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import Ledger
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
-from fairshapley.games.base import MAX_TABLE_PLAYERS, Game
+from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fairshapley._types import BoolArray
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import GameError, JournalError
-from fairshapley.evaluation.engines.base import WorkerLostError
+from fairshapley.evaluation.engines.engine import WorkerLostError
 from fairshapley.evaluation.engines.wire import RemoteError
-from fairshapley.games.base import members
+from fairshapley.games.game import members
 
 
 def reason_of(error: Exception | None) -> str:

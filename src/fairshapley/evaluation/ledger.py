@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Batch, Chunk
 from fairshapley.evaluation.failures import failure, reason_of, shorten
 from fairshapley.evaluation.pace import Pace
-from fairshapley.games.base import members
+from fairshapley.games.game import members
 
 # Variances are sums of squares, of weighted contributions and of their rounding errors, and must
 # stay between 1e−308 and 1e308. So utilities have a largest size, and the largest utility of a game

@@ -15,9 +15,9 @@ from fairshapley.fairness.axioms import (
 )
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
 from fairshapley.fairness.decisions import Decisions
-from fairshapley.fairness.fidelity import fidelity
-from fairshapley.fairness.guarantee import Guarantee, Prediction, guarantee, required_fidelity
+from fairshapley.fairness.guarantees import Guarantee, Prediction, guarantee, required_fidelity
 from fairshapley.fairness.pigou_dalton import pdp_prefers
+from fairshapley.fairness.scores import fidelity
 
 __all__ = [
     "Audit",

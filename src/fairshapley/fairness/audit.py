@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import check_fairness, within_tolerance
-from fairshapley.fairness.fidelity import check_xi
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
+from fairshapley.fairness.scores import check_xi
 
 if TYPE_CHECKING:
-    from fairshapley.result import Result
+    from fairshapley.results.result import Result
 
 
 @dataclass(frozen=True, eq=False)

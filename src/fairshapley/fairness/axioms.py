@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.fidelity import check_xi
 from fairshapley.fairness.levels import check_epsilon1
+from fairshapley.fairness.scores import check_xi
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import lambertw, stdtrit
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.fidelity import check_xi
 from fairshapley.fairness.levels import (
     check_bound,
     check_delta,
@@ -22,6 +21,7 @@ from fairshapley.fairness.levels import (
     check_variances,
     player_level,
 )
+from fairshapley.fairness.scores import check_xi
 
 BOUNDS = ("normal", "chebyshev", "bernstein")
 # Below this many contributions, skewed ones can make a normal bound too short.
@@ -105,7 +105,7 @@ class Certificate:
         return "\n".join([self.statement, *(f"Warning: {text}" for text in self.warnings)])
 
     def _repr_html_(self) -> str:
-        from fairshapley.notebook import certificate_html
+        from fairshapley.results.notebook import certificate_html
 
         return certificate_html(self)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 
 # What is asked for where nothing else is: within half of a value, wrong in one run of ten.

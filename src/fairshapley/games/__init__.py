@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fairshapley.games import federated
-from fairshapley.games.base import FunctionGame, Game, TableGame
 from fairshapley.games.combinators import (
     Affine,
     LinearCombination,
@@ -15,11 +14,12 @@ from fairshapley.games.combinators import (
     WithNullPlayers,
     with_null_players,
 )
-from fairshapley.games.duplicates import identical_rows
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
-from fairshapley.games.fingerprint import fingerprint
-from fairshapley.games.knn_utility import KNNUtilityGame
+from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.game import FunctionGame, Game, TableGame
+from fairshapley.games.identical import identical_rows
+from fairshapley.games.knn import KNNUtilityGame
 from fairshapley.games.synthetic import (
     Additive,
     Airport,

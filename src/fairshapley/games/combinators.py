@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.base import Game, check_coalitions, check_names
+from fairshapley.games.game import Game, check_coalitions, check_names
 
 
 class Relabelled:

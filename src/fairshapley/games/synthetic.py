@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from scipy.special import roots_legendre
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.base import check_coalitions, check_n_players
+from fairshapley.games.game import check_coalitions, check_n_players
 from fairshapley.randomness import root_seed, side_generator
 
 # Entries of a temporary array: 2**20 doubles are 8 MiB, about what a core keeps in its cache.

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.base import check_coalitions
-from fairshapley.games.holdings import (
+from fairshapley.games.game import check_coalitions
+from fairshapley.games.player_data import (
     Datasets,
     equal_datasets,
     read_datasets,

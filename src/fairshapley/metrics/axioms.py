@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
-from fairshapley._types import IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import tolerances
-from fairshapley.fairness.fidelity import check_xi
+from fairshapley.fairness.scores import check_xi
 from fairshapley.metrics.scaling import Normalise, divide, normalised, scaled
 
 

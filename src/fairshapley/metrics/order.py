@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import check_estimate
 from fairshapley.metrics.scaling import Normalise, normalised

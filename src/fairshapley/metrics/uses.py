@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.base import Game, members
+from fairshapley.games.game import Game, members
 
 
 def noisy_label_f1(

@@ -1,6 +1,6 @@
 """Tables: read CSV and Parquet files, turn columns into features, make a game of the rows."""
 
-from fairshapley.tabular.game import TabularGame, table_game
+from fairshapley.tabular.building import TabularGame, table_game
 from fairshapley.tabular.models import MODELS, make_model
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import read_table

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairshapley._basics.extras import extra
-from fairshapley._files import WatchedStream
+from fairshapley._basics.files import WatchedStream
+from fairshapley._basics.limits import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.errors import InputError
-from fairshapley.limits import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.tabular.columns import listed
 from fairshapley.tabular.decimals import DECIMALS, Decimal, read_decimals
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
 

@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
 from fairshapley.evaluation.engines import check_answer
-from fairshapley.games.base import Game, check_n_players, check_names, members
-from fairshapley.games.fingerprint import fingerprint
-from fairshapley.run import SAME
+from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.game import Game, check_n_players, check_names, members
+from fairshapley.runs.loop import SAME
 
 
 def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import ContractError
-from fairshapley.estimators.base import Estimator
+from fairshapley.estimators.estimator import Estimator
 from fairshapley.evaluation.engines import SerialEngine
 from fairshapley.games import (
     Affine,
@@ -28,9 +28,9 @@ from fairshapley.games import (
     Relabelled,
     SumOfUnanimity,
 )
-from fairshapley.games.base import Game
-from fairshapley.result import Result
-from fairshapley.valuation import estimate, exact
+from fairshapley.games.game import Game
+from fairshapley.results.result import Result
+from fairshapley.runs.calls import estimate, exact
 
 # Two-sided probability 7e−6 for one player; a few hundred players are compared in all.
 SIGMAS = 4.5

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.learners import NotVectorisedError, batch_learner, newton
 from fairshapley.games.learners.arrays import Backend
-from fairshapley.games.learners.design import Products
+from fairshapley.games.learners.designs import Products
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]])
 Y = np.array([0, 1, 0, 1])

@@ -1,8 +1,8 @@
 """Engines: who computes the utilities of a chunk of coalitions."""
 
-from fairshapley.evaluation.engines.base import Answer, Engine, Session, check_answer
 from fairshapley.evaluation.engines.choice import EngineOption, opened_engine, parse_engine
 from fairshapley.evaluation.engines.dask import DaskEngine
+from fairshapley.evaluation.engines.engine import Answer, Engine, Session, check_answer
 from fairshapley.evaluation.engines.processes import ProcessEngine
 from fairshapley.evaluation.engines.ray import RayEngine
 from fairshapley.evaluation.engines.serial import SerialEngine

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from fairshapley.errors import InputError
-from fairshapley.evaluation.engines.base import Engine
 from fairshapley.evaluation.engines.dask import DaskEngine
+from fairshapley.evaluation.engines.engine import Engine
 from fairshapley.evaluation.engines.processes import ProcessEngine
 from fairshapley.evaluation.engines.ray import RayEngine
 from fairshapley.evaluation.engines.serial import SerialEngine

@@ -12,9 +12,9 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.extras import extra
-from fairshapley._types import BoolArray
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.base import (
+from fairshapley.evaluation.engines.engine import (
     Answer,
     Ticket,
     WorkerLostError,
@@ -29,7 +29,7 @@ from fairshapley.evaluation.engines.worker import (
     mark_driver,
     run_chunk,
 )
-from fairshapley.games.base import Game
+from fairshapley.games.game import Game
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -20,9 +20,9 @@ from typing import Any
 
 from fairshapley._basics import bits
 from fairshapley._basics.extras import extra
-from fairshapley._types import BoolArray
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.base import (
+from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
     Ticket,
@@ -32,7 +32,7 @@ from fairshapley.evaluation.engines.base import (
 )
 from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
 from fairshapley.evaluation.engines.worker import Reply, Settings, mark_driver, run_chunk
-from fairshapley.games.base import Game
+from fairshapley.games.game import Game
 
 # What numerical libraries read when they are loaded; threadpoolctl limits those loaded before.
 THREAD_VARIABLES = (

@@ -13,9 +13,9 @@ import numpy as np
 
 from fairshapley._basics import bits, checks
 from fairshapley._basics.extras import extra
-from fairshapley._types import BoolArray
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.base import (
+from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
     Ticket,
@@ -25,7 +25,7 @@ from fairshapley.evaluation.engines.base import (
 )
 from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
 from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
-from fairshapley.games.base import Game
+from fairshapley.games.game import Game
 
 # How often to look whether the cluster is still there, and how long it may be too small for one
 # task (nodes may be about to start) before that is an error.

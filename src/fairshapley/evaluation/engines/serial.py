@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from fairshapley._types import BoolArray
-from fairshapley.evaluation.engines.base import Answer, Ticket, check_answer, check_count
+from fairshapley._basics.types import BoolArray
+from fairshapley.evaluation.engines.engine import Answer, Ticket, check_answer, check_count
 from fairshapley.evaluation.engines.wire import as_exception
-from fairshapley.games.base import Game
+from fairshapley.games.game import Game
 
 
 class SerialEngine:

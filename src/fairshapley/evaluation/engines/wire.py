@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.base import Answer, WorkerLostError
+from fairshapley.evaluation.engines.engine import Answer, WorkerLostError
 from fairshapley.evaluation.engines.worker import Failure, Reply
-from fairshapley.games.base import Game
+from fairshapley.games.game import Game
 
 
 class RemoteError(Exception):

@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import BoolArray, ByteArray, FloatArray
-from fairshapley.evaluation.engines.base import check_answer
-from fairshapley.games.base import Game
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray
+from fairshapley.evaluation.engines.engine import check_answer
+from fairshapley.games.game import Game
 
 # Two runs may share a cluster; more games than that are not kept in a worker's memory.
 KEPT_GAMES = 2

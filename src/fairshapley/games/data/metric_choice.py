@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from fairshapley._basics import checks
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.models import Task
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
-from fairshapley.games.learners.base import Kind
+from fairshapley.games.learners.learner import Kind
 
 
 def read_score(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.row_content import representatives
 from fairshapley.games.data.rows import (
@@ -23,7 +23,7 @@ from fairshapley.games.data.rows import (
     read_rows,
     stack,
 )
-from fairshapley.games.holdings import missing_objects
+from fairshapley.games.player_data import missing_objects
 
 # All pairs of many equal rows are too many to list; neighbours among them then say the same.
 MAX_PAIRS = 100_000

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._types import IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.games.data.rows import Rows, is_frame, is_sparse
-from fairshapley.games.holdings import missing_objects
+from fairshapley.games.player_data import missing_objects
 
 
 def first_missing(features: Any) -> tuple[int, object] | None:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairshapley._types import BoolArray, IntArray
+from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.holdings import missing_objects
+from fairshapley.games.player_data import missing_objects
 from fairshapley.randomness import root_seed, side_generator
 
 

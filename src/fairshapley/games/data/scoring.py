@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from array_api_compat import array_namespace, device, to_device
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
-from fairshapley.games.learners.base import Array, Kind
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.games.learners.learner import Array, Kind
 
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]
 """``scorer(model, X, y)``: how well a fitted model predicts some rows"""

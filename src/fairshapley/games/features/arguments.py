@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._types import IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.predictor import known_outputs
 

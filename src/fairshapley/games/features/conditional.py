@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import BoolArray, ByteArray, FloatArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.players import Players
 from fairshapley.games.features.tables import Table

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.games.features.players import Players
 from fairshapley.games.features.predictor import Predictor
 from fairshapley.games.features.tables import Table

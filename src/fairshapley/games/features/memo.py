@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 
 # Memory for what is kept; when it is full no more is, so that a second pass over the same
 # coalitions still finds the first of them.

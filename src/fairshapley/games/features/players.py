@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import BoolArray, IntArray
+from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.tables import Table, as_numbers
 

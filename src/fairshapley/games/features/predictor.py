@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import FingerprintError, GameError, InputError
 from fairshapley.games.features.tables import Table, as_numbers
-from fairshapley.games.fingerprint import fingerprint
+from fairshapley.games.fingerprints.content import fingerprint
 
 # What a fitted model is asked, the first that it has.
 _METHODS = ("predict_proba", "decision_function", "predict")

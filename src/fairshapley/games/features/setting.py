@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
 from fairshapley.games.features.marginal import MarginalExpectation

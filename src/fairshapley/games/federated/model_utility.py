@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.federated._torch import check_device, import_torch
 from fairshapley.games.federated.layout import Layout

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import BoolArray
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import side_generator
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairshapley._basics import checks
-from fairshapley._types import IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 
 PADDING, UNKNOWN = 0, 1

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairshapley._types import BoolArray, FloatArray
-from fairshapley.games.base import check_coalitions
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.games.federated.layout import Fixed, Layout, Vector, Weights, write
+from fairshapley.games.game import check_coalitions
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.base import as_real, check_coalitions, check_names, members
 from fairshapley.games.federated.layout import Weights, write
 from fairshapley.games.federated.record import Round
+from fairshapley.games.game import as_real, check_coalitions, check_names, members
 
 Empty: TypeAlias = Literal["server"] | float
 

@@ -1,5 +1,5 @@
 """Agents as players: the information that their data hold for a Gaussian process."""
 
-from fairshapley.games.information.game import InformationGame
+from fairshapley.games.information.information_game import InformationGame
 
 __all__ = ["InformationGame"]

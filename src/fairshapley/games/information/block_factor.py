@@ -25,8 +25,8 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 
-from fairshapley._types import BoolArray, FloatArray, IntArray
-from fairshapley.games.base import members
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.games.game import members
 
 Block: TypeAlias = Callable[[slice | IntArray, slice | IntArray], FloatArray]
 """Some rows and columns of the matrix"""

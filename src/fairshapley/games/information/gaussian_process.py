@@ -15,8 +15,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from fairshapley._basics import checks
-from fairshapley._types import FloatArray
-from fairshapley.blas_threads import one_thread_if_small
+from fairshapley._basics.threads import one_thread_if_small
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.extras import extra
-from fairshapley._types import BoolArray
-from fairshapley.blas_threads import one_thread_if_small
+from fairshapley._basics.threads import one_thread_if_small
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import InputError
-from fairshapley.games.learners.base import Array, Kind
+from fairshapley.games.learners.learner import Array, Kind
 
 # A matrix product rounds the last few columns of an odd width in another way. Widths are made a
 # multiple of this, so that with OpenBLAS a set's prediction does not depend on its neighbours.

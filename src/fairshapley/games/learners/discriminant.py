@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import Backend, Batched
-from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
-from fairshapley.games.learners.design import Products
+from fairshapley.games.learners.designs import Products
 from fairshapley.games.learners.inputs import Data, number, refuse_unless
+from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.systems import inverse
 from fairshapley.games.learners.ties import label, lengths
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.learners.base import NotVectorisedError
+from fairshapley.games.learners.learner import NotVectorisedError
 
 
 @dataclass(frozen=True)

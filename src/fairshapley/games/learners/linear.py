@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshapley._types import FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.games.learners.arrays import Backend, Batched
-from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
-from fairshapley.games.learners.design import Design, Products, design
+from fairshapley.games.learners.designs import Design, Products, design
 from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
+from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.systems import inverse, solve
 from fairshapley.games.learners.ties import label, label_of_two, lengths
 

@@ -12,11 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import QUANTUM, Backend, Batched
-from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
-from fairshapley.games.learners.design import Products, design
+from fairshapley.games.learners.designs import Products, design
 from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
+from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.losses import BinaryLoss, MultinomialLoss
 from fairshapley.games.learners.newton import minimise
 from fairshapley.games.learners.ties import label, label_of_two, lengths

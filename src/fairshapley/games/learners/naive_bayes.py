@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshapley._types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import Backend, Batched
-from fairshapley.games.learners.base import Array, Kind
 from fairshapley.games.learners.inputs import Data, positive, refuse_unless
+from fairshapley.games.learners.learner import Array, Kind
 from fairshapley.games.learners.ties import label
 
 

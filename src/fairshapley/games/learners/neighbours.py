@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from fairshapley._types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.games.learners.arrays import Backend, Batched
-from fairshapley.games.learners.base import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.inputs import Data, refuse_unless
+from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
 from fairshapley.games.learners.ties import label
 
 # scikit-learn's names of the distances, with the powers of those that are named for one.

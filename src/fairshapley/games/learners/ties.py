@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairshapley.games.learners.arrays import Backend
-from fairshapley.games.learners.base import Array
+from fairshapley.games.learners.learner import Array
 
 
 def tolerance(where: Backend) -> float:

@@ -1,0 +1,219 @@
+"""`fairshapley compare`: several methods on one game, audited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairshapley.cli import completion
+from fairshapley.cli.groups import grouped
+from fairshapley.cli.options import OUTPUT, RUN, DataOptions, RunOptions, Seed, Semivalue, Xi
+from fairshapley.cli.printing import output_console, print_json
+from fairshapley.cli.tables import print_table
+from fairshapley.errors import BudgetError, InputError
+
+if TYPE_CHECKING:
+    from fairshapley._basics.types import FloatArray
+    from fairshapley.tabular import TabularGame
+    from fairshapley.uses.audits import Comparison
+
+COLUMNS = {
+    "evaluations": "evaluations",
+    "mse": "mean squared error",
+    "true_min_fidelity": "true minimum fidelity",
+    "reported_min_fidelity": "reported",
+    "coverage": "coverage",
+    "fair_share": "fair runs",
+    "seconds": "seconds",
+}
+
+
+@grouped
+def compare(
+    data: DataOptions,
+    methods: Annotated[
+        str,
+        typer.Option(
+            autocompletion=completion.method_list,
+            help="Methods, with commas between them.",
+            rich_help_panel=RUN,
+        ),
+    ] = "adjusted,mc,kernel",
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Utility evaluations of each run; by default 20 for each player.",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option(help="Runs of each method, with seeds of their own.", rich_help_panel=RUN)
+    ] = 20,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A result (.json) to take for the truth. Without it the values of up to 16 "
+            "players are computed exactly.",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    truth_budget: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Take a long run of the method adjusted for the truth.",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    semivalue: Semivalue = "shapley",
+    epsilon1: Annotated[
+        float, typer.Option(metavar="E", help="Of the certificates.", rich_help_panel=RUN)
+    ] = 0.5,
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Of the certificates.", rich_help_panel=RUN)
+    ] = 0.1,
+    xi: Xi = "auto",
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the table: .csv.", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one JSON object instead.", rich_help_panel=OUTPUT),
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No notes.", rich_help_panel=OUTPUT)] = (
+        False
+    ),
+) -> None:
+    """Compare methods at equal cost: repeat each, and hold it to the true values.
+
+    Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
+    """
+    from fairshapley.cli.output import Ending
+    from fairshapley.cli.setup import (
+        check_budget,
+        chosen_xi,
+        load_game,
+        run_limits,
+        show_notes,
+    )
+    from fairshapley.results.tables import check_writable, write_rows
+    from fairshapley.uses.audits import compare as compared
+
+    if out is not None:
+        read = [path for path in (data.train, data.test, truth) if path is not None]
+        check_writable(out, (".csv",), read)
+    names = _method_names(methods)
+    made = load_game(data)
+    spent = check_budget(budget) or 20 * made.game.n_players
+    if repeats < 2:
+        raise InputError(f"--repeats must be at least 2, not {repeats}")
+    run = RunOptions(semivalue=semivalue, budget=spent, xi=xi, seed=seed)
+    limits = run_limits(run, made.game.n_players)
+    known, sentence = _truth(made, truth, truth_budget, run)
+    show_notes((*made.notes, sentence), quiet=quiet)
+    tolerance = chosen_xi(made, run, limits, quiet=quiet)
+    comparison = compared(
+        made.game,
+        names,
+        budget=spent,
+        repeats=repeats,
+        truth=known,
+        seed=seed,
+        xi=tolerance.xi,
+        semivalue=semivalue,
+        epsilon1=epsilon1,
+        delta=delta,
+    )
+    rows = _rows(comparison)
+    ending = Ending()
+    ending.write("table", out, lambda: write_rows(rows, out or ""))
+    with ending.step():
+        if as_json:
+            notes = [*made.notes, sentence, tolerance.sentence]
+            print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
+        else:
+            _print(rows, f"{repeats} runs of each method, budget {spent:,}")
+    ending.close(quiet=as_json)
+
+
+def _method_names(text: str) -> list[str]:
+    from fairshapley.estimators import METHODS
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in METHODS]
+    if unknown or not names:
+        wrong = f"unknown method {unknown[0]!r:.40}" if unknown else "no method is given"
+        raise InputError(f"{wrong}: use some of {', '.join(sorted(METHODS))}")
+    return names
+
+
+def _truth(
+    made: TabularGame, file: Path | None, budget: int | None, run: RunOptions
+) -> tuple[FloatArray | None, str]:
+    """What counts as the truth: a file, a long run, or (None) exact values."""
+    from fairshapley.cli.setup import check_budget
+    from fairshapley.results.result import Result
+    from fairshapley.runs.calls import estimate
+    from fairshapley.uses.audits import EXACT_TRUTH_PLAYERS
+
+    players = made.game.n_players
+    if file is not None and budget is not None:
+        raise InputError("--truth and --truth-budget exclude each other: give one")
+    if file is not None:
+        result = Result.load(file)
+        if result.n_players != players or result.semivalue != run.semivalue:
+            raise InputError(
+                f"{file} holds {result.semivalue} values of {result.n_players} players, these are "
+                f"{run.semivalue} values of {players}: give the result of the same game"
+            )
+        if result.player_names != made.game.player_names:
+            raise InputError(f"{file} has other players: give the result of the same game")
+        return result.values, f"the truth is {file}"
+    if budget is not None:
+        if check_budget(budget) is not None and budget <= (run.budget or 0):
+            raise BudgetError("--truth-budget must be larger than --budget, better 100 times")
+        result = estimate(
+            made.game, "adjusted", budget=budget, semivalue=run.semivalue, seed=run.seed + 10**6
+        )
+        error = float(result.standard_errors.max())
+        return result.values, (
+            f"the truth is a run of adjusted with {result.evaluations:,} evaluations, its standard "
+            f"errors are up to {error:.3g}"
+        )
+    if players > EXACT_TRUTH_PLAYERS:
+        raise InputError(
+            f"the true values of {players} players are not known: give --truth-budget, 100 times "
+            "the budget, or --truth, or make fewer players with --group-by"
+        )
+    return None, "the truth is exact, every coalition was evaluated"
+
+
+def _rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """One row per method, plain numbers."""
+    return [
+        {
+            "method": name,
+            "evaluations": float(one.evaluations),
+            "mse": float(one.mse.mean()),
+            "worst_error": float(one.mse.max() ** 0.5),
+            "true_min_fidelity": float(one.min_true_fidelity),
+            "reported_min_fidelity": float(one.min_reported_fidelity),
+            "coverage": float(one.coverage),
+            "fair_share": float(one.fair_share),
+            "certificates": int(one.certificates),
+            "certificate_failures": int(one.certificate_failures),
+            "seconds": float(one.seconds),
+        }
+        for name, one in comparison.audits.items()
+    ]
+
+
+def _print(rows: list[dict[str, Any]], title: str) -> None:
+    cells = [[row["method"], *(f"{row[column]:.4g}" for column in COLUMNS)] for row in rows]
+    print_table(output_console(), title, ["method", *COLUMNS.values()], cells)

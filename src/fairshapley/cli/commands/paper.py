@@ -1,0 +1,112 @@
+"""`fairshapley paper`: the tables and figures of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairshapley.cli import completion
+from fairshapley.cli.exits import Command, say
+from fairshapley.cli.printing import emit, output_console
+from fairshapley.cli.tables import print_table
+from fairshapley.errors import InputError
+
+paper = typer.Typer(
+    no_args_is_help=True,
+    help="The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.",
+)
+
+
+def _experiments(incomplete: str) -> list[str]:
+    from fairshapley_paper import EXPERIMENTS
+
+    return [name for name in EXPERIMENTS if name.startswith(incomplete)]
+
+
+@paper.command("list", cls=Command)
+def list_experiments() -> None:
+    """List the experiments, with the table or figure each belongs to.
+
+    Example: fairshapley paper list
+    """
+    from fairshapley_paper import EXPERIMENTS
+
+    rows = [
+        (
+            name,
+            experiment.title,
+            ", ".join(experiment.shows),
+            ", ".join(scenario.name for scenario in experiment.scenarios),
+        )
+        for name, experiment in EXPERIMENTS.items()
+    ]
+    headings = ("name", "what it shows", "in the paper", "scenarios")
+    print_table(output_console(), "", headings, rows, texts=True)
+
+
+@paper.command("run", cls=Command)
+def run_experiment(
+    name: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=_experiments, help="A name or label as `paper list` gives it."
+        ),
+    ],
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", help="By default as many as in the paper.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small settings: within two minutes.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for tables and figures.")
+    ] = Path("paper-results"),
+    engine: Annotated[
+        str | None,
+        typer.Option(autocompletion=completion.engines, help="processes: trials side by side."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Fixes all random draws.")] = 0,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCENARIO", help="Some of the scenarios alone; may be repeated."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD", help="Some of the methods alone; may be repeated."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where networks are trained, such as cuda.")
+    ] = None,
+) -> None:
+    """Run an experiment of the paper, and print its numbers beside the published ones.
+
+    A run that was interrupted continues when it is started again with the same folder.
+
+    Example: fairshapley paper run xi --quick --trials 1 --only diabetes-ridge
+    """
+    from fairshapley.evaluation.engines.choice import parse_engine
+    from fairshapley_paper import run
+
+    if trials is not None and trials < 1:
+        raise InputError(f"--trials must be at least 1, not {trials}")
+    parse_engine(engine).close()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+    done = run(
+        name,
+        trials=trials,
+        quick=quick,
+        out=out,
+        engine=engine,
+        seed=seed,
+        only=only or (),
+        methods=method or (),
+        device=device,
+    )
+    emit(done.summary())
+    for path in done.paths:
+        say(f"written: {path}")

@@ -1,0 +1,45 @@
+"""`fairshapley report`: the report again, from a saved result or a journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairshapley.cli.exits import say
+from fairshapley.cli.printing import emit
+from fairshapley.cli.saved import Saved, load_result
+
+
+def report(
+    run: Saved,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The HTML file; by default named as RUN."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The heading of the report.")] = None,
+    number: Annotated[
+        int | None,
+        typer.Option("--run", metavar="N", help="Of a journal: which run; by default the newest."),
+    ] = None,
+    epsilon1: Annotated[
+        float, typer.Option(metavar="E", help="Of the certificate at the top.")
+    ] = 0.5,
+    delta: Annotated[float, typer.Option(metavar="D", help="Of the certificate.")] = 0.1,
+) -> None:
+    """Write the HTML report of a run that was saved, or that a journal holds.
+
+    Example: fairshapley report values.json --out report.html
+    """
+    from fairshapley.cli.setup import REPORT_ENDINGS
+    from fairshapley.results.tables import check_writable
+
+    target = run.with_suffix(".html") if out is None else out
+    check_writable(target, REPORT_ENDINGS, (run,))
+    result = load_result(run, number)
+    result.report(
+        target, title=run.name if title is None else title, epsilon1=epsilon1, delta=delta
+    )
+    say(f"report written to {target}")
+    emit(str(target))

@@ -1,0 +1,54 @@
+"""`fairshapley value`: what the rows of a table are worth."""
+
+from __future__ import annotations
+
+from fairshapley.cli.groups import grouped
+from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
+from fairshapley.results.origin import recorded
+
+
+@grouped
+def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
+    """Value the rows of a table, or groups of them, by what they add to a model.
+
+    Missing values and texts are handled in a stated way; every decision is said.
+
+    Example: fairshapley value train.csv --target label --test test.csv --out values.csv
+
+    Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
+    """
+    from fairshapley.cli.output import finish
+    from fairshapley.cli.setup import (
+        check_outputs,
+        check_places,
+        chosen_xi,
+        input_files,
+        load_game,
+        run_limits,
+        show_notes,
+    )
+    from fairshapley.runs.calls import estimate
+
+    check_outputs(output, (data.train, data.test), run.journal)
+    made = load_game(data)
+    limits = run_limits(run, made.game.n_players)
+    check_places(run.engine, run.journal)
+    show_notes((*made.notes, *limits.notes), quiet=output.quiet)
+    tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
+    show_notes((tolerance.sentence,), quiet=output.quiet)
+    notes = (*made.notes, *limits.notes, tolerance.sentence)
+    with recorded(inputs=input_files(data), notes=notes):
+        result = estimate(
+            made.game,
+            run.method,
+            budget=limits.budget,
+            until=limits.until,
+            semivalue=run.semivalue,
+            xi=tolerance.xi,
+            seed=run.seed,
+            engine=run.engine,
+            journal=run.journal,
+            verify=run.verify,
+            progress=False if output.quiet else None,
+        )
+    finish(result, output, wanted=limits.until, labels=made.labels, title=data.train.name)

@@ -1,0 +1,64 @@
+"""`fairshapley verify`: whether saved files are what was written, and fit together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairshapley.cli.exits import NOT_VERIFIED, one_line
+from fairshapley.cli.options import KeyFile
+from fairshapley.cli.printing import emit, print_json
+
+
+def verify(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="A result saved as .json (value --out).")
+    ],
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The journal of the run: values, errors and certificate are computed from it "
+            "again, without the data or the model.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The HTML report made from the result.")
+    ] = None,
+    key_file: KeyFile = None,
+    recompute: Annotated[
+        bool,
+        typer.Option(
+            help="Run the method again on the journal. Without it only digests and sums are "
+            "compared: less than a second per million evaluations.",
+        ),
+    ] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of sentences.")
+    ] = False,
+) -> None:
+    """Check that a saved result, its journal and its report were not changed, and fit together.
+
+    Without a key this finds accidents, not forgeries: who changes files on purpose can make them
+    fit again.
+
+    Example: fairshapley verify values.json --journal run.db --report report.html
+    """
+    from fairshapley._basics.digests import read_key
+    from fairshapley.uses.verification import verify as check_files
+
+    key = None if key_file is None else read_key(key_file)
+    found = check_files(result, journal=journal, report=report, key=key, recompute=recompute)
+    if as_json:
+        checks = [
+            {"name": check.name, "passed": check.passed, "sentence": check.sentence}
+            for check in found.checks
+        ]
+        print_json({"holds": found.holds, "checks": checks})
+    else:
+        for line in str(found).splitlines():
+            emit(one_line(line))
+    if not found.holds:
+        raise typer.Exit(NOT_VERIFIED)

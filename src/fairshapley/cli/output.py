@@ -1,0 +1,120 @@
+"""The end of a run: files, the printed result, the exit code.
+
+What a run has found is never thrown away: each step is tried whatever became of the others, files
+come first, and what failed is said at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from fairshapley._basics.digests import read_key
+from fairshapley.cli.exits import NOT_CERTIFIED, failed, say
+from fairshapley.cli.options import OutputOptions
+from fairshapley.cli.printing import print_json, print_result, result_object
+from fairshapley.cli.starting import INTERRUPTED
+from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.results.tables import write_values
+
+if TYPE_CHECKING:
+    from fairshapley.fairness.certificate import Certificate
+    from fairshapley.results.result import Result
+    from fairshapley.runs.stopping import Fair
+
+
+class Ending:
+    """The steps after a run, each of which is tried.
+
+    Attributes
+    ----------
+    files
+        What was written, with its path.
+
+    Examples
+    --------
+    >>> ending = Ending()
+    >>> with ending.step():
+    ...     raise ValueError("first")
+    >>> ending.write("values", Path("values.csv"), lambda: None)
+    >>> ending.files
+    [('values', PosixPath('values.csv'))]
+    >>> ending.close()
+    Traceback (most recent call last):
+    ...
+    ValueError: first
+    """
+
+    def __init__(self) -> None:
+        self.files: list[tuple[str, Path]] = []
+        self._errors: list[BaseException] = []
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Keep an error until the end; Ctrl-C skips the step, and what follows is still done."""
+        try:
+            yield
+        except (Exception, KeyboardInterrupt) as error:
+            # Two steps may fail for one reason.
+            if str(error) not in map(str, self._errors):
+                self._errors.append(error)
+
+    def write(self, what: str, path: Path | None, write: Callable[[], object]) -> None:
+        """Write a file, where one is asked for."""
+        if path is not None:
+            with self.step():
+                write()
+                self.files.append((what, path))
+
+    def close(self, *, quiet: bool = False) -> None:
+        """Say what was written, and raise the first error; the others are said before it."""
+        if self._errors or not quiet:
+            for what, path in self.files:
+                say(f"{what} written to {path}")
+        for error in self._errors[1:]:
+            if isinstance(error, Exception):
+                failed(error)
+        if self._errors:
+            raise self._errors[0]
+
+
+def finish(
+    result: Result,
+    output: OutputOptions,
+    *,
+    wanted: Fair | None = None,
+    labels: tuple[str, ...] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write and print a result; exit with a code of its own when it is not what was asked for."""
+    epsilon1, delta = (EPSILON1, DELTA) if wanted is None else (wanted.epsilon1, wanted.delta)
+    certificate: Certificate | None = None
+    ending = Ending()
+    out, report = output.out, output.report
+    key: bytes | None = None
+    with ending.step():
+        key = None if output.key_file is None else read_key(output.key_file)
+    ending.write("values", out, lambda: write_values(result, out or "", delta, key=key))
+    ending.write(
+        "report",
+        report,
+        lambda: result.report(
+            report or "", title=title, epsilon1=epsilon1, delta=delta, labels=labels
+        ),
+    )
+    with ending.step():
+        certificate = result.certificate(epsilon1, delta)
+    with ending.step():
+        if output.as_json:
+            print_json(result_object(result, certificate, delta, ending.files))
+        else:
+            print_result(result, certificate)
+    ending.close(quiet=output.as_json)
+    if not result.complete:
+        raise typer.Exit(INTERRUPTED)
+    if wanted is not None and (certificate is None or not certificate.holds):
+        raise typer.Exit(NOT_CERTIFIED)

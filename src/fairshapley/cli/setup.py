@@ -1,0 +1,214 @@
+"""From options to a game, its tolerance and its limits: all that is checked before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from fairshapley._basics.digests import read_key
+from fairshapley._basics.files import same_place
+from fairshapley.cli.exits import one_line, say
+from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
+from fairshapley.errors import BudgetError, InputError, JournalError
+from fairshapley.evaluation.engines.choice import parse_engine
+from fairshapley.fairness.levels import DELTA
+from fairshapley.results.origin import InputFile, input_file
+from fairshapley.results.tables import VALUE_ENDINGS, check_writable
+from fairshapley.runs.calls import resolve_method
+from fairshapley.runs.setup import opened_journal
+from fairshapley.runs.stopping import Budget, Fair
+from fairshapley.semivalues import parse_semivalue
+from fairshapley.tabular.decimals import DECIMALS, Decimal
+
+if TYPE_CHECKING:
+    from fairshapley.tabular import TabularGame
+    from fairshapley.uses.tolerance import Tolerance
+
+REPORT_ENDINGS = (".html", ".htm")
+# The paper's ξ for accuracies.
+XI_OF_SHARES = 1e-3
+# With a certificate as the aim: most runs that can be certified at all are before this.
+CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
+# A nanosecond each would make it a quarter of an hour.
+MOST_EVALUATIONS = 10**12
+XI_NAMES = ("auto", "share", "mean")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a run goes."""
+
+    budget: int | None
+    until: Fair | None
+    notes: tuple[str, ...]
+
+
+def check_outputs(
+    output: OutputOptions, inputs: Sequence[Path | None], journal: Path | None = None
+) -> None:
+    """An InputError when a file could not be written, is read, or would be written twice."""
+    taken = [path for path in inputs if path is not None]
+    if journal is not None:
+        if any(same_place(journal, path) for path in taken):
+            raise InputError(f"the journal {journal} is a file that is read: give another name")
+        taken.append(journal)
+    for path, endings in ((output.out, VALUE_ENDINGS), (output.report, REPORT_ENDINGS)):
+        if path is not None:
+            check_writable(path, endings, taken)
+            taken.append(path)
+    if output.key_file is not None:
+        if output.out is None or output.out.suffix.lower() != ".json":
+            raise InputError("--key-file signs a result saved as .json: give --out values.json")
+        read_key(output.key_file)
+
+
+def load_game(data: DataOptions) -> TabularGame:
+    """The game of the data options."""
+    from fairshapley.tabular import read_table, table_game
+
+    if data.max_rows < 1:
+        raise InputError(f"--max-rows must be at least 1, not {data.max_rows}")
+    # A sample may be drawn from any number of rows.
+    most = data.max_rows if data.sample is None else None
+    if data.sample is not None and data.sample > data.max_rows:
+        raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
+    if data.max_size < 1:
+        raise InputError(f"--max-size must be at least 1, not {data.max_size}")
+    if data.decimal not in DECIMALS:
+        raise InputError(f"--decimal must be auto, ',' or '.', not {data.decimal!r:.40}")
+    read = partial(
+        read_table,
+        max_bytes=data.max_size * 2**20,
+        delimiter=data.delimiter,
+        decimal=cast("Decimal", data.decimal),
+        encoding=data.encoding,
+        texts=[name for name in (data.group_by, data.id_column) if name not in (None, data.target)],
+    )
+    train = read(data.train, max_rows=most)
+    test = None if data.test is None else read(data.test, max_rows=data.max_rows)
+    return table_game(
+        train,
+        data.target,
+        test=test,
+        model=data.model,
+        task=data.task,
+        metric=data.metric,
+        group_by=data.group_by,
+        names=data.id_column,
+        drop=data.drop or (),
+        sample=data.sample,
+        test_size=data.test_size,
+        split_seed=data.split_seed,
+        empty_value=data.empty_value,
+        unfittable=cast("Literal['raise', 'constant']", data.unfittable),
+        precision=cast("Literal['double', 'single']", data.precision),
+    )
+
+
+def input_files(data: DataOptions) -> tuple[InputFile, ...]:
+    """The files of the data options, with their hashes."""
+    given = [path for path in (data.train, data.test) if path is not None]
+    return tuple(input_file(path) for path in given if path.is_file())  # a pipe is read once
+
+
+def run_limits(run: RunOptions, n_players: int) -> Limits:
+    """The budget and the stopping rule, checked; with the notes that defaults deserve."""
+    until = None
+    notes: tuple[str, ...] = ()
+    budget = check_budget(run.budget)
+    if run.epsilon1 is not None:
+        delta = DELTA if run.delta is None else run.delta
+        until = Fair(epsilon1=run.epsilon1, delta=delta)
+        if budget is None and run.method != "exact":
+            budget = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
+            notes = (
+                f"no budget was given: up to {budget:,} evaluations, 1000 per player, are allowed",
+            )
+    limit = None if budget is None else Budget(evaluations=budget)
+    chosen = resolve_method(run.method, n_players, limit, until, "raise")
+    if until is not None and not chosen.traits.certifiable:
+        reason = chosen.traits.not_certifiable_because
+        raise InputError(
+            f"{run.method} can never be certified as fair, {reason}: leave --epsilon1 out, or use "
+            "--method auto"
+        )
+    parse_semivalue(run.semivalue)
+    if run.xi not in XI_NAMES:
+        given_xi(run.xi)
+    if run.seed < 0:
+        raise InputError(f"--seed must not be negative, it is {run.seed}")
+    return Limits(budget, until, notes)
+
+
+def check_budget(budget: int | None) -> int | None:
+    """A budget that can be spent."""
+    if budget is not None and not 2 <= budget <= MOST_EVALUATIONS:
+        raise BudgetError(
+            f"--budget must be from 2, for v(∅) and v(N), to {MOST_EVALUATIONS:,} evaluations, not "
+            f"{budget if abs(budget) < 10**15 else 'that many'}"
+        )
+    return budget
+
+
+def check_places(engine: str | None, journal: Path | None) -> None:
+    """An error when the engine has no such name, or the journal is something else."""
+    parse_engine(engine).close()
+    if journal is not None:
+        if journal.is_dir():
+            raise JournalError(f"the journal {journal} is a folder: give the name of a file")
+        with opened_journal(journal):
+            pass
+
+
+def chosen_xi(made: TabularGame, run: RunOptions, limits: Limits, *, quiet: bool) -> Tolerance:
+    """ξ as the option says; `mean` runs two pilots."""
+    from fairshapley.uses.tolerance import Tolerance, equal_share, mean_value
+
+    text = run.xi
+    if text == "auto":
+        if made.game.value_range == (0.0, 1.0):
+            sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
+            return Tolerance(XI_OF_SHARES, sentence, 0)
+        text = "share"
+    if text == "share":
+        return equal_share(made.game)
+    if text != "mean":
+        return given_xi(text)
+    if not quiet:
+        say("two pilot runs read the mean |value| for ξ …")
+    # Never more than a tenth of the run, together.
+    n_players = made.game.n_players
+    pilot = 20 * n_players
+    if limits.budget is not None:
+        pilot = min(pilot, limits.budget // 20)
+    return mean_value(
+        made.game,
+        semivalue=run.semivalue,
+        budget=max(pilot, 4 * n_players, 64),
+        seed=run.seed,
+        engine=run.engine,
+        journal=run.journal,
+        progress=False if quiet else None,
+    )
+
+
+def given_xi(text: str) -> Tolerance:
+    """ξ as a number."""
+    from fairshapley.uses.tolerance import Tolerance
+
+    try:
+        xi = float(text)
+    except ValueError:
+        raise InputError(f"--xi must be a number, share, mean or auto, not {text!r:.40}") from None
+    if not 0 < xi < float("inf"):
+        raise InputError(f"--xi must be above 0 and finite, not {text:.40}")
+    return Tolerance(xi, f"ξ = {xi:g}, as given", 0)
+
+
+def show_notes(notes: Sequence[str], *, quiet: bool) -> None:
+    """What was decided, on standard error."""
+    for note in notes if not quiet else ():
+        say(f"note: {one_line(note)}")

@@ -1,0 +1,1 @@
+"""The default method: units, plans of sizes, proxies, cross-fitted adjustment."""

@@ -1,0 +1,170 @@
+"""What every estimator is: a frozen configuration with start, ask, tell and estimate.
+
+`ask` gives the coalitions of the next round, `tell` folds their utilities into the state. Only
+`fairshapley.runs.loop` loops. A round depends on the configuration, on what was told and on the
+round's own generator, never on the budget, the memory or the engine: continuing a run is the
+same as one longer run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.draws import Draw
+from fairshapley.semivalues import Semivalue
+
+State = TypeVar("State")
+Drawn = TypeVar("Drawn", bound=Draw)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an estimator is told once, at the start."""
+
+    n_players: int
+    semivalue: Semivalue
+    empty: float
+    """v(∅)"""
+    full: float
+    """v(N)"""
+    xi: float
+    nulls: int = 0
+    """The last players, so many of them, are declared null"""
+    identical: tuple[tuple[int, int], ...] = ()
+    """Pairs of players that no utility tells apart"""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What is known of the values so far."""
+
+    values: FloatArray
+    """φ̂; NaN for a player without a contribution"""
+    variances: FloatArray
+    """The variance of each φ̂_i, with its floor; NaN where it cannot be estimated"""
+    counts: IntArray
+    """The i.i.d. contributions behind each value"""
+    exact: bool = False
+    """Whether the values are proven, not estimated"""
+    extremes: FloatArray | None = None
+    """The largest squared deviation of a contribution over their variance: heavy tails show here,
+    and 0 says that all contributions were equal, so that the variance is a floor"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What holds for an estimator: which laws apply to it and what may be said of its results.
+
+    An estimator names what is special about it; the defaults are the strongest promises but for
+    independence.
+    """
+
+    unbiased: bool = True
+    """E[φ̂] = φ at any number of rounds"""
+    linear: bool = True
+    """With the same seed, the estimate of a·v + b·w is a·φ̂(v) + b·φ̂(w)"""
+    exact_nulls: bool = True
+    """A null player's estimate is exactly 0, not only in expectation"""
+    efficient: bool = True
+    """The estimates of Shapley values add up to v(N) − v(∅)"""
+    semivalues: bool = True
+    """Any semivalue, not the Shapley value alone"""
+    honest_errors: bool = True
+    """The reported standard errors are those that repeated runs show"""
+    independent: bool = False
+    """No sample serves two players, so that the φ̂_i are independent"""
+    iid: bool = True
+    """The contributions are independent and alike in distribution, as finite-sample bounds need"""
+    not_certifiable_because: str = ""
+    """Why nothing may be certified: what is averaged chose where to sample, or is biased"""
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether the errors of an estimate may be believed."""
+        return not self.not_certifiable_because
+
+
+@dataclass(frozen=True)
+class Estimator(ABC, Generic[State, Drawn]):
+    """The base of all estimators; subclasses are frozen dataclasses with keyword-only fields."""
+
+    name: ClassVar[str]
+    look_growth: ClassVar[float] = 2**0.5
+    """The factor by which evaluations grow between the looks that `Result.history` keeps: some 25
+    looks from a thousand to ten million; fewer where an estimate takes a good part of the run"""
+
+    @property
+    @abstractmethod
+    def traits(self) -> Traits:
+        """What holds for this configuration."""
+
+    @property
+    def pools(self) -> bool:
+        """Whether players that the game declares identical get one value, the mean of theirs."""
+        return True
+
+    @abstractmethod
+    def start(self, problem: Problem) -> State:
+        """The state before anything was told."""
+
+    @abstractmethod
+    def ask(self, state: State, rng: np.random.Generator) -> Drawn | None:
+        """The coalitions of the next round; None when there is nothing left to ask."""
+
+    @abstractmethod
+    def tell(self, state: State, draw: Drawn, values: FloatArray) -> None:
+        """Fold the utilities of a round into the state; NaN marks an evaluation skipped."""
+
+    @abstractmethod
+    def estimate(self, state: State) -> Estimate:
+        """What the state says of the values."""
+
+    def remarks(self, state: State) -> tuple[str, ...]:
+        """Sentences for the notes of a result: diagnostics of this method."""
+        return ()
+
+    def contribution_width(self, problem: Problem, value_width: float) -> float | None:
+        """The width of the interval in which every contribution lies, where one can be derived.
+
+        Parameters
+        ----------
+        problem
+            The problem.
+        value_width
+            The highest minus the lowest utility of the game.
+
+        Returns
+        -------
+        float or None
+            None where the values are no means of i.i.d. contributions of known range; finite-sample
+            bounds are then not available.
+        """
+        return None
+
+    def __str__(self) -> str:
+        parts = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def configuration(self) -> dict[str, Any]:
+        """The name and the parameters, as they go into a result and a journal.
+
+        Examples
+        --------
+        >>> from fairshapley.estimators import MonteCarlo
+        >>> MonteCarlo(antithetic=True).configuration()
+        {'name': 'mc', 'walk': True, 'antithetic': True}
+        """
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        kind = type(self)
+        # A subclass that gives itself no name is not what its parent's name stands for.
+        name = self.name if "name" in vars(kind) else f"{kind.__module__}.{kind.__qualname__}"
+        return {"name": name, **parameters}

@@ -1,0 +1,1 @@
+"""The paper's greedy active estimation: proposals, selection, epochs."""

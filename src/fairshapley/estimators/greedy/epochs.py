@@ -1,0 +1,151 @@
+"""Epochs: plan on what was told, average fresh contributions, combine by a fixed schedule.
+
+In an epoch each player's number of contributions is fixed before the first of them is drawn, so
+that the epoch's mean is unbiased whatever was told before: E[ȳ_e | past] = φ. The epochs' means are
+added up with weights λ_e that the schedule alone fixes, so that Σ λ_e·ȳ_e is unbiased too. Its
+errors λ_e·(ȳ_e − φ) are martingale differences: they are uncorrelated, and Σ λ_e²·s_e²/m_e is an
+unbiased estimate of the variance.
+
+A plain mean of all contributions would weight ȳ_e by counts that depend on ȳ_e itself through the
+next plan; that is the bias of plain greedy selection, and it does not vanish with doubling epochs.
+
+With fixed weights the pilot may be averaged as well: it was planned on nothing. Measured, the true
+minimum fidelity (ξ = 1e−3, bootstrap of 20, 60 repeats) at 60 and 140 evaluations per player on a
+sum of unanimity games (n = 30), a voting game (20) and an airport game (25):
+
+==================================  ==========  ==========  ========
+λ_e ∝ marginals, pilot included     16.1, 41.2  0.77, 1.28  2.1, 4.4
+λ_e ∝ marginals, pilot left out     12.2, 33.7  0.59, 1.14  1.3, 3.8
+the last two epochs alone           11.8, 24.0  0.67, 0.77  1.4, 4.6
+λ_e ∝ marginals to the power 1.5    14.6, 33.8  0.76, 1.02  1.9, 4.5
+==================================  ==========  ==========  ========
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.estimators.estimator import Estimate
+from fairshapley.estimators.greedy.selection import pick, selection_heap
+from fairshapley.estimators.statistics.averages import PlainMean, with_floor
+
+# Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
+LEAST_PASSES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over epochs, with the weight λ_e of each not yet divided by their sum."""
+
+    weights: FloatArray
+    """Σ λ_e"""
+    values: FloatArray
+    """Σ λ_e·ȳ_e"""
+    variances: FloatArray
+    """Σ λ_e²·s_e²/m_e"""
+    shares: FloatArray
+    """Σ a_e with a_e = λ_e²/m_e"""
+    squares: FloatArray
+    """Σ a_e²/(m_e − 1)"""
+
+    def plus(self, mean: PlainMean, weight: float) -> _Sums:
+        """With one more epoch, where it gives a player a mean and a variance."""
+        usable: BoolArray = mean.counts > 1
+        weights = np.where(usable, weight, 0.0)
+        spread = np.where(usable, mean.moments.variances_of_means, 0.0)
+        shares = np.square(weights) / np.maximum(mean.counts, 1)
+        return _Sums(
+            self.weights + weights,
+            self.values + weights * mean.values,
+            self.variances + np.square(weights) * spread,
+            self.shares + shares,
+            self.squares + np.square(shares) / np.maximum(mean.counts - 1, 1),
+        )
+
+    def effective_counts(self) -> IntArray:
+        """One more than the degrees of freedom of the variance, (Σ a_e)² / Σ a_e²/(m_e − 1).
+
+        Welch and Satterthwaite's formula with one variance for all epochs, so that it depends on
+        the plans alone. m for a single epoch; less than all contributions for several, because
+        the last epochs have most of the weight. Student's t at this count has the right tails.
+        """
+        known = self.squares > 0
+        degrees = np.square(self.shares) / np.where(known, self.squares, 1.0)
+        # Down to the whole number below, but for rounding.
+        return np.where(known, np.floor(degrees + 1e-9) + 1, 0).astype(np.int64)
+
+
+class Epochs:
+    """The means of closed epochs, and the running one.
+
+    A pass is n marginals. Uniform passes (every player once) and planned ones (to the lowest
+    predicted fidelity) alternate, two uniform ones first: half of the contributions go by the plan,
+    and a plan that is wrong costs no more than a factor of two. The first epoch has as many passes
+    as the pilot; each later one doubles the total.
+    """
+
+    def __init__(self, n_players: int, pilot_passes: int) -> None:
+        self.n_players = n_players
+        self.passes_told = pilot_passes
+        self._closed = _Sums(*np.zeros((5, n_players)))
+        self._open(np.ones(n_players))
+
+    def _open(self, invariabilities: FloatArray) -> None:
+        self.mean = PlainMean(self.n_players)
+        self.position = 0
+        self.passes = max(self.passes_told, LEAST_PASSES)
+        self.invariabilities = invariabilities
+        self.planned: IntArray = np.zeros(self.n_players, dtype=np.int64)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the running epoch has all its passes."""
+        return self.position >= self.passes * self.n_players
+
+    def next_players(self, at_most: int, epsilon1: float | None) -> IntArray:
+        """Whose turn it is, to the end of the pass at most."""
+        index, offset = divmod(self.position, self.n_players)
+        count = min(at_most, self.n_players - offset)
+        if index < 2 or (index >= LEAST_PASSES and index % 2 == 0):
+            return np.arange(offset, offset + count)
+        heap = selection_heap(self.invariabilities, self.planned, epsilon1)
+        return pick(heap, self.invariabilities, count, epsilon1)
+
+    def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        """Fold in the contributions of a round of the running epoch."""
+        self.mean.add(players, marginals, weights)
+        self.planned = self.planned + np.bincount(players, minlength=self.n_players)
+        self.position += len(players)
+
+    def include(self, mean: PlainMean, passes: float) -> None:
+        """Count these contributions as an epoch of so many passes."""
+        self._closed = self._closed.plus(mean, passes)
+
+    def turn(self, invariabilities: FloatArray) -> None:
+        """Close the running epoch and open the next, planned on these invariabilities."""
+        if self.position:
+            self.include(self.mean, self.position / self.n_players)
+            self.passes_told += self.passes
+        self._open(invariabilities)
+
+    def combined(self, mean_square: float) -> Estimate:
+        """Σ λ_e·ȳ_e with λ_e ∝ the marginals of the epoch; NaN for a player without an epoch.
+
+        The running epoch counts once its first two passes are told, when every player has a
+        variance in it: that, too, is fixed by the schedule.
+        """
+        sums = self._closed
+        if self.position >= 2 * self.n_players:
+            sums = sums.plus(self.mean, self.position / self.n_players)
+        known = sums.weights > 0
+        total = np.where(known, sums.weights, 1.0)
+        counts = sums.effective_counts()
+        ones = with_floor(sums.variances / np.square(total) * counts, counts, mean_square)
+        return Estimate(
+            np.where(known, sums.values / total, np.nan),
+            np.where(known, ones / np.maximum(counts, 1), np.nan),
+            counts,
+        )

@@ -1,0 +1,112 @@
+"""The best proposal and the variance of any, from all utilities of a small game."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairshapley._basics import checks
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.estimators.greedy.proposal import row_normalised
+from fairshapley.semivalues import Semivalue, parse_semivalue
+
+# The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second
+# moment of a contribution at most by 1/(1 − 1e−3), and bounds every weight by 1000.
+SUPPORT = 1e-3
+
+
+def optimal_proposal(
+    table: ArrayLike, semivalue: str | Semivalue = "shapley", *, support: float = SUPPORT
+) -> FloatArray:
+    """The proposal with the least variance, from all utilities (`eq:optimal_q_card`).
+
+    With the default `support` every size has a positive probability, so that the result can be
+    given to ``GreedyActive(proposal=…)`` as it is.
+
+    Parameters
+    ----------
+    table
+        All 2**n utilities, the index a bit mask with player 0 the lowest bit.
+    semivalue
+        The semivalue to estimate.
+    support
+        The share of α_c that is mixed in, below 1. 0 gives q'* exactly, which is 0 at sizes where
+        all of a player's marginals are 0: no loss for that player, but an estimator refuses a
+        proposal with zeros, because in general they mean bias.
+
+    Returns
+    -------
+    FloatArray
+        (n, n): row i is (1 − support)·q'*_i(c) + support·α_c, with q'*_i(c) ∝ α_c·√E[σ_i²], the
+        expectation over the coalitions of c others. A null player's row is α.
+
+    Examples
+    --------
+    >>> optimal_proposal([0.0, 3.0, 0.0, 1.0], support=0)
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    >>> optimal_proposal([0.0, 3.0, 0.0, 1.0])
+    array([[7.4975e-01, 2.5025e-01],
+           [5.0000e-04, 9.9950e-01]])
+    """
+    checks.real("support", support, least=0)
+    if support >= 1:
+        raise InputError(f"support must be below 1, not {support!r}")
+    second, _, base = _size_moments(table, semivalue)
+    return (1.0 - support) * row_normalised(base * np.sqrt(second), base) + support * base
+
+
+def importance_variance(
+    table: ArrayLike, proposal: ArrayLike, semivalue: str | Semivalue = "shapley"
+) -> FloatArray:
+    """The variance of one weighted marginal contribution of each player (`eq:importance_var`).
+
+    V_i = Σ_c α_c²·E[σ_i²]/q'_i(c) − φ_i², exactly, from all utilities.
+
+    Parameters
+    ----------
+    table
+        All 2**n utilities, the index a bit mask with player 0 the lowest bit.
+    proposal
+        q'(c), one probability for each size, or one row for each player. Infinite variance where
+        a size with marginals other than 0 is never drawn.
+    semivalue
+        The semivalue to estimate.
+
+    Examples
+    --------
+    >>> importance_variance([0.0, 3.0, 0.0, 1.0], [0.5, 0.5])
+    array([1., 1.])
+    >>> importance_variance([0.0, 3.0, 0.0, 1.0], [[0.75, 0.25], [0.5, 0.5]])
+    array([0., 1.])
+    """
+    second, phi, base = _size_moments(table, semivalue)
+    q = np.broadcast_to(np.asarray(proposal, dtype=np.float64), second.shape)
+    terms = np.square(base) * second
+    with_weight = q > 0
+    ratios = terms / np.where(with_weight, q, 1.0)
+    ratios = np.where(with_weight, ratios, np.where(terms > 0, np.inf, 0.0))
+    variances: FloatArray = np.maximum(ratios.sum(axis=1) - np.square(phi), 0.0)
+    return variances
+
+
+def _size_moments(
+    table: ArrayLike, semivalue: str | Semivalue
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """E[σ_i²] by player and size, the values φ, and α."""
+    utilities = np.asarray(table, dtype=np.float64)
+    if utilities.ndim != 1 or utilities.size < 2 or utilities.size & (utilities.size - 1):
+        raise InputError(f"give all 2**n utilities of the game, not shape {utilities.shape}")
+    n_players = utilities.size.bit_length() - 1
+    base = parse_semivalue(semivalue).weights(n_players)
+    sizes = np.bitwise_count(np.arange(utilities.size // 2, dtype=np.uint64)).astype(np.int64)
+    number = np.bincount(sizes, minlength=n_players)
+    first = np.empty((n_players, n_players))
+    second = np.empty((n_players, n_players))
+    for player in range(n_players):
+        split = utilities.reshape(-1, 2, 1 << player)
+        marginals = (split[:, 1] - split[:, 0]).ravel()
+        first[player] = np.bincount(sizes, weights=marginals) / number
+        second[player] = np.bincount(sizes, weights=np.square(marginals)) / number
+    return second, first @ base, base

@@ -1,0 +1,1 @@
+"""Moments and averages of contributions, and their errors."""

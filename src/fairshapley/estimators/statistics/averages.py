@@ -1,0 +1,214 @@
+"""Averages of weighted marginal contributions: plain and self-normalised.
+
+Both answer the same questions, so that an estimator may use either: how many contributions, which
+value, and which variance of one contribution, with a floor where all were equal.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.estimators.statistics.moments import Moments, floor_variances
+
+
+class Average(Protocol):
+    """What an estimator asks of an average."""
+
+    @property
+    def counts(self) -> IntArray:
+        """The contributions of each player."""
+        ...
+
+    @property
+    def values(self) -> FloatArray:
+        """φ̂; 0 for a player without a contribution."""
+        ...
+
+    @property
+    def mean_square(self) -> float:
+        """τ²: the mean square of all players' contributions."""
+        ...
+
+    def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        """Fold in marginal contributions with their weights; a player may come several times."""
+        ...
+
+    def variances_of_one(self, players: IntArray | slice) -> FloatArray:
+        """The variance s² of one contribution, with its floor; NaN below two contributions."""
+        ...
+
+    def extremes(self) -> FloatArray | None:
+        """See `Estimate.extremes`."""
+        ...
+
+
+def add_repeated(moments: Moments, players: IntArray, contributions: FloatArray) -> None:
+    """Fold contributions into `moments`, where a player may come several times."""
+    if len(players) == 1:
+        moments.add_at(players, contributions)
+        return
+    kept = ~np.isnan(contributions)
+    players, contributions = players[kept], contributions[kept]
+    batch = Moments(len(moments.counts))
+    batch.counts = np.bincount(players, minlength=len(batch.counts))
+    sums = np.bincount(players, weights=contributions, minlength=len(batch.counts))
+    batch.means = sums / np.maximum(batch.counts, 1)
+    squares = np.square(contributions - batch.means[players])
+    summed = np.bincount(players, weights=squares, minlength=len(batch.counts))
+    batch.squares = summed.astype(np.float64, copy=False)
+    np.minimum.at(batch.lowest, players, contributions)
+    np.maximum.at(batch.highest, players, contributions)
+    moments.merge(batch)
+
+
+def with_floor(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
+    """The variance of one contribution, with the floor of `floor_variances`: τ²/(m + 1)."""
+    safe = np.maximum(counts, 1)
+    return safe * floor_variances(variances / safe, counts, mean_square)
+
+
+class PlainMean:
+    """φ̂_i = Σ wσ / m_i: unbiased when the weights are the ratios of the probabilities.
+
+    Examples
+    --------
+    >>> mean = PlainMean(2)
+    >>> mean.add(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), np.array([2.0, 2.0, 1.0]))
+    >>> mean.values, mean.counts
+    (array([4., 5.]), array([2, 1]))
+    """
+
+    def __init__(self, n_players: int) -> None:
+        self.moments = Moments(n_players)
+        self._squares = _MeanSquare()
+
+    @property
+    def counts(self) -> IntArray:
+        """The contributions of each player."""
+        return self.moments.counts
+
+    @property
+    def values(self) -> FloatArray:
+        """The means."""
+        return self.moments.means
+
+    @property
+    def mean_square(self) -> float:
+        """τ²: the mean square of all players' contributions."""
+        return self._squares.value
+
+    def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        """Fold in weighted marginal contributions."""
+        contributions = marginals * weights
+        add_repeated(self.moments, players, contributions)
+        self._squares.add(contributions)
+
+    def variances_of_one(self, players: IntArray | slice) -> FloatArray:
+        """The sample variance s²."""
+        counts = self.moments.counts[players]
+        enough = counts > 1
+        degrees = np.where(enough, counts - 1.0, 1.0)
+        variances = np.where(enough, self.moments.squares[players] / degrees, np.nan)
+        return with_floor(variances, counts, self.mean_square)
+
+    def extremes(self) -> FloatArray:
+        """See `Estimate.extremes`."""
+        return self.moments.extremes()
+
+
+class SelfNormalised:
+    """φ̂_i = Σ wσ / Σ w: biased by O(1/m_i), exact when all marginals of a player are equal.
+
+    The delta method gives V[φ̂] ≈ Σ w²(σ − φ̂)² / (Σ w)². Two weighted means, with the weights w
+    and w², are sufficient for it: Σ w²(σ − φ̂)² is the sum of squares about the second mean plus
+    Σ w² times its squared distance to φ̂, which cancels nothing.
+
+    Examples
+    --------
+    >>> mean = SelfNormalised(1)
+    >>> mean.add(np.array([0, 0]), np.array([1.0, 4.0]), np.array([2.0, 1.0]))
+    >>> mean.values
+    array([2.])
+    """
+
+    def __init__(self, n_players: int) -> None:
+        self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
+        self._mean = _WeightedMean(n_players)
+        self._square = _WeightedMean(n_players)
+        self._squares = _MeanSquare()
+
+    @property
+    def values(self) -> FloatArray:
+        """The weighted means."""
+        return self._mean.means
+
+    @property
+    def mean_square(self) -> float:
+        """τ²: the mean square of all players' contributions."""
+        return self._squares.value
+
+    def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        """Fold in marginal contributions and their weights."""
+        kept = ~np.isnan(marginals)
+        players, marginals, weights = players[kept], marginals[kept], weights[kept]
+        self.counts = self.counts + np.bincount(players, minlength=len(self.counts))
+        self._mean.add(players, marginals, weights)
+        self._square.add(players, marginals, np.square(weights))
+        self._squares.add(marginals * weights)
+
+    def variances_of_one(self, players: IntArray | slice) -> FloatArray:
+        """m_i times the variance of φ̂_i, with m/(m − 1) for the fitted mean."""
+        counts = self.counts[players]
+        enough = counts > 1
+        squares = self._square.squares[players] + self._square.weights[players] * np.square(
+            self._square.means[players] - self._mean.means[players]
+        )
+        total = np.where(enough, self._mean.weights[players], 1.0)
+        scale = np.where(enough, counts**2 / np.maximum(counts - 1.0, 1.0), np.nan)
+        return with_floor(scale * squares / np.square(total), counts, self.mean_square)
+
+    def extremes(self) -> None:
+        """Not kept: a ratio is no mean of contributions."""
+        return
+
+
+class _MeanSquare:
+    """The mean square of everything added, NaN left out."""
+
+    def __init__(self) -> None:
+        self._sum, self._count = 0.0, 0
+
+    @property
+    def value(self) -> float:
+        return self._sum / max(self._count, 1)
+
+    def add(self, contributions: FloatArray) -> None:
+        self._sum += float(np.nansum(np.square(contributions)))
+        self._count += int(np.count_nonzero(~np.isnan(contributions)))
+
+
+class _WeightedMean:
+    """Weighted mean and sum of squared deviations, merged as Chan, Golub & LeVeque do."""
+
+    def __init__(self, n_players: int) -> None:
+        self.weights: FloatArray = np.zeros(n_players)
+        self.means: FloatArray = np.zeros(n_players)
+        self.squares: FloatArray = np.zeros(n_players)
+
+    def add(self, players: IntArray, values: FloatArray, weights: FloatArray) -> None:
+        def sums(terms: FloatArray) -> FloatArray:
+            summed = np.bincount(players, weights=terms, minlength=len(self.means))
+            return summed.astype(np.float64, copy=False)
+
+        added = sums(weights)
+        means = sums(weights * values) / np.where(added > 0, added, 1.0)
+        squares = sums(weights * np.square(values - means[players]))
+        total = self.weights + added
+        share = added / np.where(total > 0, total, 1.0)
+        deltas = means - self.means
+        self.means = self.means + deltas * share
+        self.squares = self.squares + squares + np.square(deltas) * self.weights * share
+        self.weights = total

@@ -1,0 +1,159 @@
+"""Mergeable statistics of the contributions behind each player's value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.estimators.estimator import Estimate
+
+# A standard deviation below this share of the contributions' root mean square is rounding: it is
+# treated as a variance of zero, which is not certainty.
+ROUNDING = 1e-9
+
+
+class Moments:
+    """Count, mean, sum of squared deviations and extremes of each player's contributions.
+
+    Batches are merged by the formula of Chan, Golub & LeVeque, which loses no accuracy when the
+    mean is large against the deviations. Contributions that are NaN (their evaluation failed and
+    was skipped) are left out.
+
+    Examples
+    --------
+    >>> moments = Moments(2)
+    >>> moments.add(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> moments.means, moments.counts
+    (array([2., 5.]), array([2, 2]))
+    >>> moments.variances_of_means
+    array([1., 0.])
+    """
+
+    def __init__(self, n_players: int) -> None:
+        self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
+        self.means: FloatArray = np.zeros(n_players)
+        self.squares: FloatArray = np.zeros(n_players)
+        self.lowest: FloatArray = np.full(n_players, np.inf)
+        self.highest: FloatArray = np.full(n_players, -np.inf)
+
+    def add(self, contributions: FloatArray) -> None:
+        """Fold in rows of one contribution per player, shape (rows, n_players)."""
+        rows = len(contributions)
+        if rows == 1 and not np.isnan(contributions).any():
+            row = contributions[0]
+            self._merge(np.ones_like(self.counts), row, np.zeros_like(row), row, row)
+            return
+        # A mean is NaN where a contribution is; no other pass is needed to see it.
+        means = contributions.sum(axis=0) / max(rows, 1)
+        if not np.isnan(means).any():
+            counts = np.full_like(self.counts, rows)
+            deviations = contributions - means
+            squares = np.square(deviations, out=deviations).sum(axis=0)
+            lowest = contributions.min(axis=0, initial=np.inf)
+            highest = contributions.max(axis=0, initial=-np.inf)
+        else:
+            valid = ~np.isnan(contributions)
+            counts = valid.sum(axis=0)
+            means = np.where(valid, contributions, 0.0).sum(axis=0) / np.maximum(counts, 1)
+            squares = np.square(np.where(valid, contributions - means, 0.0)).sum(axis=0)
+            lowest = np.where(valid, contributions, np.inf).min(axis=0, initial=np.inf)
+            highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
+        self._merge(counts, means, squares, lowest, highest)
+
+    def add_at(self, players: IntArray, contributions: FloatArray) -> None:
+        """Fold in one contribution for each of the given players; no player twice."""
+        kept = ~np.isnan(contributions)
+        players, contributions = players[kept], contributions[kept]
+        self.counts[players] += 1
+        deltas = contributions - self.means[players]
+        self.means[players] += deltas / self.counts[players]
+        self.squares[players] += deltas * (contributions - self.means[players])
+        self.lowest[players] = np.minimum(self.lowest[players], contributions)
+        self.highest[players] = np.maximum(self.highest[players], contributions)
+
+    def merge(self, other: Moments) -> None:
+        """Fold in the statistics of other contributions to the same players."""
+        self._merge(other.counts, other.means, other.squares, other.lowest, other.highest)
+
+    def _merge(
+        self,
+        counts: IntArray,
+        means: FloatArray,
+        squares: FloatArray,
+        lowest: FloatArray,
+        highest: FloatArray,
+    ) -> None:
+        total = self.counts + counts
+        safe = np.maximum(total, 1)
+        deltas = means - self.means
+        self.means = self.means + deltas * (counts / safe)
+        self.squares = self.squares + squares + deltas * deltas * (self.counts * (counts / safe))
+        self.counts = total
+        self.lowest = np.minimum(self.lowest, lowest)
+        self.highest = np.maximum(self.highest, highest)
+
+    @property
+    def variances_of_means(self) -> FloatArray:
+        """The estimated variance of each mean; NaN below two contributions."""
+        enough = self.counts > 1
+        degrees = np.where(enough, self.counts * (self.counts - 1.0), 1.0)
+        return np.where(enough, self.squares / degrees, np.nan)
+
+    @property
+    def mean_square(self) -> float:
+        """τ², the mean square of all players' contributions; 0 without any."""
+        total = int(self.counts.sum())
+        return float((self.squares + self.counts * self.means**2).sum()) / max(total, 1)
+
+    def variances_with_floor(self) -> FloatArray:
+        """The variance of each mean, with a floor where all contributions were equal."""
+        return floor_variances(self.variances_of_means, self.counts, self.mean_square)
+
+    def estimate(self) -> Estimate:
+        """The means as an estimate."""
+        values = np.where(self.counts > 0, self.means, np.nan)
+        variances = self.variances_with_floor()
+        return Estimate(values, variances, self.counts.copy(), extremes=self.extremes())
+
+    def extremes(self) -> FloatArray:
+        """The largest squared deviation of a contribution, in units of their variance.
+
+        About 2·log(m) for m normal contributions, more when tails are heavy; NaN below two
+        contributions, 0 where they are all equal but for rounding.
+        """
+        vary = (self.counts > 1) & (self.squares > ROUNDING**2 * self.mean_square * self.counts)
+        with np.errstate(invalid="ignore"):  # players without contributions have infinite extremes
+            largest = np.maximum(self.highest - self.means, self.means - self.lowest)
+        variances = self.squares / np.maximum(self.counts - 1, 1)
+        ratio = np.square(np.where(vary, largest, 0.0)) / np.where(vary, variances, 1.0)
+        return np.where(self.counts > 1, ratio, np.nan)
+
+
+def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
+    """Variances of means, with a floor where all contributions were equal.
+
+    m equal contributions do not prove that every other would be equal too: by the rule of
+    succession an unseen kind of contribution still has a probability of about 1/(m + 1). The
+    floor gives it the mean square τ² of all players' contributions: τ²/(m + 1) for one
+    contribution, τ²/(m(m + 1)) for the mean of m. While every contribution was 0 there is no
+    scale at all, and the variances are not known (NaN).
+
+    Parameters
+    ----------
+    variances
+        The estimated variance of each player's mean.
+    counts
+        m, the contributions behind each mean.
+    mean_square
+        τ², over all players.
+
+    Examples
+    --------
+    >>> floor_variances(np.array([0.0, 0.5]), np.array([4, 4]), 2.0)
+    array([0.1, 0.5])
+    """
+    if mean_square == 0:
+        return np.full_like(variances, np.nan)
+    safe = np.maximum(counts, 1)
+    vanishing = variances * safe <= ROUNDING**2 * mean_square
+    return np.where(vanishing, mean_square / (safe * (safe + 1.0)), variances)

@@ -1,0 +1,96 @@
+"""Means over epochs of i.i.d. contributions, where later epochs have less variance.
+
+Within an epoch contributions are i.i.d. given all before; its weight was fixed before it began, and
+is the same for all players. So φ̂ = Σ w_e·M_e·ȳ_e / Σ w_e·M_e has martingale deviations, and
+Σ w_e²·M_e·s_e² / (Σ w_e·M_e)² estimates its variance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.estimators.estimator import Estimate
+from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_variances
+
+
+class WeightedEpochs:
+    """Sums over the epochs that are through.
+
+    Examples
+    --------
+    >>> epochs = WeightedEpochs(1)
+    >>> for row, weight in (([1.0, 5.0], 1.0), ([2.0, 4.0], 3.0)):
+    ...     part = Moments(1)
+    ...     part.add(np.array([row]).T)
+    ...     epochs.add(part, weight)
+    >>> estimate = epochs.estimate()
+    >>> estimate.values, estimate.variances, estimate.counts
+    (array([3.]), array([0.8125]), array([3]))
+    """
+
+    def __init__(self, n_players: int) -> None:
+        self.n_players = n_players
+        self.weight = 0.0
+        """Σ w·M"""
+        self.square = 0.0
+        """Σ w²·M"""
+        self.sums: FloatArray = np.zeros(n_players)
+        """Σ w·M·ȳ"""
+        self.variances: FloatArray = np.zeros(n_players)
+        """Σ w²·M·s²"""
+        self.second: float = 0.0
+        """Σ w²·Σ y², all players together"""
+        self.single = True
+        """Whether no epoch has two contributions"""
+
+    def add(self, part: Moments, weight: float) -> None:
+        """Fold in an epoch; every player has the same number of contributions in it."""
+        count = int(part.counts[0])
+        if count == 0:
+            return
+        self.weight += weight * count
+        self.square += weight**2 * count
+        self.sums = self.sums + weight * count * part.means
+        # An epoch of one contribution says nothing of the variance; the others stand in for it.
+        self.variances = self.variances + weight**2 * (count / max(count - 1, 1)) * part.squares
+        self.second += weight**2 * float((part.squares + count * part.means**2).sum())
+        self.single = self.single and count < 2
+
+    def copy(self) -> WeightedEpochs:
+        """The same sums, to be added to."""
+        twin = WeightedEpochs(self.n_players)
+        vars(twin).update(vars(self))
+        return twin
+
+    @property
+    def values(self) -> FloatArray:
+        """φ̂; NaN before the first contribution."""
+        if not self.weight:
+            return np.full(self.n_players, np.nan)
+        return self.sums / self.weight
+
+    def estimate(self, largest: FloatArray | None = None) -> Estimate:
+        """The weighted mean; `largest` holds the largest w·|y − φ̂| of each player.
+
+        Weights w count as (Σw)²/Σw² equal ones (Kish).
+        """
+        if not self.weight:
+            unknown = np.full(self.n_players, np.nan)
+            return Estimate(unknown, unknown, np.zeros(self.n_players, dtype=np.int64))
+        # 1e−9: what should be a whole number must not fall below it by rounding.
+        equal = np.floor(self.weight**2 / self.square + 1e-9)
+        counts = np.full(self.n_players, equal, dtype=np.int64)
+        # τ² in the unit of contributions, each counted as often as its squared weight says.
+        mean_square = self.second / (self.square * self.n_players)
+        variances = self.variances / self.weight**2
+        if self.single:
+            variances = np.full(self.n_players, np.nan)
+        floored = floor_variances(variances, counts, mean_square)
+        extremes = None
+        if largest is not None:
+            vary = variances * equal > ROUNDING**2 * mean_square
+            one = np.where(vary, self.variances * (equal / self.weight) ** 2, 1.0) / equal
+            ratio = np.square(largest * equal / self.weight) / one
+            extremes = np.where(np.isnan(variances), np.nan, np.where(vary, ratio, 0.0))
+        return Estimate(self.values, floored, counts, extremes=extremes)

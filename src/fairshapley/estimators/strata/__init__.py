@@ -1,0 +1,1 @@
+"""Methods that sample by player and coalition size."""

@@ -1,0 +1,335 @@
+"""Stratified sampling by player and coalition size (Maleki et al. 2013; Castro et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fairshapley._basics import checks
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.draws import SingleMarginals, random_ranks
+from fairshapley.errors import InputError
+from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.statistics.moments import Moments, floor_variances
+from fairshapley.estimators.strata.sweeps import Sweep
+from fairshapley.estimators.strata.weights import NeymanEpochs, Pool, Strata, add_to_cells
+
+# Up to twelve arrays of n² numbers: 400 MB at this many players.
+MAX_PLAYERS = 2000
+# A round has so many marginal contributions, or n if that is less: 128 coalitions spread its fixed
+# cost (about 200 µs), and 2n coalitions leave room for many rounds in a small budget.
+ROUND_MARGINALS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class StratumMarginals(SingleMarginals):
+    """Single marginals that know their stratum, and the block of the sweep they belong to."""
+
+    strata: IntArray
+    blocks: IntArray | None = None
+
+
+@dataclass(eq=False)
+class StratifiedState:
+    """The strata and what was seen in them; O(n²) numbers, whatever the budget."""
+
+    problem: Problem
+    strata: Strata
+    ends: FloatArray
+    """(n, 2): the marginal contributions to ∅ and to N ∖ {i}; NaN until asked, or when skipped"""
+    ends_asked: int
+    sweep: Sweep | None
+    """The sweep in progress; None once every stratum was reached"""
+    pool: Pool
+    cells: Moments
+    """Of all marginal contributions of each (player, stratum)"""
+    asked: IntArray
+    """(n, strata): marginal contributions asked for, skipped ones too"""
+    turn: int = 0
+    epochs: NeymanEpochs | None = None
+    """The epochs of the Neyman allocation"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stratified(Estimator[StratifiedState, SingleMarginals]):
+    """Stratified sampling: φ_i = Σ_k α_k·(mean marginal contribution of i to coalitions of size k).
+
+    One sample is one marginal contribution of one player, so that the estimates are independent.
+    The strata k = 0 and k = n − 1 hold one number each and are evaluated once, exactly.
+
+    1. *Sweeps.* Before the budget reaches every stratum, sizes are pooled: a sweep cuts them into
+       1, 2, 4, … blocks of equal α-probability, for each player in random order, and draws two
+       marginal contributions from each block. The estimate is the mean of the sweeps, weighted by
+       the blocks visited: unbiased at every stop, with an unbiased variance (see `sweeps.py`).
+    2. *One sweep over the strata themselves*, two samples each.
+    3. *Strata.* From then on Σ_k α_k·mean_ik over all samples; the sizes drawn before owe nothing
+       to any value, so they count too. Variance Σ_k α_k²·s²_ik/m_ik.
+
+    Neighbouring sizes that weigh together less than 1/(4n) (as most do for Banzhaf values at large
+    n, none for Shapley values) are one stratum. Samples that were skipped are left out; a stratum
+    without any leaves its weight to the player's others.
+
+    `counts` are not the marginal contributions behind a value: they are one more than the degrees
+    of freedom of its variance, so that Student's t with counts − 1 degrees has the right tails
+    (Welch 1947, see `strata.Pool.mean`). Pairs and strata each give the variance a degree less
+    than they have samples, and strata that vary more than others leave fewer still. A player
+    whose strata never varied has its marginal contributions as counts.
+
+    Parameters
+    ----------
+    allocation
+        How step 3 shares the samples among the strata. "maleki": ∝ (α_k·(k+1))^(2/3), which for
+        Shapley values is Maleki's (k+1)^(2/3): it minimises the Hoeffding bound Σ_k α_k·r_k/√m_k
+        when marginal contributions range over r_k ∝ k + 1. "equal": the same number each.
+        "neyman": ∝ α_k·σ̂_ik over all players and sizes, in epochs that each double the number of
+        samples and are planned on all before. An epoch visits every stratum, and its own samples
+        alone give one unbiased estimate; the estimate is the mean over the epochs, weighted by
+        their planned lengths. Pooling all samples of a stratum would be biased: a stratum that
+        looked constant by chance would hardly be looked at again.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> from fairshapley.estimators.strata.stratified import Stratified
+    >>> game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> fs.estimate(game, Stratified(), budget=30, seed=0).values.round(12)
+    array([1., 2., 3., 4., 5.])
+    """
+
+    name = "stratified"
+    look_growth = 2.0
+
+    allocation: Literal["maleki", "neyman", "equal"] = "maleki"
+
+    def __post_init__(self) -> None:
+        if self.allocation not in ("maleki", "neyman", "equal"):
+            raise InputError(
+                f"allocation must be 'maleki', 'neyman' or 'equal', not {self.allocation!r}"
+            )
+
+    @property
+    def traits(self) -> Traits:
+        """Unbiased, and independent since no sample serves two players."""
+        adaptive = self.allocation == "neyman"
+        reason = (
+            "the Neyman allocation samples most where the values seen so far varied most; use "
+            "Stratified(allocation='maleki') or MonteCarlo() for a certificate"
+        )
+        return Traits(
+            linear=not adaptive,
+            efficient=False,
+            independent=not adaptive,
+            not_certifiable_because=reason if adaptive else "",
+        )
+
+    def start(self, problem: Problem) -> StratifiedState:
+        """Nothing seen yet; an InputError where the strata are too many."""
+        n_players = problem.n_players
+        if n_players > MAX_PLAYERS:
+            raise InputError(
+                f"stratified keeps statistics of {n_players:,} × {n_players:,} strata, more than "
+                f"the {MAX_PLAYERS:,} players it is made for: use method='mc'"
+            )
+        strata = Strata.of(problem.semivalue.weights(n_players))
+        return StratifiedState(
+            problem=problem,
+            strata=strata,
+            ends=np.full((n_players, 2), np.nan),
+            ends_asked=0,
+            sweep=_next_sweep(n_players, strata.count, None),
+            pool=Pool.empty(n_players),
+            cells=Moments(n_players * strata.count),
+            asked=np.zeros((n_players, strata.count), dtype=np.int64),
+        )
+
+    def ask(self, state: StratifiedState, rng: np.random.Generator) -> SingleMarginals | None:
+        """The exact strata first, then sweeps, then the strata that are furthest behind."""
+        n_players, strata = state.problem.n_players, state.strata
+        marginals = min(n_players, ROUND_MARGINALS)
+        if state.ends_asked < n_players:
+            return _ask_ends(n_players, state.ends_asked)
+        if strata.count == 0:
+            return None
+        blocks = None
+        if state.sweep is not None:
+            players, blocks = state.sweep.choose(rng, marginals)
+            players, chosen = _ask_pairs(state, rng, players, blocks)
+        elif state.epochs is not None:
+            cells = state.epochs.next_cells(marginals)
+            players, chosen = np.divmod(cells, strata.count)
+        else:
+            players = (state.turn + np.arange(marginals)) % n_players
+            # D'Hondt's rule: the next sample goes where share/(samples + 1) is largest.
+            behind = self._shares(strata) / (state.asked[players] + 1)
+            chosen = behind.argmax(axis=1)
+        sizes = strata.random_sizes(rng, chosen)
+        ranks = random_ranks(rng, len(players), n_players)
+        return StratumMarginals(players, sizes, ranks, chosen, blocks)
+
+    def tell(self, state: StratifiedState, draw: SingleMarginals, values: FloatArray) -> None:
+        """Fold in the marginal contributions."""
+        marginals = values[1::2] - values[::2]
+        if not isinstance(draw, StratumMarginals):
+            state.ends[draw.players[::2]] = marginals.reshape(-1, 2)
+            state.ends_asked = int(draw.players[-1]) + 1
+            return
+        cells = draw.players * state.strata.count + draw.strata
+        add_to_cells(state.cells, cells, marginals)
+        np.add.at(state.asked.reshape(-1), cells, 1)
+        if draw.blocks is not None:
+            self._tell_pairs(state, draw, draw.blocks, marginals)
+            return
+        state.turn = int(draw.players[-1] + 1) % state.problem.n_players
+        if state.epochs is not None:
+            state.epochs.add(cells, marginals, state.cells)
+
+    def _tell_pairs(
+        self,
+        state: StratifiedState,
+        draw: StratumMarginals,
+        blocks: IntArray,
+        marginals: FloatArray,
+    ) -> None:
+        """Fold pairs into the sweep, and begin the next one when all players are through."""
+        sweep, strata = state.sweep, state.strata
+        assert sweep is not None  # noqa: S101 - `ask` gave the blocks of a sweep
+        scale: float | FloatArray = strata.total
+        if sweep.blocks == strata.count:
+            # The strata weigh differently; as equally likely blocks they count so many times more.
+            scale = strata.count * strata.masses[draw.strata]
+        pairs = (scale * marginals).reshape(*blocks.shape, 2)
+        sweep.add(draw.players[:: 2 * blocks.shape[1]], blocks, pairs)
+        if sweep.finished:
+            state.pool = state.pool.plus(*sweep.summary())
+            state.sweep = _next_sweep(state.problem.n_players, strata.count, sweep)
+            if state.sweep is None and self.allocation == "neyman":
+                asked = int(state.asked.sum())
+                state.epochs = NeymanEpochs.after_pilot(strata, state.cells, asked)
+
+    def estimate(self, state: StratifiedState) -> Estimate:
+        """The pooled mean of the sweeps, or the sum over the strata once all were reached."""
+        strata, n_players = state.strata, state.problem.n_players
+        if strata.count == 0:
+            inner = np.zeros(n_players)
+            # Nothing was estimated; but where an end was skipped nothing is known of its part.
+            variances = np.where(np.isnan(state.ends).any(axis=1), np.nan, 0.0)
+            degrees = np.zeros(n_players, dtype=np.int64)
+        elif state.sweep is not None:
+            inner, variances, degrees = state.pool.plus(*state.sweep.summary()).mean()
+        elif state.epochs is not None:
+            inner, variances, degrees = state.epochs.mean()
+        else:
+            single = Pool.empty(n_players).plus(1.0, strata.sums(state.cells))
+            inner, variances, degrees = single.mean()
+        known = ~np.isnan(state.ends)
+        ends = np.where(known, state.ends, 0.0) @ strata.ends
+        mass = strata.total + known @ strata.ends
+        mass = np.where(mass > 0, mass, np.nan)
+        if strata.count == 0:
+            counts = known.sum(axis=1)
+            extremes = None
+        else:
+            marginals = state.cells.counts.reshape(n_players, -1).sum(axis=1)
+            floored = self._with_floor(state, variances, marginals)
+            equal = (floored != variances) & ~np.isnan(variances)
+            counts = np.where(np.isnan(inner), 0, np.where(equal, marginals, degrees + 1))
+            # Strata of different spread have no common scale; only equal contributions show.
+            extremes = np.where(equal, 0.0, np.nan)
+            variances = floored
+        exact = strata.count == 0 and bool(known.all())
+        values = (inner + ends) / mass
+        return Estimate(values, variances / mass**2, counts, exact, extremes)
+
+    def error_bound(
+        self,
+        n_players: int,
+        marginals: int,
+        *,
+        delta: float,
+        per_head: tuple[float, float],
+    ) -> float:
+        """Maleki's bound on the error of one Shapley value, for any game (Maleki 2013, eq. 15).
+
+        d·√(−ln(δ/2))/(n·√m)·(Σ_k (k+1)^(2/3))^(3/2), with d = 2(b − a), holds with probability
+        (1 − δ)^n for each player by itself, from the first sample of every stratum on. Hoeffding's
+        inequality gives half of its square; the rest covers that samples are whole numbers. It is
+        a bound for Shapley values and for allocation="maleki" alone: an InputError for another
+        allocation, and no bound at all for another semivalue.
+
+        Parameters
+        ----------
+        n_players
+            The number of players n.
+        marginals
+            The marginal contributions m behind the player's value.
+        delta
+            δ, the probability that the bound fails in one of the n strata.
+        per_head
+            The lowest a and the highest b of (v(C) − v(∅))/|C| over all coalitions C.
+
+        Examples
+        --------
+        >>> bound = Stratified().error_bound(10, 10_000, delta=0.005, per_head=(0.0, 0.1))
+        >>> round(bound, 3)
+        0.081
+        """
+        if self.allocation != "maleki":
+            raise InputError("the bound holds for Stratified(allocation='maleki') alone")
+        for name, number in (("n_players", n_players), ("marginals", marginals)):
+            checks.whole(name, number)
+        checks.real("delta", delta, above=0, below=1)
+        ordered = len(per_head) == 2 and all(map(checks.is_real, per_head))
+        if not ordered or not -math.inf < per_head[0] <= per_head[1] < math.inf:
+            raise InputError(
+                f"per_head must be two finite numbers, the lowest first, it is {per_head!r}"
+            )
+        span = 2.0 * (per_head[1] - per_head[0])
+        shares = np.arange(1, n_players + 1) ** (2 / 3)
+        spread = math.sqrt(-math.log(delta / 2)) / (n_players * math.sqrt(marginals))
+        return float(span * spread * shares.sum() ** 1.5)
+
+    def _shares(self, strata: Strata) -> FloatArray:
+        if self.allocation == "equal":
+            return np.ones(strata.count)
+        return (strata.masses * (strata.mean_sizes + 1.0)) ** (2 / 3)
+
+    @staticmethod
+    def _with_floor(state: StratifiedState, variances: FloatArray, counts: IntArray) -> FloatArray:
+        """The floor of `floor_variances`, for players whose strata never varied."""
+        cells = state.cells
+        squares = float((cells.squares + cells.counts * cells.means**2).sum())
+        mean_square = state.strata.total**2 * squares / max(int(counts.sum()), 1)
+        return floor_variances(variances, counts, mean_square)
+
+
+def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None:
+    """1, 2, 4, … blocks, at most half the number of strata, then the strata; then no more."""
+    if last is not None and last.blocks == strata:
+        return None
+    blocks = 1 if last is None else 2 * last.blocks
+    return Sweep(n_players, blocks if 2 * blocks <= strata else strata)
+
+
+def _ask_ends(n_players: int, first: int) -> SingleMarginals:
+    """The marginal contributions of the next players to ∅ and to all others."""
+    players = np.arange(first, min(n_players, first + ROUND_MARGINALS // 2)).repeat(2)
+    sizes = np.tile([0, n_players - 1], len(players) // 2)
+    # Any permutation will do: there is one coalition of either size.
+    ranks = np.tile(np.arange(n_players, dtype=np.uint16), (len(players), 1))
+    return SingleMarginals(players, sizes, ranks)
+
+
+def _ask_pairs(
+    state: StratifiedState, rng: np.random.Generator, players: IntArray, blocks: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Two draws from every block: the players, repeated, and the strata."""
+    assert state.sweep is not None  # noqa: S101 - the caller's case
+    flat = blocks.reshape(-1).repeat(2)
+    players = players.repeat(2 * blocks.shape[1])
+    if state.sweep.blocks == state.strata.count:
+        return players, flat
+    quantiles = (flat + rng.random(len(flat))) / state.sweep.blocks
+    return players, state.strata.at(quantiles)

@@ -1,0 +1,320 @@
+"""The strata of stratified sampling: their weights, their sizes and sums over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.estimators.statistics.moments import Moments
+
+# Sizes that weigh together less than 1/(4n) share a stratum: a quarter of what a size weighs for
+# Shapley values, so that no more than 4n strata are ever visited for nothing.
+MERGE_BELOW = 0.25
+# A variance from two samples is worth little: the plan of an epoch adds as much from all players.
+PRIOR_SAMPLES = 2.0
+# Multiples of the golden ratio modulo 1 fill the unit interval evenly at every length.
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One estimate of every player's value, and how well its variance is known.
+
+    The variance is a sum of components c_j·s_j², each with ν_j degrees of freedom.
+    """
+
+    values: FloatArray
+    """NaN for a player without any"""
+    variances: FloatArray
+    """Σ c_j·s_j²; NaN where unknown"""
+    doubts: FloatArray
+    """The root of Σ (c_j·s_j²)²/(ν_j + 2), without bias half the variance of the variance. Its
+    square would be a fourth power of the utility, which a float may not hold"""
+    degrees: FloatArray
+    """Σ ν_j"""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Sums over independent parts, each with a weight λ that no value had a say in.
+
+    A part without a variance serves only players that have no other: its variance would be
+    missing in the sum for good.
+    """
+
+    weights: FloatArray
+    """Σ λ"""
+    values: FloatArray
+    """Σ λ·value"""
+    variances: FloatArray
+    """Σ λ²·variance"""
+    doubts: FloatArray
+    """The root of Σ λ⁴·doubt²"""
+    degrees: FloatArray
+    """Σ ν"""
+    loose_weights: FloatArray
+    """Σ λ of the parts without a variance"""
+    loose_values: FloatArray
+    """Σ λ·value of those"""
+
+    @classmethod
+    def empty(cls, n_players: int) -> Pool:
+        """No part yet.
+
+        Examples
+        --------
+        >>> Pool.empty(1).mean()
+        (array([nan]), array([nan]), array([0]))
+        """
+        return cls(*np.zeros((7, n_players)))
+
+    def plus(self, weights: FloatArray | IntArray | float, part: Part) -> Pool:
+        """With one part more, for the players to which it gives a value."""
+        valued = ~np.isnan(part.values)
+        known = valued & ~np.isnan(part.variances) & (part.degrees > 0)
+        firm = np.where(known, weights, 0.0)
+        loose = np.where(valued & ~known, weights, 0.0)
+        values = np.where(valued, part.values, 0.0)
+        # Players without weight add nothing, whatever their entries are.
+        counted = firm > 0
+        variances, doubts, degrees = (
+            np.where(counted, entries, 0.0)
+            for entries in (part.variances, part.doubts, part.degrees)
+        )
+        return Pool(
+            self.weights + firm,
+            self.values + firm * values,
+            self.variances + firm**2 * variances,
+            np.hypot(self.doubts, firm**2 * doubts),
+            self.degrees + degrees,
+            self.loose_weights + loose,
+            self.loose_values + loose * values,
+        )
+
+    def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The weighted mean, its variance and the degrees of freedom of that.
+
+        Welch's formula (1947), V²/Σ[(c_j·s_j²)²/(ν_j + 2)] − 2 for V = Σ c_j·s_j²: 2·V²/Var(V)
+        with both estimated without bias, hence ν for a single component whatever it is. At least
+        1 and at most Σ ν_j, as the true number is; all of them where nothing varied.
+
+        Examples
+        --------
+        >>> variances, degrees = np.array([2.0]), np.array([3.0])
+        >>> part = Part(np.array([1.0]), variances, variances / np.sqrt(degrees + 2), degrees)
+        >>> Pool.empty(1).plus(1.0, part).mean()
+        (array([1.]), array([2.]), array([3]))
+        >>> Pool.empty(1).plus(1.0, part).plus(1.0, part).mean()
+        (array([1.]), array([1.]), array([6]))
+        """
+        known, vague = self.weights > 0, self.loose_weights > 0
+        total = np.where(known, self.weights, 1.0)
+        loose = self.loose_values / np.where(vague, self.loose_weights, np.nan)
+        values = np.where(known, self.values / total, loose)
+        variances = np.where(known, self.variances / total**2, np.nan)
+        varied = self.doubts > 0
+        welch = np.square(self.variances / np.where(varied, self.doubts, 1.0)) - 2.0
+        degrees = np.minimum(np.maximum(welch, 1.0), self.degrees)
+        # Down to the whole number below, but for rounding.
+        whole = np.floor(np.where(varied, degrees, self.degrees) + 1e-9).astype(np.int64)
+        return values, variances, whole
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The sizes 1 … n−2, grouped, and the weights of both exact ends.
+
+    Examples
+    --------
+    >>> strata = Strata.of(np.array([0.2, 0.2, 0.2, 0.2, 0.2]))
+    >>> strata.masses, strata.ends
+    (array([0.2, 0.2, 0.2]), array([0.2, 0.2]))
+    """
+
+    first: IntArray
+    """The smallest size of each stratum"""
+    last: IntArray
+    masses: FloatArray
+    """The probability of each stratum"""
+    mean_sizes: FloatArray
+    ends: FloatArray
+    """The probabilities α_0 and α_{n−1} of the exact sizes"""
+    cumulative: FloatArray
+    """Sums of the weights of the sizes 1 … k, from k = 0 on"""
+
+    @classmethod
+    def of(cls, weights: FloatArray) -> Strata:
+        """The strata for the weights α_0 … α_{n−1}."""
+        inner = weights[1:-1]
+        cumulative = np.concatenate([[0.0], np.cumsum(inner)])
+        closes = []
+        mass = 0.0
+        for size, weight in enumerate(inner.tolist(), start=1):
+            mass += weight
+            if mass >= MERGE_BELOW / len(weights):
+                closes.append(size)
+                mass = 0.0
+        if len(inner):
+            # What is left at the end joins the last stratum.
+            closes = [*closes[:-1], len(inner)]
+        last = np.array(closes, dtype=np.int64)
+        first = np.concatenate([[1], last[:-1] + 1])[: len(last)]
+        masses = cumulative[last] - cumulative[first - 1]
+        moments = np.concatenate([[0.0], np.cumsum(inner * np.arange(1, len(inner) + 1))])
+        totals = moments[last] - moments[first - 1]
+        mean_sizes = totals / np.maximum(masses, np.finfo(float).tiny)
+        return cls(first, last, masses, mean_sizes, weights[[0, -1]], cumulative)
+
+    @property
+    def count(self) -> int:
+        """The number of strata of one player, without the exact ends."""
+        return len(self.masses)
+
+    @property
+    def total(self) -> float:
+        """The probability of all strata together."""
+        return float(self.cumulative[-1])
+
+    def at(self, quantiles: FloatArray) -> IntArray:
+        """The strata at quantiles of the distribution over all strata."""
+        found = np.searchsorted(np.cumsum(self.masses), quantiles * self.total, side="right")
+        return np.minimum(found, self.count - 1)
+
+    def random_sizes(self, rng: np.random.Generator, strata: IntArray) -> IntArray:
+        """A size from each of the given strata, with the probabilities α_k."""
+        first, last = self.first[strata], self.last[strata]
+        levels = self.cumulative[first - 1] + rng.random(len(strata)) * self.masses[strata]
+        sizes = np.searchsorted(self.cumulative, levels, side="right")
+        return np.clip(sizes, first, last)
+
+    def sums(self, cells: Moments) -> Part:
+        """Σ_k α_k·mean_ik of every player, with the variance Σ_k α_k²·s²_ik/m_ik.
+
+        Strata without a sample leave their weight to the others of the same player, and those
+        with a single one take their variance from all players. A player that has two samples in
+        no stratum has no variance.
+        """
+        counts = cells.counts.reshape(-1, self.count)
+        seen = counts > 0
+        mass = seen @ self.masses
+        masses = np.where(seen, self.masses, 0.0)
+        masses *= (self.total / np.where(mass > 0, mass, np.nan))[:, None]
+        values = (masses * cells.means.reshape(-1, self.count)).sum(axis=1)
+        spreads = np.square(masses) * self.variances(cells) / np.maximum(counts, 1)
+        degrees = np.maximum(counts - 1.0, 0.0)
+        own = degrees.sum(axis=1)
+        behind = np.where(degrees > 0, degrees, degrees.sum(axis=0))
+        doubts = np.hypot.reduce(spreads / np.sqrt(behind + 2.0), axis=1)
+        variances = np.where(own > 0, spreads.sum(axis=1), np.nan)
+        return Part(values, variances, doubts, own)
+
+    def variances(self, cells: Moments, prior: float = 0.0) -> FloatArray:
+        """s²_ik; from all players' samples of that stratum where it has less than two.
+
+        `prior` adds so many degrees of freedom of that pooled variance to every stratum.
+        """
+        squares = cells.squares.reshape(-1, self.count)
+        degrees = np.maximum(cells.counts.reshape(-1, self.count) - 1.0, 0.0)
+        pooled = squares.sum(axis=0) / np.maximum(degrees.sum(axis=0), 1.0)
+        prior_degrees = np.where(degrees > 0, prior, 1.0)
+        variances: FloatArray = (squares + prior_degrees * pooled) / (degrees + prior_degrees)
+        return variances
+
+
+def add_to_cells(moments: Moments, cells: IntArray, values: FloatArray) -> None:
+    """Fold values into the given entries of `moments`; an entry may come several times.
+
+    The extremes are not kept: nothing is asked of them in a stratum.
+
+    Examples
+    --------
+    >>> moments = Moments(2)
+    >>> add_to_cells(moments, np.array([1, 1, 0]), np.array([1.0, 3.0, np.nan]))
+    >>> moments.counts, moments.means, moments.squares
+    (array([0, 2]), array([0., 2.]), array([0., 2.]))
+    """
+    kept = ~np.isnan(values)
+    found, inverse = np.unique(cells[kept], return_inverse=True)
+    new = np.bincount(inverse, minlength=len(found))
+    means = np.bincount(inverse, values[kept], len(found)) / new
+    squares = np.bincount(inverse, np.square(values[kept] - means[inverse]), len(found))
+    before = moments.counts[found]
+    deltas = means - moments.means[found]
+    shares = new / (before + new)
+    moments.counts[found] += new
+    moments.means[found] += deltas * shares
+    moments.squares[found] += squares + np.square(deltas) * before * shares
+
+
+class NeymanEpochs:
+    """Neyman allocation on a doubling schedule.
+
+    Each epoch is as long as everything before it and is planned on that: two samples for every
+    stratum of every player, the rest ∝ α_k·σ̂_ik. Given the past, an epoch's own means and
+    variances are unbiased; the weights of the epochs are their lengths, which no value had a say
+    in. (Two, because a variance that also looked at the past would be too small: strata that
+    looked constant then are those with few samples now.)
+    """
+
+    def __init__(self, strata: Strata, n_players: int) -> None:
+        self.strata = strata
+        self.before = 0
+        """Samples of all epochs before"""
+        self.closed = Pool.empty(n_players)
+        """Those epochs, weighted by their lengths"""
+        self.told = 0
+        """Samples of the epoch in progress"""
+        self.fresh = Moments(n_players * strata.count)
+        """Their moments"""
+        self.plan: FloatArray = np.empty(0)
+        """Cumulative shares of the strata in the epoch in progress"""
+
+    @classmethod
+    def after_pilot(cls, strata: Strata, pilot: Moments, asked: int) -> NeymanEpochs:
+        """The pilot is the first epoch: all samples so far, equally many for every player."""
+        epochs = cls(strata, len(pilot.counts) // strata.count)
+        epochs.fresh, epochs.told = pilot, asked
+        epochs._begin(pilot)
+        return epochs
+
+    def _begin(self, everything: Moments) -> None:
+        """Close the epoch in progress and plan the next on everything so far."""
+        self.closed = self._with_fresh()
+        self.before += self.told
+        self.fresh, self.told = Moments(len(everything.counts)), 0
+        deviations = np.sqrt(self.strata.variances(everything, PRIOR_SAMPLES))
+        plan = np.cumsum((self.strata.masses * deviations).reshape(-1))
+        # Where nothing varied there is nothing to choose.
+        self.plan = plan if plan[-1] > 0 else np.arange(1.0, len(plan) + 1.0)
+
+    def _with_fresh(self) -> Pool:
+        return self.closed.plus(float(self.told), self.strata.sums(self.fresh))
+
+    @property
+    def _cover(self) -> int:
+        """The samples that visit every stratum twice."""
+        return 2 * len(self.plan)
+
+    def next_cells(self, limit: int) -> IntArray:
+        """The (player, stratum) of the next samples: all twice, then in proportion to the plan."""
+        places = np.arange(self.told, min(self.told + limit, self.before))
+        levels = (places + 1) * GOLDEN % 1.0 * self.plan[-1]
+        planned = np.searchsorted(self.plan[:-1], levels, side="right")
+        return np.where(places < self._cover, places % len(self.plan), planned)
+
+    def add(self, cells: IntArray, marginals: FloatArray, everything: Moments) -> None:
+        """Fold in samples of this epoch; `everything` holds those of all epochs."""
+        add_to_cells(self.fresh, cells, marginals)
+        self.told += len(cells)
+        if self.told >= self.before:
+            self._begin(everything)
+
+    def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The mean of the epochs weighted by their lengths, its variance and its degrees.
+
+        The epoch in progress counts once it has visited every stratum twice. An epoch in which
+        all samples of a player were skipped is left out for that player.
+        """
+        return (self._with_fresh() if self.told >= self._cover else self.closed).mean()

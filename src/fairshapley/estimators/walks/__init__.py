@@ -1,0 +1,1 @@
+"""Methods that average marginal contributions along permutations."""

@@ -1,0 +1,131 @@
+"""Monte Carlo: the mean of marginal contributions on random permutations (Castro et al. 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
+from fairshapley.errors import InputError
+from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.walks.contributions import group_means, walk_contributions
+
+# A round is a single walk, or on a small game so many that they hold this many coalitions: enough
+# to spread the fixed cost of a round (about 100 µs), few enough that the end of a budget wastes
+# little.
+ROUND_COALITIONS = 32
+# Nor does a round exceed a quarter of what was told before, so that small budgets are used up too.
+ROUND_SHARE = 4
+# Permutations of a `walk=False` round: 64 × n ranks stay small at any n.
+ROUND_MARGINALS = 64
+
+
+@dataclass(eq=False)
+class MonteCarloState:
+    """The problem and the moments of the contributions."""
+
+    problem: Problem
+    weights: FloatArray
+    """n·α_k for walks (their places are uniform), α_k for single marginals"""
+    moments: Moments
+    turn: int = 0
+    """The player whose turn it is (single marginals go round robin)"""
+    told: int = 0
+    """The permutations told so far; an antithetic pair is one"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
+    """Monte Carlo estimation from permutations drawn uniformly.
+
+    Parameters
+    ----------
+    walk
+        True: every player's marginal contribution on each permutation, n − 1 evaluations for n
+        marginals. False: the paper's form, one marginal of one player per permutation (up to two
+        evaluations), players in turn; the estimates are then independent of each other.
+    antithetic
+        Take each permutation with its reverse. The pair's mean is one contribution, so that the
+        standard errors hold although the two are correlated. Needs ``walk=True``.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Additive([1.0, 2.0, 3.0])
+    >>> fs.estimate(game, fs.MonteCarlo(), budget=6, seed=0).values
+    array([1., 2., 3.])
+    """
+
+    name = "mc"
+
+    walk: bool = True
+    antithetic: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("walk", "antithetic"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise InputError(f"{name} must be True or False, not {getattr(self, name)!r}")
+            object.__setattr__(self, name, bool(getattr(self, name)))
+        if self.antithetic and not self.walk:
+            raise InputError(
+                "antithetic permutations need whole walks: use MonteCarlo(antithetic=True), "
+                "or MonteCarlo(walk=False) without it"
+            )
+
+    @property
+    def traits(self) -> Traits:
+        """Unbiased and linear; independent only when no permutation serves two players."""
+        return Traits(efficient=self.walk, independent=not self.walk)
+
+    def start(self, problem: Problem) -> MonteCarloState:
+        """No contributions yet."""
+        weights = problem.semivalue.weights(problem.n_players)
+        if self.walk:
+            weights = weights * problem.n_players
+        return MonteCarloState(problem, weights, Moments(problem.n_players))
+
+    def ask(
+        self, state: MonteCarloState, rng: np.random.Generator
+    ) -> Walks | SingleMarginals | None:
+        """A few permutations: whole walks, or one marginal of each of the next players."""
+        n_players = state.problem.n_players
+        if not self.walk:
+            count = min(n_players, ROUND_MARGINALS)
+            players: IntArray = (state.turn + np.arange(count)) % n_players
+            sizes = random_sizes(rng, count, state.weights)
+            return SingleMarginals(players, sizes, random_ranks(rng, count, n_players))
+        steps = max(1, n_players - 1) * (2 if self.antithetic else 1)
+        walks = max(1, min(state.told // ROUND_SHARE, -(-ROUND_COALITIONS // steps)))
+        ranks = random_ranks(rng, walks, n_players)
+        if self.antithetic:
+            last = np.asarray(n_players - 1, dtype=ranks.dtype)
+            ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)
+        return Walks(ranks)
+
+    def tell(
+        self, state: MonteCarloState, draw: Walks | SingleMarginals, values: FloatArray
+    ) -> None:
+        """Fold in the marginal contributions."""
+        if isinstance(draw, SingleMarginals):
+            state.moments.add_at(draw.players, values[1::2] - values[::2])
+            state.turn = int(draw.players[-1] + 1) % state.problem.n_players
+            return
+        contributions = walk_contributions(draw, values, state.problem, state.weights)
+        if self.antithetic:
+            contributions = group_means(contributions, 2)
+        state.moments.add(contributions)
+        state.told += len(contributions)
+
+    def estimate(self, state: MonteCarloState) -> Estimate:
+        """The means of the contributions."""
+        return state.moments.estimate()
+
+    def contribution_width(self, problem: Problem, value_width: float) -> float:
+        """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
+        if not self.walk:
+            return 2.0 * value_width
+        weights = problem.semivalue.weights(problem.n_players) * problem.n_players
+        return float(2.0 * value_width * weights.max())

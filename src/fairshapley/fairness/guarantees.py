@@ -1,0 +1,203 @@
+"""Proposition 1: the (ε1, ε2, δ)-Shapley fairness that fidelity scores promise.
+
+The scores are those estimated from the run, plugged in for the true ones; what can be defended
+without plugging in is a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.levels import (
+    check_bound,
+    check_delta,
+    check_epsilon1,
+    check_variances,
+    joint_failure,
+    player_level,
+)
+from fairshapley.fairness.scores import check_xi
+from fairshapley.games.game import check_n_players
+
+BOUNDS = ("chebyshev", "normal")
+
+
+@dataclass(frozen=True, eq=False)
+class Guarantee:
+    """The estimates satisfy A1–A3 jointly with a probability of at least 1 − δ.
+
+    Examples
+    --------
+    >>> print(guarantee([400.0, 800.0], epsilon1=0.5, xi=1e-3, independent=True))
+    (0.5, 0.0005, 0.01495)-Shapley fairness by chebyshev, independent estimates, fidelity plugged in
+    """
+
+    epsilon1: float
+    epsilon2: float
+    delta: float
+    """The probability that an axiom fails, from each player's own fidelity"""
+    bound: str
+    independent: bool
+    min_fidelity: float
+    delta_from_minimum: float
+    """The same from the minimum fidelity alone, as Proposition 1 is stated"""
+    failures: FloatArray
+    """Lemma 1: for each player the probability that |φ̂_i − φ_i| exceeds ε1·|φ_i| + ε2"""
+
+    def __str__(self) -> str:
+        kind = "independent" if self.independent else "dependent"
+        return (
+            f"({self.epsilon1:g}, {self.epsilon2:g}, {self.delta:.4g})-Shapley fairness by "
+            f"{self.bound}, {kind} estimates, fidelity plugged in"
+        )
+
+    def _repr_html_(self) -> str:
+        from fairshapley.results.notebook import guarantee_html
+
+        return guarantee_html(self)
+
+
+def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> FloatArray:
+    """Lemma 1: the probability that each player's estimate is off by more than ε1·(|φ| + ξ).
+
+    Chebyshev: 1/(ε1²f), 1 where ε1²f ≤ 1. Normal: 2(1 − Φ(ε1√f)).
+    """
+    scaled = np.square(epsilon1) * fidelity
+    if bound == "normal":
+        tails: FloatArray = 2.0 * ndtr(-np.sqrt(scaled))
+        return tails
+    chances: FloatArray = 1.0 / np.maximum(scaled, 1.0)
+    return chances
+
+
+def guarantee(
+    fidelity: ArrayLike,
+    epsilon1: float,
+    *,
+    xi: float,
+    independent: bool,
+    bound: str = "chebyshev",
+) -> Guarantee:
+    """The fairness that fidelity scores guarantee (Proposition 1, Remark 1).
+
+    Parameters
+    ----------
+    fidelity
+        The fidelity score of each player.
+    epsilon1
+        The multiplicative tolerance; ε2 = ξ·ε1 is the absolute one.
+    xi
+        The tolerance near zero with which the scores were computed.
+    independent
+        Whether no sample serves two players.
+    bound
+        "chebyshev" as in the paper, or "normal".
+    """
+    tolerance, xi = check_epsilon1(epsilon1), check_xi(xi)
+    check_bound(bound, BOUNDS)
+    scores = np.atleast_1d(np.asarray(fidelity, dtype=np.float64))
+    if scores.ndim != 1 or scores.size == 0:
+        raise InputError(f"give one fidelity score per player, not shape {scores.shape}")
+    check_variances(scores)
+    if (scores < 0).any():
+        raise InputError("a fidelity score is negative: give (|φ| + ξ)² / variance")
+    failures = failure_probabilities(scores, tolerance, bound)
+    lowest = float(scores.min())
+    worst = np.full_like(failures, failures.max())
+    return Guarantee(
+        epsilon1=tolerance,
+        epsilon2=xi * tolerance,
+        delta=joint_failure(failures, independent=independent),
+        bound=bound,
+        independent=independent,
+        min_fidelity=lowest,
+        delta_from_minimum=joint_failure(worst, independent=independent),
+        failures=failures,
+    )
+
+
+def required_fidelity(
+    n_players: int,
+    epsilon1: float,
+    delta: float,
+    independent: bool = True,
+    bound: str = "chebyshev",
+) -> float:
+    """The minimum fidelity with which n players are (ε1, ξ·ε1, δ)-Shapley fair (Proposition 1).
+
+    Examples
+    --------
+    >>> round(required_fidelity(100, 0.5, 0.1), 1)
+    3798.5
+    >>> required_fidelity(100, 0.5, 0.1, independent=False)
+    4000.0
+    >>> round(required_fidelity(100, 0.5, 0.1, bound="normal"), 2)
+    42.93
+    """
+    check_bound(bound, BOUNDS)
+    tolerance, failure = check_epsilon1(epsilon1), check_delta(delta)
+    level = player_level(failure, check_n_players(n_players), independent=independent)
+    if bound == "normal":
+        return float(ndtri(level / 2) / tolerance) ** 2
+    return 1.0 / (tolerance**2 * level)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a target would cost, from the present result.
+
+    Examples
+    --------
+    >>> print(Prediction(fidelity=43.0, contributions=1200, evaluations=8000))
+    a minimum fidelity of 43 takes about 8,000 evaluations at the present allocation; samples spent
+    where they are needed (Corollary 1) would be 1,200 contributions
+    """
+
+    fidelity: float
+    """The minimum fidelity that the target asks for"""
+    contributions: int
+    """Corollary 1: Σ_i ⌈f/r_i⌉ contributions when each player gets just what it needs"""
+    evaluations: int
+    """Evaluations when the run goes on as it has: in proportion to the missing fidelity"""
+
+    def __str__(self) -> str:
+        return (
+            f"a minimum fidelity of {self.fidelity:.4g} takes about {self.evaluations:,} "
+            "evaluations at the present allocation; samples spent where they are needed "
+            f"(Corollary 1) would be {self.contributions:,} contributions"
+        )
+
+
+def predict(fidelity: FloatArray, counts: IntArray, evaluations: int, target: float) -> Prediction:
+    """The budget that Corollary 1 and the present run predict for a minimum fidelity.
+
+    Parameters
+    ----------
+    fidelity, counts
+        The score and the number of contributions of each player now; their ratio is the
+        invariability r_i.
+    evaluations
+        Utility evaluations so far.
+    target
+        The minimum fidelity asked for, e.g. from `required_fidelity`.
+    """
+    check_variances(fidelity)
+    if not 0 < target < math.inf:
+        raise InputError(f"the target fidelity must be positive and finite, not {target!r}")
+    finite = np.isfinite(fidelity)
+    scores, numbers = fidelity[finite], counts[finite]
+    if (scores == 0).any():
+        raise InputError(
+            f"player {int(np.flatnonzero(fidelity == 0)[0])} has a fidelity of 0, as its value and "
+            "ξ are 0: no number of evaluations will do; choose a positive ξ"
+        )
+    needed = int(np.ceil(target * numbers / scores).sum())
+    lowest = float(scores.min()) if scores.size else math.inf
+    return Prediction(target, needed, math.ceil(evaluations * max(1.0, target / lowest)))

@@ -1,0 +1,351 @@
+"""The value of data: how well a model does that is trained on the rows of a coalition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.errors import FairShapleyError, GameError, InputError
+from fairshapley.games.data.fitting import Fitter, quiet
+from fairshapley.games.data.metric_choice import range_of_values, read_score, value_of_no_rows
+from fairshapley.games.data.models import (
+    check_seeds,
+    needs_more_rows_than_classes,
+    prepare,
+    task_of,
+)
+from fairshapley.games.data.players import read_classes, read_players, real_targets
+from fairshapley.games.data.row_content import first_missing
+from fairshapley.games.data.rows import check_alike, read_rows
+from fairshapley.games.data.scoring import METRICS, Metric, Scorer
+from fairshapley.games.game import check_coalitions, check_names, members
+from fairshapley.games.learners.learner import Learner, NotVectorisedError
+
+# Masks of rows and predictions of a batch of coalitions stay within it.
+CHUNK_BYTES = 64 * 2**20
+# What a reader is told of the players, what the user called the model and the metric, which the
+# fitter has as they are used, and how the same utilities are computed.
+_LABELS = {
+    "device",
+    "identical_players",
+    "metric",
+    "model",
+    "not_vectorised_because",
+    "player_names",
+    "seeds",
+    "value_range",
+}
+
+
+class DataGame:
+    """The score on test rows of a model that is trained on the rows of a coalition.
+
+    Players are training rows, or groups of them. Any classifier or regressor of scikit-learn's
+    kind will do, pipelines too; it is cloned for every fit. Where it has a vectorised learner,
+    thousands of coalitions are fitted at once.
+
+    Parameters
+    ----------
+    model
+        The model; it need not be fitted.
+    train
+        The rows to be valued, a pair (X, y): arrays, a data frame, a sparse matrix, or texts. Whole
+        data sets are the players when they come by name, ``{"north": (X, y), …}``.
+    test
+        The rows to score on, a pair (X, y).
+    metric
+        "accuracy"; "log_likelihood", the mean log probability of the true class, clipped at 1e-10;
+        "f1", of the second of two classes in sorted order, the mean over the test rows' classes of
+        more; "auc", of more than two classes one against the rest, averaged; "neg_mse" or "r2" for
+        regressors; the name of any scorer of scikit-learn, or a function
+        ``scorer(model, X, y)``.
+    groups
+        A label for each training row: rows with the same label are one player. Players are in the
+        sorted order of the labels, which name them.
+    base
+        Rows C₀ that are always there, a pair (X, y), see `split_base`.
+    vectorised
+        None uses a vectorised learner where there is one for the model and the metric; True insists
+        on it, False fits one coalition at a time with scikit-learn.
+    device, dtype
+        Where the vectorised learner computes (e.g. "cuda", needs torch) and in what precision
+        ("float64", "float32"); by default numpy in float64.
+    seeds
+        For a model that is random: the number of seeds, or the seeds themselves, over which the
+        utility is averaged, the same for every coalition. Each of them is given to every
+        ``random_state`` within the model. Without it a ``random_state`` of None becomes 0.
+    empty_value
+        The utility of no rows at all, see below; a scorer needs one unless there is a base.
+    unfittable
+        What becomes of rows that the model refuses with a ValueError though it takes all rows
+        (classes with one row, fewer rows than components): "raise" stops with a `GameError`;
+        "constant" scores the constant prediction of these rows.
+    player_names
+        Names for the players. Groups and data sets have theirs, rows of a data frame its index.
+    value_range
+        The lowest and the highest utility, that of no rows too, where a scorer has such.
+
+    Attributes
+    ----------
+    n_players, player_names, value_range, identical_players, unit
+        As for every game. Players with the same rows are identical.
+    classes
+        The sorted classes of the training rows, None for regression.
+    vectorised
+        Whether coalitions are fitted at once.
+    not_vectorised_because
+        The reason why not; empty when they are.
+
+    Notes
+    -----
+    Coalitions that cannot be fitted have a value all the same:
+
+    - no rows: 1/K for accuracy, −log K for log-likelihood (K classes), 0 for F1, 0.5 for AUC, that
+      of predicting 0 for regression, or `empty_value`;
+    - rows of one class: the constant prediction of that class, with probability 1 (a scorer is
+      given scikit-learn's DummyClassifier);
+    - k nearest neighbours of fewer than k rows: all rows are neighbours;
+    - one row of each class in a linear discriminant analysis, which has no variance to go by: the
+      constant prediction of the first of these classes, with equal probabilities.
+
+    Classes that a coalition does not have get probability 0, also before a scorer. Classes that
+    only test rows have always count as wrong in accuracy and F1; log-likelihood and AUC refuse
+    them. Warnings of a fit, such as that it did not converge, are not shown: the utility is the
+    score of what the model gives. ``n_jobs`` within the model is ignored, since threads add in no
+    fixed order; ``warm_start`` has no effect on a clone. A model that draws random numbers in
+    another way than by ``random_state`` must seed itself.
+
+    One coalition at a time, a utility has the same bits in whatever batch it is asked for. A
+    vectorised learner may differ in the last digits, relative 1e-12 on numpy; on torch by what
+    rounding makes of an ill-conditioned fit (between numpy and a GPU 1e-7 was seen). Rows with the
+    same content take the same place in a fit, so that identical players get equal utilities also
+    from models that look at the order of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> game = DataGame(LogisticRegression(), (X[::5], y[::5]), (X[1::5], y[1::5]))
+    >>> game.n_players, game.vectorised
+    (30, True)
+    >>> game(np.array([[False] * 30, [True] * 30])).round(3)
+    array([0.333, 0.833])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        train: tuple[Any, Any] | Mapping[str, tuple[Any, Any]],
+        test: tuple[Any, Any],
+        metric: str | Scorer = "accuracy",
+        *,
+        groups: Any = None,
+        base: tuple[Any, Any] | None = None,
+        vectorised: bool | None = None,
+        device: str | None = None,
+        dtype: str | None = None,
+        seeds: int | Sequence[int] | None = None,
+        empty_value: float | None = None,
+        unfittable: Literal["raise", "constant"] = "raise",
+        player_names: Sequence[str] | None = None,
+        value_range: tuple[float, float] | None = None,
+    ) -> None:
+        task = task_of(model)
+        (players, names), scored = read_players(train, groups, base), read_rows(test, "test")
+        check_alike(players.rows, scored, ("train", "test"))
+        self.classes, targets = None, scored.y
+        if task == "classifier":
+            self._classes, targets = read_classes(players, scored)
+            self.classes = self._classes.labels
+        elif task == "regressor":
+            players = players.with_real_targets()
+            scored = real_targets(scored, "test")
+            targets = scored.y
+        self.n_players = players.n_players
+        self.player_names = check_names(player_names, self.n_players) or names
+        self.identical_players = players.identical()
+        self.model, self.metric, self.device, self.dtype = clone(model), metric, device, dtype
+        score = read_score(metric, model, task, targets, self.classes)
+        self.empty_value = value_of_no_rows(empty_value, score, has_base=players.n_base > 0)
+        self.value_range = range_of_values(value_range, score, self.empty_value)
+        if unfittable not in ("raise", "constant"):
+            raise InputError(f"unfittable must be 'raise' or 'constant', not {unfittable!r}")
+        if unfittable == "constant" and task == "other":
+            raise InputError("a constant prediction is known for classifiers and regressors alone")
+        self.seeds = check_seeds(seeds)
+        self._players = players
+        self._fitter = Fitter(
+            prepare(model, self.seeds),
+            players.rows,
+            scored,
+            self.classes,
+            score,
+            constant=unfittable == "constant",
+        )
+        self._refuse_missing(train)
+        self.not_vectorised_because = self._why_not(vectorised)
+        self.vectorised = not self.not_vectorised_because
+
+    @property
+    def unit(self) -> str:
+        """What a utility measures: the metric, and the number of test rows."""
+        named = self.metric if isinstance(self.metric, str) else "score"
+        return f"{named.replace('_', ' ')} on {len(self._fitter.test):,} test rows"
+
+    def __repr__(self) -> str:
+        how = "vectorised" if self.vectorised else "one coalition at a time"
+        test = len(self._fitter.test)
+        return (
+            f"DataGame({self.model!r}, {self.n_players} players, {self.metric!r} on {test} test "
+            f"rows, {how})"
+        )
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        checked = check_coalitions(coalitions, self.n_players)
+        values = np.empty(len(checked))
+        # A byte of the mask for each training row, and eight for each player while classes are
+        # counted; eight for each prediction, and as much again three times while they are scored.
+        width = 1 if self.classes is None else len(self.classes)
+        masks = len(self._players.rows) + 8 * self.n_players
+        bytes_each = masks + 32 * width * len(self._fitter.test)
+        step = max(1, CHUNK_BYTES // bytes_each)
+        with quiet():
+            for start in range(0, len(checked), step):
+                part = slice(start, start + step)
+                values[part] = self._utilities(checked[part])
+        return values
+
+    def _utilities(self, coalitions: BoolArray) -> FloatArray:
+        values = np.empty(len(coalitions))
+        fitted = coalitions.any(axis=1) | (self._players.n_base > 0)
+        values[~fitted] = self.empty_value
+        if self.classes is not None:
+            counts = self._classes.of(coalitions)
+            n_rows, n_classes = counts.sum(axis=1), (counts > 0).sum(axis=1)
+            constant = n_classes == 1
+            if needs_more_rows_than_classes(self.model):
+                constant |= n_rows == n_classes
+            constant &= fitted
+            values[constant] = self._constants(coalitions[constant], counts[constant])
+            fitted &= ~constant
+        if fitted.any():
+            values[fitted] = self._trained(coalitions[fitted])
+        return values
+
+    def _constants(self, coalitions: BoolArray, counts: FloatArray) -> FloatArray:
+        """The scores of constant predictions, by the numbers of rows of each class."""
+        shares, first, same = np.unique(
+            counts / counts.sum(axis=1, keepdims=True),
+            axis=0,
+            return_index=True,
+            return_inverse=True,
+        )
+        score = self._fitter.constant_score
+        pairs = zip(coalitions[first], shares, strict=True)
+        scores = [self._guarded(score, share, coalition) for coalition, share in pairs]
+        return np.array(scores)[same.reshape(-1)]
+
+    def _trained(self, coalitions: BoolArray) -> FloatArray:
+        """The scores of models trained on coalitions that can be fitted."""
+        masks = self._players.masks(coalitions)
+        score = self._fitter.score
+        if self.vectorised and isinstance(score, Metric):
+            return score.score(self._learner.predict(masks, score.kind))
+        order = self._players.order
+        utility = self._fitter.utility
+        pairs = zip(coalitions, masks, strict=True)
+        return np.array([self._guarded(utility, order[mask], one) for one, mask in pairs])
+
+    def _guarded(
+        self, compute: Callable[[Any], float], argument: Any, coalition: BoolArray
+    ) -> float:
+        """What is computed for a coalition; a GameError that names it when that fails."""
+        try:
+            return compute(argument)
+        except (FairShapleyError, MemoryError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise GameError(self._failure(coalition, error), members(coalition)) from error
+
+    def _failure(self, coalition: BoolArray, error: BaseException) -> str:
+        who = members(coalition)
+        named = f"coalition {who}" if len(who) <= 10 else f"a coalition of {len(who)} players"
+        remedy = "All training rows were there: check the model, the metric and the data"
+        if len(who) < self.n_players:
+            remedy = "Where rows are too few for the model, give some that are always there (base=)"
+            if not self._fitter.constant:
+                remedy += ", or let a constant prediction stand in with unfittable='constant'"
+        said = f"{type(error).__name__}: {error}".rstrip(".")
+        return f"{type(self.model).__name__} on {named}: {said}. {remedy}"
+
+    @cached_property
+    def _learner(self) -> Learner:
+        from fairshapley.games.learners import batch_learner
+
+        model, test = self._fitter.models[0], self._fitter.test
+        rows = self._players.rows.take(self._players.order)
+        with quiet():
+            return batch_learner(
+                model, rows.X, rows.y, test.X, device=self.device, dtype=self.dtype
+            )
+
+    def _why_not(self, wanted: bool | None) -> str:
+        """Why coalitions are fitted one at a time; empty when they need not be."""
+        if wanted not in (None, True, False):
+            raise InputError(f"vectorised must be None, True or False, not {wanted!r}")
+        reason, score = "", self._fitter.score
+        if wanted is False:
+            reason = "vectorised=False"
+        elif not isinstance(score, Metric):
+            reason = f"a scorer needs fitted models; vectorised metrics are {', '.join(METRICS)}"
+        elif self.seeds is not None:
+            reason = "the utility is averaged over seeds"
+        else:
+            try:
+                kinds = self._learner.kinds
+            except NotVectorisedError as error:
+                reason = str(error)
+            else:
+                if score.kind not in kinds:
+                    reason = f"the learner of {type(self.model).__name__} has no {score.kind}"
+        asked = {"vectorised": wanted or None, "device": self.device, "dtype": self.dtype}
+        for option, value in asked.items():
+            if reason and value is not None:
+                raise NotVectorisedError(f"{option}={value!r} cannot be had: {reason}")
+        return reason
+
+    def _refuse_missing(self, train: Any) -> None:
+        """An InputError when features are missing and the model cannot do without."""
+        rows, test = self._players.rows, self._fitter.test
+        for features, what in ((rows.X, "train"), (test.X, "test")):
+            place = first_missing(features)
+            if place is None:
+                continue
+            try:
+                with quiet():
+                    fitted = self._fitter.fit(self._fitter.models[0], rows)
+                    if hasattr(fitted, "predict"):
+                        fitted.predict(test.X)
+            except (TypeError, ValueError) as error:
+                row, column = place
+                if what == "train":
+                    what, row = self._players.place(row, train)
+                raise InputError(
+                    f"X of {what} is missing or infinite in row {row}, column {column!r}, which "
+                    f"{type(self.model).__name__} does not take: leave the row out, or impute, "
+                    "e.g. make_pipeline(SimpleImputer(), model)"
+                ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A learner may hold arrays on a device; it is made again where it is needed.
+        return {name: value for name, value in vars(self).items() if name != "_learner"}
+
+    def __fingerprint_state__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__getstate__().items() if name not in _LABELS}

@@ -1,0 +1,1 @@
+"""What identifies the content of a game."""

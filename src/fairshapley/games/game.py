@@ -1,0 +1,224 @@
+"""The batch protocol: a game maps a boolean array of coalitions to their utilities."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, SupportsFloat, runtime_checkable
+
+import numpy as np
+
+from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.errors import GameError, InputError
+
+# A table of 2**25 utilities takes 256 MB.
+MAX_TABLE_PLAYERS = 25
+
+
+@runtime_checkable
+class Game(Protocol):
+    """A callable with `n_players` that maps a boolean array (m, n) to m floats; m = 0 works.
+
+    Optional attributes, read where they help: ``value_range`` (the lowest and the highest utility),
+    ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
+    ``n_active`` (all players from this number on are null: they change no utility),
+    ``identical_players`` (pairs of players that no utility tells apart), and ``unit`` (what a
+    utility measures, in a few words for reports).
+    shapiq's games fit this protocol, and shapiq's approximators accept ours.
+    """
+
+    @property
+    def n_players(self) -> int:
+        """The number of players."""
+        ...
+
+    def __call__(self, coalitions: BoolArray, /) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        ...
+
+
+def check_n_players(n_players: int) -> int:
+    """The number of players as an int of at least 1, or an InputError."""
+    try:
+        number = operator.index(n_players)
+    except TypeError:
+        raise InputError(
+            f"n_players must be a whole number, not {n_players!r}: give the number of players"
+        ) from None
+    if number < 1 or isinstance(n_players, bool):
+        raise InputError(f"a game needs at least one player, n_players is {number}")
+    return number
+
+
+def check_coalitions(coalitions: BoolArray, n_players: int) -> BoolArray:
+    """The coalitions as they came, or an InputError when they are not boolean (m, n_players).
+
+    One single coalition may come without the first axis, as from some of shapiq's approximators.
+
+    Examples
+    --------
+    >>> check_coalitions(np.array([[True, False]]), 2)
+    array([[ True, False]])
+    """
+    array = np.asarray(coalitions)
+    if array.dtype != np.bool_:
+        raise InputError(
+            f"coalitions must be a boolean array, not {array.dtype}: "
+            "mark the members with True, e.g. `membership.astype(bool)`"
+        )
+    if array.shape == (n_players,):
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] != n_players:
+        raise InputError(
+            f"coalitions must have the shape (m, {n_players}), one column per player, "
+            f"not {array.shape}"
+        )
+    return array
+
+
+def members(coalition: BoolArray) -> tuple[int, ...]:
+    """The players of one coalition, as indices in increasing order.
+
+    Examples
+    --------
+    >>> members(np.array([True, False, True]))
+    (0, 2)
+    """
+    return tuple(np.flatnonzero(coalition).tolist())
+
+
+class FunctionGame:
+    """A game from a plain function of one coalition.
+
+    Parameters
+    ----------
+    fn
+        Takes the members as a tuple of player indices in increasing order, returns a number.
+    n_players
+        The number of players.
+    key
+        A name for what the function computes. It replaces the fingerprint of the function's
+        code, closure and globals: give one when the function holds what cannot be hashed (a
+        connection, a generator), or when a journal must outlive a change of code.
+    player_names, value_range, identical_players
+        Names for the players; the lowest and the highest utility, where known; pairs of players
+        that are known to be identical.
+    unit
+        What a utility measures, in a few words for reports: "revenue in euros".
+
+    Examples
+    --------
+    >>> game = FunctionGame(lambda coalition: len(coalition) ** 2, n_players=3)
+    >>> game(np.array([[True, True, False], [True, True, True]]))
+    array([4., 9.])
+    """
+
+    def __init__(
+        self,
+        fn: Callable[[tuple[int, ...]], float],
+        n_players: int,
+        *,
+        key: str | None = None,
+        player_names: Sequence[str] | None = None,
+        value_range: tuple[float, float] | None = None,
+        identical_players: Sequence[tuple[int, int]] = (),
+        unit: str = "",
+    ) -> None:
+        if not callable(fn):
+            raise InputError(f"fn must be callable, not {type(fn).__name__}")
+        if key is not None and (not isinstance(key, str) or not key):
+            raise InputError(
+                f"key must be a string that says what the function computes, not {key!r}: "
+                "name one, or leave it out"
+            )
+        self.fn = fn
+        self.n_players = check_n_players(n_players)
+        self.key = key
+        self.player_names = check_names(player_names, self.n_players)
+        self.value_range = value_range
+        self.identical_players = tuple(identical_players)
+        self.unit = unit
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        values = np.empty(len(rows))
+        for index, row in enumerate(rows):
+            coalition = members(row)
+            value = self.fn(coalition)
+            try:
+                values[index] = as_real(value)
+            except (TypeError, ValueError):
+                raise GameError(
+                    f"the utility of coalition {coalition} is {value!r}, which is not a real "
+                    "number: return a float",
+                    coalition,
+                ) from None
+        return values
+
+
+def as_real(value: object) -> float:
+    """A number as a float, or a TypeError; float() alone would also read one out of a text."""
+    if not isinstance(value, SupportsFloat) or isinstance(value, complex | np.complexfloating):
+        raise TypeError
+    return float(value)
+
+
+class TableGame:
+    """A game given by all its 2**n utilities; the index is a bit mask, player 0 the lowest bit.
+
+    Examples
+    --------
+    >>> game = TableGame([0.0, 1.0, 2.0, 5.0])
+    >>> game.n_players
+    2
+    >>> game(np.array([[False, True]]))
+    array([2.])
+    """
+
+    def __init__(
+        self, values: Sequence[float] | FloatArray, *, player_names: Sequence[str] | None = None
+    ) -> None:
+        table = np.array(values)
+        if np.iscomplexobj(table):
+            raise InputError("a table of utilities must be real, not complex")
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError("a table of utilities must hold numbers alone") from None
+        n_players = int(table.size).bit_length() - 1
+        if table.ndim != 1 or table.size < 2 or table.size != 1 << n_players:
+            raise InputError(
+                f"a table needs 2**n utilities (2, 4, 8, …), one per coalition, "
+                f"not an array of shape {table.shape}"
+            )
+        if not np.isfinite(table).all():
+            raise InputError(
+                f"the utility of coalition {int(np.flatnonzero(~np.isfinite(table))[0])} "
+                "(as a bit mask) in the table is not finite"
+            )
+        table.flags.writeable = False
+        self.values = table
+        self.n_players = n_players
+        self.player_names = check_names(player_names, n_players)
+        self.value_range = (float(table.min()), float(table.max()))
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        index = rows @ (1 << np.arange(self.n_players, dtype=np.int64))
+        return self.values[index]
+
+
+def check_names(player_names: Sequence[str] | None, n_players: int) -> tuple[str, ...] | None:
+    """The players' names as a tuple of str, one per player, or an InputError."""
+    if player_names is None:
+        return None
+    if isinstance(player_names, str) or not isinstance(player_names, Iterable):
+        raise InputError(f"player_names must be a list of names, not {player_names!r}")
+    names = tuple(str(name) for name in player_names)
+    if len(names) != n_players:
+        raise InputError(
+            f"player_names has {len(names)} names for {n_players} players: give one name each"
+        )
+    return names

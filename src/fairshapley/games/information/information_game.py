@@ -1,0 +1,251 @@
+"""P3: agents valued by the information that their data hold about a Gaussian process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from fairshapley._basics import checks
+from fairshapley._basics.threads import one_thread_if_small
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import GameError, InputError
+from fairshapley.games.game import check_coalitions
+from fairshapley.games.information.block_factor import BlockFactor, NotPositiveDefiniteError
+from fairshapley.games.information.gaussian_process import Kernel, fit_kernel
+from fairshapley.games.player_data import (
+    Datasets,
+    equal_datasets,
+    read_datasets,
+    target_vector,
+)
+
+# Up to 2**25 entries, 256 MiB (5792 rows), the kernel matrix is kept; beyond, blocks are made when
+# they are needed.
+_KEPT_ENTRIES = 1 << 25
+# I + K/σ² has no eigenvalue below 1; rounding changes them by about rows·ε·scale/σ², and a
+# hundredth leaves two digits between that and a factor that breaks down.
+_LARGEST_ROUNDING = 0.01
+# In units of the length-scale; its square still fits a double.
+_LARGEST_DISTANCE = 1e150
+
+
+class InformationGame:
+    """The information gain of a Gaussian process from the rows of a coalition.
+
+        v(S) = ½·log det(I + K_S/σ²),  K(x, x′) = scale·exp(−‖x − x′‖²/(2·length_scale²))
+
+    in nats, with v(∅) = 0: how much the noisy targets of the rows tell about the function (Sim et
+    al. 2020). It needs no targets itself, grows with every row, and less so the more rows there
+    are (it is submodular). The kernel's parameters are given, or learnt once from the targets of
+    all agents by the marginal likelihood.
+
+    Coalitions share their triangular factors, see `block_factor`; a utility
+    has the same bits whatever the batch around it (on one machine; above 2048 rows in all, also
+    with one number of BLAS threads).
+
+    Parameters
+    ----------
+    datasets
+        One matrix (rows, features) per agent: a list, or a dict by name. Data frames are matched
+        by column, sparse matrices are made dense. Standardise the features first: the kernel has
+        one length-scale for all, unless given one for each.
+    targets
+        One vector per agent, in the same form. Needed to learn what is not given below.
+    length_scale
+        One number, or one per feature.
+    scale
+        The variance of the function.
+    noise
+        σ², the variance of the noise.
+    fit_rows
+        Learn from so many rows, drawn from all agents alike; by default from all. The time to
+        learn grows with the third power: thousands of rows take minutes.
+    restarts
+        Further starts of the optimiser, at random; the best end is taken.
+    seed
+        The seed of the drawn rows and of the restarts.
+    player_names
+        Names for the agents; by default the keys of a dict.
+
+    Attributes
+    ----------
+    length_scale, scale, noise
+        The parameters used.
+    identical_players
+        Pairs of agents that hold the same rows.
+
+    Examples
+    --------
+    >>> near, far = [[0.0], [0.1]], [[5.0], [6.0]]
+    >>> game = InformationGame([near, near, far], length_scale=1.0, scale=1.0, noise=0.1)
+    >>> import fairshapley as fs
+    >>> fs.exact(game).values.round(2)
+    array([0.95, 0.95, 2.22])
+    """
+
+    def __init__(
+        self,
+        datasets: Datasets,
+        targets: Datasets | None = None,
+        *,
+        length_scale: ArrayLike | None = None,
+        scale: float | None = None,
+        noise: float | None = None,
+        fit_rows: int | None = None,
+        restarts: int = 0,
+        seed: int = 0,
+        player_names: Sequence[str] | None = None,
+    ) -> None:
+        self.datasets, self.player_names = read_datasets(datasets, player_names)
+        self.n_players = len(self.datasets)
+        self.identical_players = equal_datasets(self.datasets)
+        kernel = Kernel(
+            _length_scale(length_scale, self.datasets[0].shape[1]),
+            None if scale is None else checks.real("scale", scale, above=0),
+            None if noise is None else checks.real("noise", noise, above=0),
+        )
+        if kernel.unknown:
+            kernel = fit_kernel(
+                kernel,
+                np.concatenate(self.datasets),
+                np.concatenate(_targets(datasets, targets, self.datasets, kernel.unknown)),
+                fit_rows=fit_rows,
+                restarts=restarts,
+                seed=seed,
+            )
+        self.length_scale, self.scale, self.noise = kernel.known()
+        self._check_range()
+
+    def _check_range(self) -> None:
+        """An InputError where double precision is not enough for the parameters."""
+        largest = max(float(np.abs(rows).max()) for rows in self.datasets)
+        if largest > _LARGEST_DISTANCE * float(self.length_scale.min()):
+            raise InputError(
+                f"features up to {largest:g} are too large for a length_scale of "
+                f"{self.length_scale.min():g}: standardise the features"
+            )
+        n_rows = sum(map(len, self.datasets))
+        lowest = n_rows * float(np.finfo(np.float64).eps) * self.scale / _LARGEST_ROUNDING
+        if not self.noise >= lowest:
+            raise InputError(
+                f"noise = {self.noise:g} is too small for double precision with scale = "
+                f"{self.scale:g} and {n_rows} rows: give a noise of at least {lowest:.1g}"
+            )
+        if not math.isfinite(self.scale / self.noise):
+            raise InputError(
+                f"scale/noise = {self.scale:g}/{self.noise:g} is not finite: give a smaller "
+                "scale or a larger noise"
+            )
+
+    def __fingerprint_state__(self) -> object:
+        return self.datasets, self.length_scale, self.scale, self.noise
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers compute the matrices again: they are larger than the data.
+        computed = ("_factor", "_kept", "value_range")
+        return {name: value for name, value in vars(self).items() if name not in computed}
+
+    @cached_property
+    def value_range(self) -> tuple[float, float]:
+        """From 0 to v(N): no row takes information away."""
+        everybody = self(np.ones((1, self.n_players), dtype=np.bool_))
+        # v(N) has rounding errors of its own.
+        return 0.0, float(everybody[0]) * (1 + 1e-9)
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        masks = check_coalitions(coalitions, self.n_players)
+        try:
+            with one_thread_if_small(sum(map(len, self.datasets))):
+                logs = self._factor.log_determinants(masks)
+        except NotPositiveDefiniteError as error:
+            raise GameError(
+                f"the kernel matrix of coalition {error.args[0]} has no factor in double "
+                "precision: give a larger noise",
+                error.args[0],
+            ) from None
+        gains: FloatArray = np.maximum(logs / 2, 0.0)
+        return gains
+
+    @cached_property
+    def _factor(self) -> BlockFactor:
+        return BlockFactor([len(rows) for rows in self.datasets], self._block)
+
+    @cached_property
+    def _kept(self) -> tuple[FloatArray, FloatArray | None]:
+        """The rows in units of the length-scale, and I + K/σ² where it is small enough."""
+        rows = np.concatenate(self.datasets) / self.length_scale
+        everything = slice(0, len(rows))
+        matrix = None
+        if len(rows) ** 2 <= _KEPT_ENTRIES:
+            matrix = self._computed(rows, everything, everything)
+        return rows, matrix
+
+    def _block(self, rows: slice | IntArray, columns: slice | IntArray) -> FloatArray:
+        points, matrix = self._kept
+        if matrix is None:
+            return self._computed(points, rows, columns)
+        if isinstance(rows, slice) and isinstance(columns, slice):
+            return matrix[rows, columns]
+        return matrix[rows][:, columns]
+
+    def _computed(
+        self, points: FloatArray, rows: slice | IntArray, columns: slice | IntArray
+    ) -> FloatArray:
+        """Some rows and columns of I + K/σ²."""
+        block = cdist(points[rows], points[columns], "sqeuclidean")
+        np.exp(-block / 2, out=block)
+        block *= self.scale / self.noise
+        numbers = np.arange(len(points))
+        block[numbers[rows][:, None] == numbers[columns]] += 1.0
+        return block
+
+
+def _length_scale(given: ArrayLike | None, n_features: int) -> FloatArray | None:
+    """The length-scales as an array, of one or of all features, or an InputError."""
+    if given is None:
+        return None
+    values = [checks.real("length_scale", value, above=0) for value in np.ravel(np.asarray(given))]
+    if len(values) not in (1, n_features):
+        raise InputError(
+            f"length_scale has {len(values)} numbers for {n_features} features: give one number, "
+            "or one for each feature"
+        )
+    return np.array(values)
+
+
+def _targets(
+    datasets: Datasets,
+    targets: Datasets | None,
+    matrices: Sequence[FloatArray],
+    unknown: Sequence[str],
+) -> list[FloatArray]:
+    """The targets of each agent, or an InputError."""
+    if targets is None:
+        raise InputError(
+            f"{', '.join(unknown)} must be given, or learnt from targets: give targets=, one "
+            "vector per agent"
+        )
+    parts: list[Any]
+    if isinstance(datasets, Mapping):
+        if not isinstance(targets, Mapping) or targets.keys() != datasets.keys():
+            raise InputError("targets must be a dict with the same names as datasets")
+        labels, parts = [repr(name) for name in datasets], [targets[name] for name in datasets]
+    elif isinstance(targets, Mapping) or not isinstance(targets, Iterable):
+        raise InputError("targets must be a list with a vector for each agent, as datasets is")
+    else:
+        labels, parts = [str(number) for number in range(len(matrices))], list(targets)
+    if len(parts) != len(matrices):
+        raise InputError(
+            f"targets has {len(parts)} entries for {len(matrices)} agents: give one vector each"
+        )
+    return [
+        target_vector(part, len(rows), f"the targets of agent {label}", f"dataset {label}")
+        for part, rows, label in zip(parts, matrices, labels, strict=True)
+    ]

@@ -1,0 +1,226 @@
+"""What players bring to a game: matrices of numbers, read from whatever holds them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.game import check_names
+
+Datasets: TypeAlias = Sequence[Any] | Mapping[str, Any]
+"""One matrix per player: a list, or a dict whose keys are the players' names"""
+
+
+def feature_matrix(features: Any, what: str) -> FloatArray:
+    """A read-only copy as a matrix of finite floats, or an InputError that names `what`.
+
+    Arrays, nested lists, data frames and sparse matrices are accepted.
+
+    Examples
+    --------
+    >>> feature_matrix([[1, 2], [3, 4]], "X")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    matrix = _floats(features, what)
+    if matrix.ndim != 2:
+        raise InputError(
+            f"{what} must be a matrix, one row per data point, not of shape {matrix.shape}: "
+            "use reshape(len(…), -1), also for a single feature"
+        )
+    if matrix.size == 0:
+        raise InputError(f"{what} is empty (shape {matrix.shape}): leave it out, or give its rows")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0].tolist()
+        raise InputError(
+            f"{what} has a {matrix[row, column]} in row {row}, column {column}: "
+            "impute or drop what is missing first"
+        )
+    matrix.flags.writeable = False
+    return matrix
+
+
+def target_vector(targets: Any, n_rows: int, what: str, beside: str) -> FloatArray:
+    """A read-only copy as a vector of finite floats, one per row of `beside`."""
+    vector = column(_floats(targets, what), n_rows, what, beside)
+    if not np.isfinite(vector).all():
+        row = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise InputError(f"{what} has a {vector[row]} in row {row}: drop rows without a target")
+    vector.flags.writeable = False
+    return vector
+
+
+def column(values: NDArray[Any], n_rows: int, what: str, beside: str) -> NDArray[Any]:
+    """The entries of a vector, or of a matrix of one column, one per row of `beside`."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"{what} must have one entry for each of the {n_rows} rows of {beside}, "
+            f"not the shape {values.shape}"
+        )
+    return values
+
+
+def label_codes(
+    labels: Any, test_labels: Any, n_players: int, n_tests: int
+) -> tuple[IntArray, IntArray]:
+    """Labels of any kind as numbers, equal where the labels are.
+
+    Examples
+    --------
+    >>> label_codes(["cat", "dog"], ["dog", "emu"], 2, 2)
+    (array([0, 1]), array([1, 2]))
+    """
+    train = column(np.asarray(labels), n_players, "y", "X")
+    test = column(np.asarray(test_labels), n_tests, "y_test", "X_test")
+    for values, name in ((train, "y"), (test, "y_test")):
+        if values.dtype.kind in "fcOT" and missing_objects(values).any():
+            raise InputError(f"{name} has missing labels: drop the rows without a label")
+    if _is_text(train) != _is_text(test):
+        raise InputError("y and y_test must both hold text, or both numbers: convert one of them")
+    try:
+        _, codes = np.unique(np.concatenate([train, test]), return_inverse=True)
+    except TypeError:
+        raise InputError("y holds labels of several types: make all of them text") from None
+    return codes[:n_players].astype(np.int64), codes[n_players:].astype(np.int64)
+
+
+def missing_objects(array: NDArray[Any]) -> BoolArray:
+    """Where an array of objects holds None, NaN or pandas' NA, which is equal to nothing.
+
+    Examples
+    --------
+    >>> missing_objects(np.array(["a", None, float("nan")], dtype=object))
+    array([False,  True,  True])
+    """
+    missing = [value is None or not _equals_itself(value) for value in array.ravel().tolist()]
+    return np.array(missing, dtype=bool).reshape(array.shape)
+
+
+def _equals_itself(value: object) -> bool:
+    try:
+        return bool(value == value)
+    except TypeError:  # pandas' NA
+        return False
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "UST" or (
+        values.dtype.kind == "O" and all(isinstance(value, str) for value in values.tolist())
+    )
+
+
+def _floats(values: Any, what: str) -> FloatArray:
+    """A new array of floats; text, dates and complex numbers are refused."""
+    if hasattr(values, "tocoo") and hasattr(values, "toarray"):
+        values = values.toarray()
+    elif hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()  # a tensor
+    try:
+        array = np.array(values)
+        if array.dtype.kind in "USTcMm":
+            raise TypeError
+        # astype would also read numbers out of texts.
+        if array.dtype.kind == "O" and any(isinstance(item, str | bytes) for item in array.flat):
+            raise TypeError
+        return array.astype(np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{what} must hold real numbers alone, in rows of equal length: encode text and "
+            "categories as numbers first, e.g. one-hot"
+        ) from None
+
+
+def read_datasets(
+    datasets: Datasets, player_names: Sequence[str] | None
+) -> tuple[tuple[FloatArray, ...], tuple[str, ...] | None]:
+    """The players' matrices, with equal columns, and the players' names where there are any.
+
+    Examples
+    --------
+    >>> matrices, names = read_datasets({"north": [[1, 2]], "south": [[3, 4], [5, 6]]}, None)
+    >>> [matrix.shape for matrix in matrices], names
+    ([(1, 2), (2, 2)], ('north', 'south'))
+    """
+    if isinstance(datasets, Mapping):
+        player_names = list(datasets) if player_names is None else player_names
+        labels = [repr(key) for key in datasets]
+        parts: list[Any] = list(datasets.values())
+    else:
+        if hasattr(datasets, "columns") or not isinstance(datasets, Iterable):
+            raise InputError("datasets must be a list of matrices, or a dict of names and matrices")
+        parts = list(datasets)
+        labels = [str(number) for number in range(len(parts))]
+    if not parts:
+        raise InputError("datasets is empty: give one matrix per player")
+    matrices = tuple(
+        feature_matrix(part, f"dataset {label}")
+        for part, label in zip(_aligned(parts, labels), labels, strict=True)
+    )
+    for matrix, label in zip(matrices, labels, strict=True):
+        if matrix.shape[1] != matrices[0].shape[1]:
+            raise InputError(
+                f"dataset {label} has {matrix.shape[1]} columns and dataset {labels[0]} "
+                f"{matrices[0].shape[1]}: give every player the same features"
+            )
+    return matrices, check_names(player_names, len(parts))
+
+
+def _aligned(parts: list[Any], labels: list[str]) -> list[Any]:
+    """Data frames with their columns in the order of the first frame; the rest as it came."""
+    frames = [hasattr(part, "columns") and hasattr(part, "loc") for part in parts]
+    if not any(frames):
+        return parts
+    columns = list(parts[frames.index(True)].columns)
+    aligned = []
+    for part, label, is_frame in zip(parts, labels, frames, strict=True):
+        if is_frame and not part.columns.is_unique:
+            twice = part.columns[part.columns.duplicated()][0]
+            raise InputError(f"dataset {label} has the column {twice!r} twice: rename one of them")
+        if is_frame and set(part.columns) != set(columns):
+            odd = sorted(map(repr, set(columns) ^ set(part.columns)))
+            raise InputError(
+                f"the columns of dataset {label} are not those of the others, see "
+                f"{', '.join(odd)}: give every player the same features"
+            )
+        aligned.append(part[columns] if is_frame else part)
+    return aligned
+
+
+def equal_content(keys: Iterable[bytes]) -> tuple[tuple[int, int], ...]:
+    """Pairs of neighbours among the players with the same content.
+
+    Three of a kind make two pairs: to be identical is transitive, and n of a kind would make
+    n(n−1)/2.
+
+    Examples
+    --------
+    >>> equal_content([b"x", b"y", b"x", b"x"])
+    ((0, 2), (2, 3))
+    """
+    groups: dict[bytes, list[int]] = {}
+    for player, key in enumerate(keys):
+        groups.setdefault(hashlib.blake2b(key, digest_size=16).digest(), []).append(player)
+    return tuple(sorted(pair for players in groups.values() for pair in pairwise(players)))
+
+
+def equal_datasets(matrices: Sequence[FloatArray]) -> tuple[tuple[int, int], ...]:
+    """The players with the same rows, in whatever order.
+
+    Examples
+    --------
+    >>> equal_datasets([np.eye(2), np.ones((2, 2)), np.eye(2)[::-1]])
+    ((0, 2),)
+    """
+    # Adding 0 makes −0 and 0 the same bytes.
+    sorted_rows = (matrix[np.lexsort(matrix.T)] + 0.0 for matrix in matrices)
+    return equal_content(str(rows.shape).encode() + rows.tobytes() for rows in sorted_rows)

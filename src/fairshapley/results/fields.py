@@ -1,0 +1,139 @@
+"""The fields of a result as plain data, and back: every value is checked by its annotation."""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley.results.origin import InputFile
+from fairshapley.runs.history import Look, SizeBin
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def checked(kind: str, value: Any) -> Any:
+    """A copy of the value of a field, or an error when it is not of the kind."""
+    kind, _, optional = kind.partition(" | ")
+    if optional and value is None:
+        return None
+    return KINDS.get(kind, copy.deepcopy)(value)
+
+
+def _items(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple | np.ndarray):
+        raise TypeError("give a list")
+    return list(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _number(value: Any) -> float:
+    """A number, or one of the strings that stand for those JSON has not."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number and value not in ("nan", "inf", "-inf"):
+        raise TypeError("give a number")
+    return float(value)
+
+
+def _amount(value: Any) -> float:
+    if not (number := _number(value)) >= 0:
+        raise ValueError("give a number of at least 0")
+    return number
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or (number := operator.index(value)) < 0:
+        raise ValueError("give a whole number of at least 0")
+    return number
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError("give True or False")
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("give a string")
+    return value
+
+
+def _sha256(value: Any) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", _text(value)):
+        raise ValueError("give a SHA-256 of 64 hexadecimal digits")
+    return str(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(item) for item in _items(value))
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    pairs = [tuple(_count(item) for item in _items(pair)) for pair in _items(value)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("give pairs of players")
+    return tuple((pair[0], pair[1]) for pair in pairs)
+
+
+def _two(value: Any) -> tuple[float, float]:
+    first, second = map(_number, _items(value))
+    return (first, second)
+
+
+def _records(kind: Callable[..., Any], *parts: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A reader of tuples of one kind, each a list of parts."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        rows = [_items(row) for row in _items(value)]
+        if any(len(row) != len(parts) for row in rows):
+            raise ValueError(f"give lists of {len(parts)} entries")
+        pairs = [zip(parts, row, strict=True) for row in rows]
+        return tuple(kind(*(part(item) for part, item in pair)) for pair in pairs)
+
+    return read
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("give a dictionary")
+    return copy.deepcopy({_text(name): item for name, item in value.items()})
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
+    "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
+    "float": _amount,
+    "int": _count,
+    "bool": _flag,
+    "str": _text,
+    "tuple[str, ...]": _texts,
+    "tuple[float, float]": _two,
+    "tuple[tuple[int, int], ...]": _pairs,
+    "tuple[Look, ...]": _records(Look, _count, _amount, _amount),
+    "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
+    "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
+    "dict[str, Any]": _mapping,
+    "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
+}

@@ -1,0 +1,267 @@
+"""A sum divided by the values of a result: who is equal, what is negative, how certain it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.results.payouts.amounts import Money, all_money, money, text, units_of
+from fairshapley.results.payouts.apportionment import apportion
+from fairshapley.results.payouts.band import (
+    Bounds,
+    known_sum_bounds,
+    positive_bounds,
+    shifted,
+    signed_bounds,
+)
+from fairshapley.results.payouts.table import Negative, Payout
+
+if TYPE_CHECKING:
+    from fairshapley.results.result import Result
+
+
+def payout(
+    result: Result,
+    pool: Money,
+    *,
+    negative: Negative = "zero",
+    unit: Money = "0.01",
+    band: bool = True,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
+    bound: str = "normal",
+) -> Payout:
+    """Divide a sum in proportion to the values of a result; also `Result.payout`.
+
+    Every amount is the exact share rounded down or up to the unit, and all of them add up to the
+    pool. Equal values get equal amounts, a higher value never gets less, and identical players
+    (`Result.identical_players`) count with the mean of their values.
+
+    Parameters
+    ----------
+    result
+        Whose values to divide by.
+    pool
+        The sum, a positive multiple of the unit. Text or Decimal says it exactly; a float means
+        its shortest decimal form.
+    negative
+        What becomes of players with a negative value. "zero": they get nothing, and the others
+        share the pool. "charge": they pay, and the others share the pool and what they pay.
+        "shift": the lowest value is taken off all, so that the lowest gets nothing and a player
+        of value zero is paid.
+    unit
+        The smallest amount of money.
+    band
+        Whether to bound what true values would give.
+    epsilon1, delta, bound
+        The certificate that the notes tell of; its simultaneous intervals give the band.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> result = fs.exact(fs.games.Additive([3.0, -1.0, 1.0]))
+    >>> [str(amount) for amount in payout(result, 9, negative="charge").amounts]
+    ['9.00', '-3.00', '3.00']
+    """
+    if negative not in ("zero", "charge", "shift"):
+        raise InputError(f"unknown negative {negative!r}: use 'zero', 'charge' or 'shift'")
+    whole, step = units_of(pool, unit)
+    if not np.isfinite(result.values).all():
+        raise InputError(
+            f"{int((~np.isfinite(result.values)).sum())} players have no value yet: finish the run "
+            "before paying out"
+        )
+    groups = _groups(result)
+    averaged = _averaged(_integers(result.values), groups)
+    weights = _weights(averaged, negative)
+    amounts, rest = apportion(weights, whole)
+    notes = [*_about_values(result, averaged, negative), *_about_groups(groups)]
+    if rest:
+        notes.append(
+            f"{text(money(rest, step))} are left over: they cannot be divided without paying "
+            "equal players unequally"
+        )
+    bounds, words = _band(result, groups, negative, whole, epsilon1, delta, bound) if band else _NO
+    total = sum(weights)
+    return Payout(
+        pool=money(whole, step),
+        unit=step,
+        amounts=all_money(amounts, step),
+        rest=money(rest, step),
+        shares=np.array([weight / total for weight in weights]),
+        values=_means(result.values, groups),
+        lower=None if bounds is None else all_money(bounds[0], step),
+        upper=None if bounds is None else all_money(bounds[1], step),
+        delta=float(delta),
+        negative=negative,
+        names=result.names(),
+        notes=(*notes, *words),
+    )
+
+
+_NO: tuple[Bounds | None, list[str]] = (None, [])
+
+
+def _integers(values: FloatArray) -> list[int]:
+    """The values times a power of two that makes all of them whole, so that sums are exact."""
+    ratios = [float(value).as_integer_ratio() for value in values]
+    scale = max(denominator for _, denominator in ratios)
+    return [numerator * (scale // denominator) for numerator, denominator in ratios]
+
+
+def _groups(result: Result) -> list[list[int]]:
+    """The players, those that are identical together; each is in one group."""
+    leader = list(range(result.n_players))
+
+    def find(player: int) -> int:
+        while leader[player] != player:
+            leader[player] = leader[leader[player]]
+            player = leader[player]
+        return player
+
+    for i, j in result.identical_players:
+        first, second = sorted((find(i), find(j)))
+        leader[second] = first
+    groups: dict[int, list[int]] = {}
+    for player in range(result.n_players):
+        groups.setdefault(find(player), []).append(player)
+    return list(groups.values())
+
+
+def _averaged(integers: Sequence[int], groups: list[list[int]]) -> list[int]:
+    """The mean of each group for all its members, times what makes all means whole."""
+    scale = math.lcm(*(len(group) for group in groups))
+    averaged = [0] * len(integers)
+    for group in groups:
+        mean = sum(integers[player] for player in group) * (scale // len(group))
+        for player in group:
+            averaged[player] = mean
+    return averaged
+
+
+def _means(values: FloatArray, groups: list[list[int]]) -> FloatArray:
+    means = values.copy()
+    for group in groups:
+        if len(group) > 1:
+            means[group] = values[group].mean()
+    return means
+
+
+def _weights(averaged: Sequence[int], negative: Negative) -> list[int]:
+    """What to divide in proportion to; its sum is positive."""
+    if negative == "charge":
+        weights = list(averaged)
+        advice = "the values add up to nothing that is positive: use negative='zero'"
+    elif negative == "shift":
+        lowest = min(0, *averaged) if averaged else 0
+        weights = [value - lowest for value in averaged]
+        advice = "all players have the same value, which is not positive: divide equally yourself"
+    else:
+        weights = [max(0, value) for value in averaged]
+        advice = "no player has a positive value, so there is nothing to pay for: keep the pool, "
+        advice += "or use negative='shift'"
+    if sum(weights) <= 0:
+        raise InputError(f"the pool cannot be divided: {advice}")
+    return weights
+
+
+def _about_values(result: Result, averaged: Sequence[int], negative: Negative) -> list[str]:
+    """How values below zero were treated, and of what kind the values are."""
+    below = sum(value < 0 for value in averaged)
+    notes = []
+    if below:
+        one = below == 1
+        treated = {
+            "zero": f"{'gets' if one else 'get'} nothing; the others share the pool in proportion "
+            "to theirs",
+            "charge": f"{'is' if one else 'are'} charged, and the others share that as well",
+            "shift": f"{'counts' if one else 'count'} from the lowest, which was taken off all "
+            "values",
+        }
+        who = f"{below} player{'' if one else 's'} of negative value"
+        notes.append(f"{who} {treated[negative]}")
+    if result.semivalue != "shapley":
+        notes.append(
+            f"{result.semivalue} values do not add up to v(N) − v(∅): the amounts are shares of "
+            "their own sum"
+        )
+    if not result.complete:
+        notes.append("the values are those of a partial result")
+    return notes
+
+
+def _about_groups(groups: list[list[int]]) -> list[str]:
+    several = [group for group in groups if len(group) > 1]
+    if not several:
+        return []
+    return [
+        f"{sum(map(len, several))} players have an identical one ({len(several)} groups): each "
+        "group counts with the mean of its values"
+    ]
+
+
+def _band(
+    result: Result,
+    groups: list[list[int]],
+    negative: Negative,
+    units: int,
+    epsilon1: float,
+    delta: float,
+    bound: str,
+) -> tuple[Bounds | None, list[str]]:
+    """What true values could give, and how sure that is, in sentences."""
+    if np.isnan(result.standard_errors).any():
+        return None, ["no tolerance band: the errors of some values are not known, run longer"]
+    certificate = result.certificate(epsilon1, delta, bound=bound)
+    if not np.isfinite(certificate.half_widths).all():
+        return None, [f"no tolerance band: {certificate.reason or 'the errors are not bounded'}"]
+    ends = np.concatenate(
+        [result.values - certificate.half_widths, result.values + certificate.half_widths]
+    )
+    gain = _gain(result)
+    *scaled, total = _integers(np.append(ends, 0.0 if gain is None else gain))
+    lower = _averaged(scaled[: result.n_players], groups)
+    upper = _averaged(scaled[result.n_players :], groups)
+    total *= math.lcm(*(len(group) for group in groups))
+    sizes = [0] * result.n_players
+    for group in groups:
+        for player in group:
+            sizes[player] = len(group)
+    if negative == "charge":
+        bounds = (
+            signed_bounds(lower, upper, sizes, units)
+            if gain is None
+            else known_sum_bounds(lower, upper, total, units)
+        )
+        if bounds is None:
+            return None, ["no tolerance band: the true values may add up to nothing positive"]
+    else:
+        ranges = shifted(lower, upper) if negative == "shift" else (lower, upper)
+        bounds = positive_bounds(*ranges, sizes, units)
+    return bounds, [
+        _about_band(delta, exact=result.exact),
+        *str(certificate).splitlines(),
+    ]
+
+
+def _gain(result: Result) -> float | None:
+    """v(N) − v(∅), to which the true values add up; None where it is not known."""
+    if result.endpoints is None or result.semivalue != "shapley" or result.exact:
+        return None  # exact values add up to it themselves, but for rounding
+    gain = result.endpoints[1] - result.endpoints[0]
+    return gain if math.isfinite(gain) else None
+
+
+def _about_band(delta: float, *, exact: bool) -> str:
+    if exact:
+        return "the values are exact, and the band is nothing but rounding"
+    return (
+        f"with a probability of at least {1 - delta:.6g}, dividing by the true values would give "
+        "every player an amount within its band"
+    )

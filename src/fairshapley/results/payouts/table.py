@@ -1,0 +1,143 @@
+"""What a payout is: amounts that add up, with names, a band and notes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fairshapley._basics.extras import extra
+from fairshapley._basics.files import write_whole
+from fairshapley._basics.spreadsheet import plain_cell
+from fairshapley._basics.types import FloatArray
+from fairshapley.results.payouts.amounts import shown, text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Negative: TypeAlias = Literal["zero", "charge", "shift"]
+
+ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Payout:
+    """A sum divided among the players, exact to its smallest unit.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Additive([1.0, 2.0, 4.0])
+    >>> payout = fs.exact(game).payout(100)
+    >>> [str(amount) for amount in payout.amounts]
+    ['14.29', '28.57', '57.14']
+    >>> sum(payout.amounts)
+    Decimal('100.00')
+    """
+
+    pool: Decimal
+    """The sum that was to be divided: all amounts and the rest add up to it exactly"""
+    unit: Decimal
+    """What every amount is a multiple of"""
+    amounts: tuple[Decimal, ...]
+    """What each player gets; negative where it is charged"""
+    rest: Decimal
+    """What could not be divided equally among equals; 0 but in rare cases"""
+    shares: FloatArray
+    """The share of each player before rounding"""
+    values: FloatArray
+    """The values that were divided by: identical players have their mean"""
+    lower: tuple[Decimal, ...] | None
+    """The least that true values could give each player; None without a band"""
+    upper: tuple[Decimal, ...] | None
+    """The most"""
+    delta: float
+    """The probability that the band misses what true values would give to some player"""
+    negative: Negative
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+    """How negative values, identical players and the rest were treated, and what is certain"""
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per player: value, share, amount and band; money as Decimal (needs pandas)."""
+        with extra("report", "to_frame needs pandas", "amounts is a tuple"):
+            import pandas as pd
+        return pd.DataFrame(self._columns(), index=pd.Index(self.names, name="player"))
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        columns: dict[str, Sequence[Any]] = {
+            "value": self.values.tolist(),
+            "share": self.shares.tolist(),
+            "amount": self.amounts,
+        }
+        if self.lower is not None and self.upper is not None:
+            columns |= {"lower": self.lower, "upper": self.upper}
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payout as plain data that JSON can hold; money as text, which loses no cent."""
+        return {
+            "pool": text(self.pool),
+            "unit": text(self.unit),
+            "rest": text(self.rest),
+            "negative": self.negative,
+            "delta": self.delta,
+            "players": [
+                {"player": name}
+                | {
+                    column: text(cell) if isinstance(cell, Decimal) else cell
+                    for column, cell in zip(self._columns(), row, strict=True)
+                }
+                for name, row in zip(self.names, self._rows(), strict=True)
+            ],
+            "notes": list(self.notes),
+        }
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return list(zip(*self._columns().values(), strict=True))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one line per player; a name that a spreadsheet would take for a formula is tamed.
+
+        The rest, where there is one, is in `notes` and `rest` alone.
+        """
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(buffer)
+        writer.writerow(["player", *self._columns()])
+        for name, row in zip(self.names, self._rows(), strict=True):
+            cells = [text(cell) if isinstance(cell, Decimal) else repr(cell) for cell in row]
+            writer.writerow([plain_cell(name), *cells])
+        # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
+        write_whole(Path(path), buffer.getvalue().encode("utf-8", "backslashreplace"))
+
+    def headline(self) -> str:
+        """What was divided, in a line."""
+        return f"{shown(self.pool)} divided among {len(self.amounts)} players by their values"
+
+    def order(self) -> list[int]:
+        """The players, those who get most first."""
+        return sorted(range(len(self.amounts)), key=lambda player: -self.amounts[player])
+
+    def __str__(self) -> str:
+        order = self.order()
+        lines = [self.headline()]
+        widest = max(len(shown(amount)) for amount in self.amounts)
+        for player in order[:ROWS_SHOWN]:
+            band = ""
+            if self.lower is not None and self.upper is not None:
+                band = f"  ({shown(self.lower[player])} to {shown(self.upper[player])})"
+            lines.append(f"{shown(self.amounts[player]):>{widest}}  {self.names[player]}{band}")
+        if len(order) > ROWS_SHOWN:
+            others = sum((self.amounts[player] for player in order[ROWS_SHOWN:]), Decimal(0))
+            lines.append(f"{shown(others):>{widest}}  {len(order) - ROWS_SHOWN} others together")
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        from fairshapley.results.notebook import payout_html
+
+        return payout_html(self)

@@ -1,0 +1,98 @@
+"""Methods side by side: fidelity, errors or coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.audit import Audit
+from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literals, log_scale, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairshapley.uses.audits import Comparison
+
+# What an interval of an audit promises, see `Audit.covered`.
+PROMISED_COVERAGE = 0.95
+
+
+def plot_comparison(
+    comparison: Comparison, kind: str = "fidelity", axes: Axes | None = None
+) -> Axes:
+    """One row per method.
+
+    Parameters
+    ----------
+    comparison
+        What `fairshapley.compare` gives.
+    kind
+        "fidelity": the true and the reported minimum fidelity. "errors": the root mean squared
+        error of every player, as a box. "coverage": the share of 95 % intervals that hold the
+        truth.
+    axes
+        Where to draw; by default a new figure.
+    """
+    kinds = {"fidelity": _draw_fidelity, "errors": _draw_errors, "coverage": _draw_coverage}
+    if kind not in kinds:
+        raise InputError(f"unknown kind {kind!r}: use {', '.join(map(repr, kinds))}")
+    axes = new_axes(axes)
+    audits = list(comparison.audits.values())
+    kinds[kind](axes, audits)
+    axes.set_yticks(np.arange(len(audits)), literals(comparison.audits))
+    axes.invert_yaxis()
+    return axes
+
+
+def _evaluations(audits: Sequence[Audit]) -> str:
+    return f"{audits[0].evaluations:,.0f} evaluations"
+
+
+def _draw_fidelity(axes: Axes, audits: Sequence[Audit]) -> None:
+    places = np.arange(len(audits))
+    scores = np.array([[one.min_true_fidelity, one.min_reported_fidelity] for one in audits])
+    finite = scores[np.isfinite(scores) & (scores > 0)]
+    # An infinite score (exact values) is drawn beyond all others, as a triangle.
+    beyond = 10 * float(finite.max(initial=1.0))
+    rows = (("true", BLUE, "full"), ("reported", ORANGE, "none"))
+    for column, (label, colour, fill) in enumerate(rows):
+        known = np.where(scores[:, column] > 0, scores[:, column], np.nan)
+        style: dict[str, Any] = {"color": colour, "fillstyle": fill, "markersize": 8}
+        axes.plot(known, places, "o", label=label, **style)
+        proven = np.isinf(known)
+        if proven.any():
+            away = np.full(int(proven.sum()), beyond)
+            axes.plot(away, places[proven], ">", label=f"{label}, infinite", **style)
+    log_scale(axes, "x")
+    axes.set_ylim(-0.5, len(audits) - 0.5)
+    axes.set_xlabel(f"minimum fidelity, ξ = {audits[0].xi:g}, {_evaluations(audits)}")
+    axes.legend()
+
+
+def _draw_errors(axes: Axes, audits: Sequence[Audit]) -> None:
+    errors: list[FloatArray] = [np.sqrt(one.mse) for one in audits]
+    axes.boxplot(
+        errors,
+        positions=np.arange(len(audits)),
+        orientation="horizontal",
+        whis=(0, 100),
+        medianprops={"color": BLUE},
+    )
+    if all((one > 0).all() for one in errors):  # methods often differ by orders of magnitude
+        log_scale(axes, "x")
+    axes.set_xlabel(f"root mean squared error of each player, {_evaluations(audits)}")
+
+
+def _draw_coverage(axes: Axes, audits: Sequence[Audit]) -> None:
+    places = np.arange(len(audits))
+    shares = [one.coverage for one in audits]
+    axes.plot(shares, places, "o", color=BLUE, label="observed")
+    axes.axvline(PROMISED_COVERAGE, color=GREY, linestyle="--", label="promised")
+    axes.set_xlim(min(0.8, min(shares) - 0.05), 1.0)
+    axes.set_ylim(-0.5, len(audits) - 0.5)
+    axes.set_xlabel(f"share of 95 % intervals that hold the truth, {audits[0].repeats} runs")
+    axes.legend(loc="center left")

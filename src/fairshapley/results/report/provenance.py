@@ -1,0 +1,137 @@
+"""Where the numbers come from, and the call that gives them again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairshapley import estimators
+from fairshapley.errors import FairShapleyError
+from fairshapley.results.report.wording import duration, visible
+from fairshapley.runs.stopping import AllOf, AnyOf, Rule, rule_from_configuration
+
+if TYPE_CHECKING:
+    from fairshapley.results.result import Result
+
+
+def facts(result: Result, written: str) -> list[tuple[str, str]]:
+    """Names and values for the section on provenance; `written` is the date of the page."""
+    parameters = {k: v for k, v in result.configuration["method"].items() if k != "name"}
+    settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    files = [
+        ("Input file", f"{file.name} ({file.size:,} bytes), SHA-256 {file.sha256}")
+        for file in result.inputs
+    ]
+    marginals, skipped = result.marginals, result.skipped
+    found = [
+        ("Run finished", readable_time(result.created)),
+        ("Report written", readable_time(written)),
+        ("Command line", result.command or "none: the run was started from Python, see below"),
+        *files,
+        ("Utility", result.unit or "not named; values are in utility units"),
+        ("Method", result.method + (f" ({settings})" if settings else "")),
+        ("Kind of value", result.semivalue.capitalize()),
+        ("Seed of the random draws", str(result.seed)),
+        ("ξ, the tolerance near zero", f"{result.xi:g}"),
+        ("Limits", _limits(result.limits)),
+        ("Reason for stopping", result.stopped),
+        ("Utility evaluations", f"{result.evaluations:,}"),
+        ("Marginal contributions", "" if marginals is None else f"{marginals:,}"),
+        ("Evaluations that failed and were skipped", f"{skipped:,}" if skipped else ""),
+        ("Computed by this run", f"{result.computed:,}"),
+        ("Answered from memory", f"{result.cache_hits:,}"),
+        ("Duration", duration(result.seconds)),
+        ("Fingerprint of the game", result.fingerprint or "could not be computed"),
+        ("Versions", ", ".join(f"{name} {value}" for name, value in result.versions.items())),
+        *digests(result),
+    ]
+    return [(name, visible(value)) for name, value in found if value]
+
+
+def readable_time(moment: str) -> str:
+    """A date and time in UTC as people read it, still in the order of ISO 8601.
+
+    Examples
+    --------
+    >>> readable_time("2026-11-15T22:53:22Z"), readable_time("")
+    ('2026-11-15 22:53:22 UTC', 'not recorded')
+    """
+    return moment.replace("T", " ").replace("Z", " UTC") if moment else "not recorded"
+
+
+def digests(result: Result) -> list[tuple[str, str]]:
+    """What ties the page to its result and its journal; empty texts for what there is not."""
+    return [
+        ("Digest of the result (SHA-256)", result.digest),
+        ("Digest of the journal (SHA-256)", result.journal_digest or ""),
+    ]
+
+
+def _limits(limits: dict[str, Any]) -> str:
+    parts = []
+    if budget := limits.get("budget"):
+        given = [f"{limit:,} {unit}" for unit, limit in budget.items() if limit is not None]
+        parts.append("at most " + " and ".join(given))
+    if until := limits.get("until"):
+        rule = _rule(until)
+        parts.append(f"until {rule}" if rule is not None else "until a rule was met")
+    return ", ".join(parts)
+
+
+def snippet(result: Result) -> str:
+    """The Python call that repeats the run, given the same game."""
+    if result.method == "knn_shapley":
+        return _knn_snippet(result)
+    method, extra = _method(result.configuration["method"])
+    arguments = ["game", method]
+    if budget := result.limits.get("budget"):
+        given = [f"{unit}={limit!r}" for unit, limit in budget.items() if limit is not None]
+        arguments.append(f"budget=fs.Budget({', '.join(given)})")
+    if until := result.limits.get("until"):
+        arguments.append(f"until={_rule(until) or '…'}")
+    arguments += [
+        f"semivalue={result.semivalue!r}",
+        f"xi={result.xi!r}",
+        f"seed={result.seed!r}",
+    ]
+    if result.limits.get("on_error") == "skip":
+        arguments.append("on_error='skip'")
+    lines = ["import fairshapley as fs", "", *extra]
+    lines.append(f"game = …  # {_game_comment(result)}")
+    lines += ["result = fs.estimate(", *(f"    {item}," for item in arguments), ")"]
+    return "\n".join(lines)
+
+
+def _knn_snippet(result: Result) -> str:
+    method = result.configuration["method"]
+    options = [f"{name}={value!r}" for name, value in method.items() if name != "name"]
+    call = ", ".join(["X, y, X_test, y_test", *options, f"xi={result.xi!r}"])
+    return f"import fairshapley as fs\n\nresult = fs.knn_shapley({call})"
+
+
+def _game_comment(result: Result) -> str:
+    same = f"with fs.games.fingerprint(game) == {result.fingerprint!r}"
+    return f"the same game, {same}" if result.fingerprint else "the same game"
+
+
+def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
+    """The expression for an estimator, and lines that it needs before."""
+    try:
+        return f"fs.{estimators.from_configuration(configuration)}", []
+    except (FairShapleyError, TypeError, ValueError):
+        name = ascii(str(configuration.get("name")))
+        return "method", [f"method = …  # the estimator {name}, with its parameters"]
+
+
+def _rule(configuration: dict[str, Any]) -> str | None:
+    """The expression for a stopping rule; None for one that is not of this package."""
+    try:
+        return _expression(rule_from_configuration(configuration))
+    except (FairShapleyError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _expression(rule: Rule) -> str:
+    if isinstance(rule, AnyOf | AllOf):
+        sign = " | " if isinstance(rule, AnyOf) else " & "
+        return sign.join(f"({_expression(part)})" for part in rule.rules)
+    return f"fs.{rule!r}"

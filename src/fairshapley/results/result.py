@@ -1,0 +1,524 @@
+"""The result of a run: values, their errors, and everything needed to repeat it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics.extras import extra
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.axioms import AxiomCheck, check_fairness
+from fairshapley.fairness.certificate import Certificate, Evidence, certify
+from fairshapley.fairness.decisions import Decisions, decide
+from fairshapley.fairness.guarantees import (
+    Guarantee,
+    Prediction,
+    guarantee,
+    predict,
+    required_fidelity,
+)
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
+from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
+from fairshapley.results import serialising as result_file
+from fairshapley.results.fields import checked
+from fairshapley.results.origin import InputFile
+from fairshapley.results.payouts import Money, Negative, Payout, payout
+from fairshapley.runs.history import Look, SizeBin
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from fairshapley.results.report import Labels
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """Values of the players of a game, with their standard errors and provenance.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
+    >>> result.values, result.exact
+    (array([2., 3.]), True)
+    >>> print(result.stopped)
+    every coalition was evaluated: the values are exact
+    """
+
+    values: FloatArray
+    """φ̂, one per player; NaN where nothing was sampled (only in a partial result)"""
+    standard_errors: FloatArray
+    """The standard error of each value; 0 only when it is proven, NaN when it is not known"""
+    counts: IntArray
+    """The i.i.d. contributions behind each value"""
+    evaluations: int
+    """Distinct utility evaluations, v(∅) and v(N) included (one that was forgotten by the bounded
+    cache, some millions of coalitions later, counts again)"""
+    marginals: int | None
+    """Marginal contributions averaged; None for methods that do not average them"""
+    stopped: str
+    """Why the run stopped, in a sentence"""
+    seed: int
+    configuration: dict[str, Any]
+    """The method with its parameters, the semivalue and ξ"""
+    limits: dict[str, Any] = field(default_factory=dict)
+    """The budget, the stopping rule, and what was to be done with failures"""
+    xi: float
+    """The tolerance near zero, in the unit of the utility"""
+    independent: bool = False
+    """Whether no sample served two players"""
+    obstacle: str = ""
+    """Why nothing may be certified; empty when it may"""
+    sequential: bool = False
+    """Whether the run could stop at any round because of what it had estimated"""
+    level_share: float = 1.0
+    """The share of δ that is left for a certificate, after the looks of ``until=fs.Fair(…)``"""
+    extremes: FloatArray | None = None
+    """Each player's largest squared deviation of a contribution, in units of their variance"""
+    contribution_width: float | None = None
+    """The width of the interval in which every contribution lies, where known"""
+    identically_distributed: bool = True
+    """Whether the contributions are i.i.d., as finite-sample bounds need"""
+    exact: bool = False
+    """Whether the values are proven rather than estimated"""
+    complete: bool = True
+    """False for a partial result: interrupted, failed, or replayed from an unfinished journal"""
+    skipped: int = 0
+    """Evaluations that failed and were left out on request; then nothing can be certified"""
+    player_names: tuple[str, ...] | None = None
+    identical_players: tuple[tuple[int, int], ...] = ()
+    """Pairs of players that the game knows to be identical, such as equal training points"""
+    endpoints: tuple[float, float] | None = None
+    """v(∅) and v(N), whose difference Shapley values add up to; None where not recorded"""
+    fingerprint: str | None = None
+    """What identifies the content of the game; None where it could not be computed"""
+    computed: int = 0
+    """Utilities computed by this very run; the others were found in its journal"""
+    cache_hits: int = 0
+    """Requests for a utility that was already known"""
+    seconds: float = 0.0
+    created: str = ""
+    """When the run ended: date and time in UTC; empty where not recorded, as all that follows"""
+    command: str = ""
+    """The command line that started the run; empty for a call from Python"""
+    inputs: tuple[InputFile, ...] = ()
+    """The files that the command line read, with their hashes"""
+    unit: str = ""
+    """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of Python, of the packages that the values depend on, and the type of the machine"""
+    notes: tuple[str, ...] = ()
+    """What a reader should know besides: defaults taken, trouble recovered from"""
+    rounds: int | None = None
+    """Rounds of coalitions that the method asked for and was told; None where not recorded"""
+    value_range: tuple[float, float] | None = None
+    """The lowest and the highest utility there can be, where the game states them"""
+    journal_digest: str | None = None
+    """The SHA-256 of the journal's file when the run ended; None without a journal"""
+    history: tuple[Look, ...] = ()
+    """The minimum fidelity as the evaluations grew; empty where it was not recorded"""
+    profile: tuple[SizeBin, ...] = ()
+    """Coalitions asked for and their utilities by size; empty where they were not recorded"""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            try:
+                object.__setattr__(self, item.name, checked(str(item.type), value))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
+        self._check_content()
+
+    def _check_content(self) -> None:
+        """What the types of the fields do not say."""
+        check_xi(self.xi)
+        if self.n_players == 0:
+            raise InputError("values is empty: a result needs at least one player")
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray) and len(value) != self.n_players:
+                raise InputError(f"{name} must have one entry per player, as values")
+        if (self.standard_errors < 0).any():
+            raise InputError("standard_errors must not be negative")
+        if self.level_share > 1:
+            raise InputError("level_share is a share: give at most 1")
+        if self.player_names is not None and len(self.player_names) != self.n_players:
+            raise InputError("player_names must have one name per player")
+        method, semivalue = (self.configuration.get(name) for name in ("method", "semivalue"))
+        named = method.get("name") if isinstance(method, dict) else None
+        if not isinstance(named, str) or not isinstance(semivalue, str):
+            raise InputError("configuration must have a method with a name, and a semivalue")
+
+    @property
+    def n_players(self) -> int:
+        """The number of players."""
+        return len(self.values)
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return str(self.configuration["method"]["name"])
+
+    @property
+    def semivalue(self) -> str:
+        """The name of the semivalue."""
+        return str(self.configuration["semivalue"])
+
+    def fidelity(self, xi: float | None = None) -> FloatArray:
+        """The estimated fidelity score of each player, (|φ̂| + ξ)² / se²; infinite when proven.
+
+        Parameters
+        ----------
+        xi
+            The tolerance near zero; by default the run's own.
+        """
+        tolerance = self.xi if xi is None else check_xi(xi)
+        return fidelity(self.values, np.square(self.standard_errors), tolerance)
+
+    @property
+    def min_fidelity(self) -> float:
+        """The lowest fidelity score, on which the guarantee rests."""
+        return float(self.fidelity().min())
+
+    def lower_fidelity(self, xi: float | None = None) -> FloatArray:
+        """A cautious estimate of each fidelity score, with |φ̂| − se in place of |φ̂|."""
+        tolerance = self.xi if xi is None else check_xi(xi)
+        return lower_fidelity(self.values, np.square(self.standard_errors), tolerance)
+
+    def invariability(self, xi: float | None = None) -> FloatArray:
+        """r_i = f_i/m_i, the fidelity of a single contribution; NaN without contributions."""
+        counts = np.where(self.counts > 0, self.counts, np.nan)
+        return self.fidelity(xi) / counts
+
+    def evidence(self) -> Evidence:
+        """What statements of fairness rest on."""
+        return Evidence(
+            values=self.values,
+            variances=np.square(self.standard_errors),
+            counts=self.counts,
+            evaluations=self.evaluations,
+            exact=self.exact,
+            independent=self.independent,
+            obstacle=self.obstacle,
+            extremes=self.extremes,
+            width=self.contribution_width,
+            iid=self.identically_distributed,
+            nulls=self._nulls,
+        )
+
+    @property
+    def _nulls(self) -> int:
+        return int(self.configuration.get("null_players", 0))
+
+    def _evidence_for(self, bound: str) -> Evidence:
+        """The evidence for intervals, with an obstacle where the run's looks forbid a bound."""
+        evidence = self.evidence()
+        if self.sequential and bound != "normal" and not (evidence.obstacle or self.exact):
+            reason = "the run looked at its estimates after every round; use bound='normal'"
+            evidence = replace(evidence, obstacle=reason)
+        return evidence
+
+    def guarantee(
+        self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
+    ) -> Guarantee:
+        """The fairness that the estimated fidelity scores promise (Proposition 1 of the paper).
+
+        The scores are plugged in for the true ones; `certificate` does without that.
+
+        Parameters
+        ----------
+        epsilon1
+            The tolerated share of a value.
+        xi
+            The tolerance near zero; by default the run's own.
+        bound
+            "chebyshev" as in the paper, or "normal".
+        """
+        tolerance = self.xi if xi is None else check_xi(xi)
+        scores = self.fidelity(tolerance)
+        return guarantee(scores, epsilon1, xi=tolerance, independent=self.independent, bound=bound)
+
+    def certificate(
+        self,
+        epsilon1: float,
+        delta: float,
+        xi: float | None = None,
+        bound: str = "normal",
+        *,
+        shrunk: bool = False,
+    ) -> Certificate:
+        """Whether the values are (ε1, ξ·ε1, δ)-Shapley fair, with what that rests on.
+
+        After a run with ``until=fs.Fair(…)`` the level that was left at the last look is used.
+
+        Parameters
+        ----------
+        epsilon1, delta
+            The tolerated share of a value, and the tolerated probability of failure.
+        xi
+            The tolerance near zero; by default the run's own.
+        bound
+            "normal", "chebyshev", or "bernstein" for finite samples.
+        shrunk
+            Certify values shrunk towards zero, which needs fewer samples: the certificate's own.
+        """
+        return certify(
+            self._evidence_for(bound),
+            epsilon1,
+            delta,
+            xi=self.xi if xi is None else xi,
+            bound=bound,
+            level=self.level_share * check_delta(delta),
+            sequential=self.sequential,
+            shrunk=shrunk,
+        )
+
+    def check_axioms(
+        self, epsilon1: float, xi: float | None = None
+    ) -> tuple[AxiomCheck, AxiomCheck, AxiomCheck]:
+        """A1–A3 on what is known of the game: its declared null and its identical players.
+
+        The values are unknown, so the tolerances are those of the estimates; `certificate` speaks
+        of all players and needs no such knowledge.
+        """
+        return check_fairness(
+            self.values,
+            epsilon1=epsilon1,
+            xi=self.xi if xi is None else xi,
+            null_players=tuple(range(self.n_players - self._nulls, self.n_players)),
+            symmetric_pairs=self.identical_players,
+        )
+
+    def decisions(self, delta: float = DELTA, bound: str = "normal") -> Decisions:
+        """Signs, differences, orders and the top k that hold together at level 1 − δ."""
+        return decide(
+            self._evidence_for(bound),
+            delta,
+            bound,
+            level=self.level_share * check_delta(delta),
+            sequential=self.sequential,
+        )
+
+    def predict(
+        self,
+        epsilon1: float,
+        delta: float,
+        xi: float | None = None,
+        bound: str = "chebyshev",
+    ) -> Prediction:
+        """What (ε1, ξ·ε1, δ)-Shapley fairness would cost, by Corollary 1 and by this run."""
+        target = required_fidelity(
+            self.n_players, epsilon1, delta, independent=self.independent, bound=bound
+        )
+        return predict(self.fidelity(xi), self.counts, self.evaluations, target)
+
+    @property
+    def relative_xi(self) -> float:
+        """ξ in units of the mean |φ̂|; above 1 the tolerance near zero says next to nothing."""
+        mean = float(np.abs(self.values).mean())
+        return self.xi / mean if mean > 0 else math.inf
+
+    def names(self) -> tuple[str, ...]:
+        """The players' names, or their numbers."""
+        return self.player_names or tuple(str(player) for player in range(self.n_players))
+
+    def __str__(self) -> str:
+        kind = "exact" if self.exact else f"estimated by {self.method}"
+        partial = "" if self.complete else " (partial result)"
+        marginals = "" if self.marginals is None else f", {self.marginals:,} marginals"
+        relative = f"{self.relative_xi:.2g} × mean |value|"
+        lines = [
+            f"{self.semivalue} values of {self.n_players} players, {kind}{partial}",
+            f"{self.evaluations:,} evaluations{marginals}; seed {self.seed}",
+            f"stopped: {self.stopped}",
+        ]
+        if not self.exact:
+            lines.append(
+                f"minimum fidelity {self.min_fidelity:.4g}, cautious estimate "
+                f"{self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} ({relative})"
+            )
+        if 1 < self.relative_xi < math.inf and not self.exact:
+            lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
+        return "\n".join([*lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        from fairshapley.results.notebook import result_html
+
+        return result_html(self)
+
+    def payout(
+        self,
+        pool: Money,
+        *,
+        negative: Negative = "zero",
+        unit: Money = "0.01",
+        band: bool = True,
+        epsilon1: float = EPSILON1,
+        delta: float = DELTA,
+        bound: str = "normal",
+    ) -> Payout:
+        """Divide a sum of money by the values, to the cent; see `fairshapley.payouts.payout`."""
+        return payout(
+            self,
+            pool,
+            negative=negative,
+            unit=unit,
+            band=band,
+            epsilon1=epsilon1,
+            delta=delta,
+            bound=bound,
+        )
+
+    def plot(
+        self,
+        kind: str = "values",
+        axes: Axes | None = None,
+        *,
+        most: int = 40,
+        simultaneous: bool = False,
+        epsilon1: float = EPSILON1,
+        delta: float = DELTA,
+        bound: str = "normal",
+    ) -> Axes:
+        """Draw the result (needs matplotlib); nothing is shown or saved.
+
+        Parameters
+        ----------
+        kind
+            "values" with intervals; "fidelity" of all players with the one needed; "convergence"
+            of the minimum fidelity; "sizes", the mean marginal by coalition size.
+        axes
+            Where to draw; by default a new figure.
+        most, simultaneous
+            For values: how many players to draw, and whether the intervals hold together.
+        epsilon1, delta, bound
+            The fairness asked for; for values δ is the probability that an interval misses.
+        """
+        from fairshapley.results import plots
+
+        asked: dict[str, Any] = {"delta": delta, "bound": bound}
+        match kind:
+            case "values":
+                asked |= {"most": most, "simultaneous": simultaneous}
+                return plots.plot_values(self, axes, **asked)
+            case "fidelity":
+                return plots.plot_fidelity(self, axes, epsilon1=epsilon1, **asked)
+            case "convergence":
+                return plots.plot_convergence(self, axes, epsilon1=epsilon1, **asked)
+            case "sizes":
+                return plots.plot_sizes(self, axes)
+        raise InputError(
+            f"unknown kind {kind!r}: use 'values', 'fidelity', 'convergence' or 'sizes'"
+        )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        epsilon1: float = EPSILON1,
+        delta: float = DELTA,
+        labels: Labels | None = None,
+    ) -> Path:
+        """Write an HTML report: one file that works offline (needs jinja2 and plotly).
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        title
+            The title of the page.
+        epsilon1, delta
+            The tolerances of the certificate, and the level of the intervals.
+        labels
+            A class or group for each player: a sequence, or a mapping of names or numbers.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import fairshapley as fs, tempfile
+        >>> result = fs.exact(fs.games.Airport([1.0, 2.0, 4.0]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = result.report(Path(folder) / "report.html", title="Runway")
+        ...     "<title>Runway</title>" in page.read_text(encoding="utf-8")
+        True
+        """
+        from fairshapley.results.report import write_report
+
+        return write_report(self, path, title=title, epsilon1=epsilon1, delta=delta, labels=labels)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per player: value, standard error, count and fidelity (needs pandas)."""
+        with extra(
+            "report", "to_frame needs pandas", "values and standard_errors are plain arrays"
+        ):
+            import pandas as pd
+        columns: dict[str, NDArray[Any]] = {
+            "value": self.values,
+            "standard_error": self.standard_errors,
+            "count": self.counts,
+            "fidelity": self.fidelity(),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.names(), name="player"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data that JSON can hold; numbers that are not finite as strings."""
+        return result_file.as_plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Result:
+        """The result that `to_dict` described."""
+        return result_file.from_plain(cls, data)
+
+    @property
+    def digest(self) -> str:
+        """What identifies the result: the SHA-256 of all its fields, to the last bit.
+
+        Saved files and report pages carry it. It finds accidents, not forgeries: whoever changes a
+        file on purpose can compute it anew. A key stops that too, see `save`.
+
+        Examples
+        --------
+        >>> import fairshapley as fs
+        >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
+        >>> result.digest == Result.from_dict(result.to_dict()).digest
+        True
+        """
+        return result_file.digest_of(type(self), self.to_dict())
+
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the result as JSON; `load` gives it back bit for bit.
+
+        Parameters
+        ----------
+        path
+            The file.
+        key
+            A secret of at least 16 bytes, which signs the file (HMAC-SHA256).
+        """
+        result_file.write(self, Path(path), key)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Result:
+        """Read a result written by `save`; an InputError when it was changed since.
+
+        Parameters
+        ----------
+        path
+            The file.
+        key
+            The secret that the file must be signed with; by default no signature is looked at.
+        """
+        return result_file.read(cls, Path(path), key)

@@ -1,0 +1,158 @@
+"""Values as a table in a file: CSV that spreadsheets open safely, Parquet, or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairshapley._basics.extras import extra
+from fairshapley._basics.files import check_replaceable, same_place, write_whole
+from fairshapley._basics.spreadsheet import plain_cell
+from fairshapley.errors import InputError
+from fairshapley.fairness.levels import DELTA, check_delta
+from fairshapley.results.result import Result
+
+VALUE_ENDINGS = (".csv", ".parquet", ".json")
+
+
+def check_writable(
+    path: str | os.PathLike[str],
+    endings: Sequence[str] = (),
+    inputs: Sequence[str | os.PathLike[str]] = (),
+) -> Path:
+    """The path, or an InputError when nothing can be written there: better before a long run.
+
+    Parameters
+    ----------
+    path
+        The file to be written.
+    endings
+        What its name may end in; empty for anything.
+    inputs
+        Files that are read or written by others, and must not be overwritten.
+
+    Examples
+    --------
+    >>> check_writable("/no/such/folder/values.csv")
+    Traceback (most recent call last):
+    ...
+    fairshapley.errors.InputError: cannot write /no/such/folder/values.csv: ...
+    """
+    file = Path(path)
+    if endings and file.suffix.lower() not in endings:
+        raise InputError(f"cannot write {file}: its name must end in {' or '.join(endings)}")
+    for other in inputs:
+        if same_place(file, Path(other)):
+            raise InputError(
+                f"{file} is the same file as {other}, which would be overwritten: give another name"
+            )
+    check_replaceable(file)
+    try:
+        # Files are written beside their place, and then put there in one step.
+        with tempfile.NamedTemporaryFile(dir=file.parent):
+            pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot write {file}: {reason}") from error
+    return file
+
+
+def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[Any]]:
+    """One entry per player: name, value, its error, an interval, contributions and fidelity.
+
+    The intervals cover all players together with probability 1 − δ; they are NaN where nothing can
+    be certified.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> values_columns(fs.exact(fs.games.TableGame([0, 1, 2, 5])))["upper"]
+    [2.0, 3.0]
+    """
+    check_delta(delta)
+    widths = np.full(result.n_players, np.nan)
+    with suppress(InputError):  # after a very short run not even the errors are known
+        widths = result.certificate(0.5, delta).half_widths
+    widths = np.where(np.isfinite(widths), widths, np.nan)
+    return {
+        "player": list(result.names()),
+        "value": result.values.tolist(),
+        "standard_error": result.standard_errors.tolist(),
+        "lower": (result.values - widths).tolist(),
+        "upper": (result.values + widths).tolist(),
+        "count": result.counts.tolist(),
+        "fidelity": result.fidelity().tolist(),
+    }
+
+
+def write_values(
+    result: Result,
+    path: str | os.PathLike[str],
+    delta: float = DELTA,
+    *,
+    key: bytes | None = None,
+) -> None:
+    """Write the values to a .csv, .parquet or .json file (which `Result.load` reads).
+
+    A key signs a .json file, as in `Result.save`.
+
+    In a CSV file a name that a spreadsheet would take for a formula gets a leading apostrophe.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "values.csv"
+    ...     write_values(fs.exact(fs.games.TableGame([0, 1])), file)
+    ...     file.read_text().split()[0]
+    'player,value,standard_error,lower,upper,count,fidelity'
+    """
+    file = check_writable(path, VALUE_ENDINGS)
+    if file.suffix.lower() == ".json":
+        result.save(file, key=key)
+        return
+    columns = values_columns(result, delta)
+    write_whole(file, _parquet(columns) if file.suffix.lower() == ".parquet" else _csv(columns))
+
+
+def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Write rows with the same keys, the first of them a name, to a CSV file.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rows.csv"
+    ...     write_rows([{"method": "mc", "mse": 0.5}], file)
+    ...     file.read_text().split()
+    ['method,mse', 'mc,0.5']
+    """
+    write_whole(Path(path), _csv({name: [row[name] for row in rows] for name in rows[0]}))
+
+
+def _csv(columns: dict[str, Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    # With \r\n at the end of lines, cells that hold either sign are quoted.
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(columns)
+    for player, *numbers in zip(*columns.values(), strict=True):
+        writer.writerow([plain_cell(player), *numbers])
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _parquet(columns: dict[str, Sequence[Any]]) -> bytes:
+    with extra("tables", "writing Parquet needs pyarrow", "or write .csv"):
+        import pyarrow as pa
+        from pyarrow import parquet
+    names = [name.encode("utf-8", "backslashreplace").decode() for name in columns["player"]]
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table({**columns, "player": names}), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

@@ -1,0 +1,1 @@
+"""A run: the public calls, its plan, the one loop, its history, and when it stops."""

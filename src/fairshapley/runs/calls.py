@@ -1,0 +1,344 @@
+"""The public calls: check the arguments, set up a run, give back its result."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairshapley.errors import BudgetError, InputError, JournalError
+from fairshapley.estimators import METHODS, Estimator
+from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
+from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.journal.records import Journal, RunRecord
+from fairshapley.fairness.scores import check_xi
+from fairshapley.games.game import Game
+from fairshapley.randomness import root_seed
+from fairshapley.results.result import Result
+from fairshapley.runs.loop import Run
+from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.progress import ProgressOption
+from fairshapley.runs.setup import (
+    JournalOption,
+    check_journal,
+    evaluating,
+    game_facts,
+    opened_journal,
+)
+from fairshapley.runs.stopping import Budget, Fair, Marginals, Rule, parse_budget
+from fairshapley.runs.stopping.fair import is_sequential
+from fairshapley.semivalues import Semivalue, parse_semivalue
+
+# Without a budget or a rule: enough for a first look at most games, and said in the result.
+DEFAULT_EVALUATIONS_PER_PLAYER = 100
+
+
+def estimate(
+    game: Game,
+    method: str | Estimator[Any, Any] = "auto",
+    *,
+    budget: int | Budget | None = None,
+    until: Rule | None = None,
+    semivalue: str | Semivalue = "shapley",
+    xi: float = 1e-3,
+    seed: int | None = None,
+    engine: EngineOption = None,
+    journal: JournalOption = None,
+    verify: int = 0,
+    progress: ProgressOption = None,
+    on_error: OnError = "raise",
+) -> Result:
+    """Estimate the values of the players of a game.
+
+    Parameters
+    ----------
+    game
+        A callable with `n_players` that maps a boolean array (m, n) to m utilities.
+    method
+        "auto" (exact when 2**n coalitions fit the budget, else "adjusted"), the name of another
+        method, or an estimator object.
+    budget
+        The most that may be spent: an int counts distinct utility evaluations. With neither a
+        budget nor a rule, 100 evaluations per player.
+    until
+        A rule such as ``fs.Fidelity(at_least=10) | fs.Seconds(at_least=60)``.
+    semivalue
+        "shapley", "banzhaf", "beta(16,1)" or an object such as ``fs.BetaShapley(16, 1)``.
+    xi
+        ξ = ε2/ε1, the tolerance near zero, in the unit of the utility.
+    seed
+        Fixes all random draws. None draws a seed, or takes up the one of the newest run of the
+        same game and configuration in the journal.
+    engine
+        Who computes the utilities: None or "serial" for this process; "processes" for one process
+        per core, or "processes:4"; a `distributed.Client`, "dask://host:port" or
+        "tcp://host:port"; "ray" or "ray://host:port"; or an engine such as
+        ``fs.ProcessEngine(4, timeout=60)``. The result is the same for all of them.
+    journal
+        A file that keeps every utility: running again with it continues where the last run
+        stopped, however it stopped.
+    verify
+        Compute so many journalled coalitions again first, and stop when a value differs.
+    progress
+        None shows a bar on a terminal, True or False always or never; a function is called with
+        a snapshot ten times a second.
+    on_error
+        "raise" stops at the first utility that raises or is not finite; "skip" records it and
+        leaves it out, and then nothing can be certified.
+
+    Returns
+    -------
+    Result
+        Ctrl-C gives the partial result, marked as such. An error carries what was estimated so
+        far as ``error.partial``.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Airport([1.0, 2.0, 4.0])
+    >>> fs.estimate(game, budget=100).values.round(3)
+    array([0.333, 0.833, 2.833])
+    """
+    started = time.monotonic()
+    if on_error not in ("raise", "skip"):
+        raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+    facts = game_facts(game, needed=journal is not None)
+    n_players = facts.n_players
+    limits, notes = run_limits(parse_budget(budget), until, n_players, method)
+    plan = Plan(
+        estimator=resolve_method(method, facts.n_active, limits, until, on_error),
+        semivalue=parse_semivalue(semivalue),
+        xi=check_xi(xi),
+        budget=limits,
+        until=until,
+        on_error=on_error,
+        notes=notes,
+        null_players=n_players - facts.n_active,
+        identical_players=facts.identical_players,
+    )
+    _check_certifiable(plan, facts)
+    if seed is not None:
+        seed = root_seed(seed)
+    with evaluating(game, facts, engine=engine, journal=journal, on_error=on_error) as evaluator:
+        slot = evaluator.slot
+        run = Run(plan, facts, evaluator, RunLog.begin(slot, plan, seed), started)
+        return run.execute(progress, _check_verify(verify, slot))
+
+
+def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
+    """The exact values, by evaluating every coalition (up to 25 players).
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> fs.exact(fs.games.TableGame([0, 0, 0, 1]), "banzhaf").values
+    array([0.5, 0.5])
+    """
+    return estimate(game, Exact(), semivalue=semivalue)
+
+
+def resume(
+    journal: JournalOption,
+    game: Game | None = None,
+    *,
+    run: int | None = None,
+    method: Estimator[Any, Any] | None = None,
+    budget: int | Budget | None = None,
+    until: Rule | None = None,
+    engine: EngineOption = None,
+    verify: int = 0,
+    progress: ProgressOption = None,
+) -> Result:
+    """Continue a run from its journal; without the game, report what the journal holds.
+
+    Method, semivalue, ξ, seed, limits and `on_error` are those recorded with the run.
+
+    Parameters
+    ----------
+    journal
+        The journal of the run.
+    game
+        The same game again (its fingerprint is compared). None gives the result that the run
+        ended with; for a run that was killed, or with other limits, the rounds whose utilities are
+        journalled are replayed, and the result is that up to there.
+    run
+        The number of the run in the journal; by default the newest.
+    method
+        The estimator, when it is not one of this package.
+    budget, until
+        Other limits than those recorded, e.g. a larger budget.
+    engine, verify, progress
+        As in `estimate`.
+    """
+    if journal is None:
+        raise InputError("resume needs a journal: give the path of the file")
+    started = time.monotonic()
+    with ExitStack() as stack:
+        guard = stack.enter_context(InterruptGuard())
+        opened = stack.enter_context(opened_journal(journal, readonly=game is None, create=False))
+        record = _recorded_run(opened, run)
+        if game is None and budget is None and until is None and record.result is not None:
+            result = Result.from_dict(record.result)
+            newest = record.id == opened.runs()[-1].id  # no run has changed the file since
+            return replace(result, journal_digest=opened.digest() if newest else None)
+        plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
+        if game is None:
+            n_players, names = record.n_players + plan.null_players, record.player_names
+            if plan.null_players:
+                names = None
+            facts = GameFacts(
+                n_players,
+                record.fingerprint,
+                names,
+                None,
+                record.n_players,
+                plan.identical_players,
+            )
+            plan = replace(plan, budget=_without_seconds(plan.budget))
+            opened.load(record.game)
+        else:
+            facts = game_facts(game, needed=True)
+            _check_same_game(facts, record, opened)
+            _check_certifiable(plan, facts)
+        check_journal(opened, record.game, facts.value_range)
+        slot = JournalSlot(opened, record.game)
+        evaluator = stack.enter_context(
+            Evaluator(
+                game,
+                facts.n_players,
+                engine=stack.enter_context(opened_engine(engine)),
+                slot=slot,
+                on_error=plan.on_error,
+                guard=guard,
+                n_active=facts.n_active,
+            )
+        )
+        current = Run(plan, facts, evaluator, RunLog.begin(slot, plan, record.seed), started)
+        return current.execute(progress, _check_verify(verify, slot))
+
+
+def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:
+    if (facts.n_active, facts.fingerprint) != (record.n_players, record.fingerprint):
+        raise JournalError(
+            f"run {record.id} in {journal.path} belongs to another game (fingerprint "
+            f"{record.fingerprint}, {record.n_players} players): give the same game, with the "
+            "same data, parameters and code"
+        )
+
+
+def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
+    """An InputError when the run is to become fair and never can be."""
+    traits, until = plan.estimator.traits, plan.until
+    fair = [part for part in until.parts() if isinstance(part, Fair)] if until is not None else []
+    if fair and not traits.certifiable:
+        raise InputError(
+            f"{plan.estimator} can never be certified as fair: {traits.not_certifiable_because}"
+        )
+    for rule in fair:
+        if rule.bound != "normal" and is_sequential(until, plan.budget):
+            raise InputError(
+                f"a {rule.bound} bound holds for planned looks only: give a budget of evaluations "
+                "and no rule that looks at the estimates after every round, or use bound='normal'"
+            )
+        if rule.bound == "bernstein" and (facts.value_width is None or not traits.iid):
+            raise InputError(
+                "bound='bernstein' needs i.i.d. contributions of known range: give the game a "
+                "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
+            )
+
+
+def _check_verify(verify: int, slot: JournalSlot | None) -> int:
+    if not isinstance(verify, int | np.integer) or verify < 0:
+        raise InputError(f"verify must be a whole number of at least 0, not {verify!r}")
+    if verify and slot is None:
+        raise InputError("verify compares with a journal: give journal= as well")
+    return int(verify)
+
+
+def _without_seconds(budget: Budget | None) -> Budget | None:
+    """For a replay, whose time is not that of the run."""
+    if budget is None or budget.seconds is None:
+        return budget
+    rest = replace(budget, seconds=None)
+    return rest if rest.limits() else None
+
+
+def run_limits(
+    budget: Budget | None, until: Rule | None, n_players: int, method: str | Estimator[Any, Any]
+) -> tuple[Budget | None, tuple[str, ...]]:
+    """The budget, with the default where neither it nor a rule was given, and a note of that."""
+    if until is not None and not isinstance(until, Rule):
+        raise InputError(
+            f"until must be a rule such as fs.Fidelity(at_least=10), not {until!r}; "
+            "a number of evaluations goes into budget="
+        )
+    if budget is not None and not budget.limits():
+        raise BudgetError("the budget is empty: give evaluations=, marginals= or seconds=")
+    if budget is not None or until is not None or method == "exact" or isinstance(method, Exact):
+        return budget, ()
+    each = DEFAULT_EVALUATIONS_PER_PLAYER
+    evaluations = each * n_players
+    note = f"no budget was given: {evaluations:,} evaluations, {each} per player, were allowed"
+    return Budget(evaluations=evaluations), (note,)
+
+
+def resolve_method(
+    method: str | Estimator[Any, Any],
+    n_players: int,
+    budget: Budget | None,
+    until: Rule | None,
+    on_error: OnError,
+) -> Estimator[Any, Any]:
+    """The estimator of a name; "auto" is exact when all coalitions fit the budget."""
+    if isinstance(method, Estimator):
+        chosen = method
+    elif method == "auto":
+        rules = until.parts() if until is not None else ()
+        marginals = (budget is not None and budget.marginals is not None) or any(
+            isinstance(rule, Marginals) for rule in rules
+        )
+        # Finite-sample bounds need contributions of a known range, which a proxy does not have.
+        bounded = any(isinstance(rule, Fair) and rule.bound == "bernstein" for rule in rules)
+        allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+        if budget is not None and budget.evaluations is not None:
+            allowed = budget.evaluations
+        fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed
+        if fits and not marginals and on_error != "skip":
+            chosen = METHODS["exact"]()
+        else:
+            chosen = METHODS["mc" if marginals or bounded else "adjusted"]()
+    elif isinstance(method, str) and method in METHODS:
+        chosen = METHODS[method]()
+    else:
+        raise InputError(
+            f"unknown method {method!r}: use 'auto', {', '.join(map(repr, sorted(METHODS)))}, "
+            "or an estimator object such as fs.MonteCarlo()"
+        )
+    if isinstance(chosen, Exact):
+        check_enumerable(n_players)
+        limit = budget.evaluations if budget is not None else None
+        if limit is not None and limit < 1 << n_players:
+            raise BudgetError(
+                f"exact values of {n_players} players take {1 << n_players:,} evaluations, the "
+                f"budget is {limit:,}: give a larger budget, or use method='auto'"
+            )
+    return chosen
+
+
+def _recorded_run(journal: Journal, run: int | None) -> RunRecord:
+    """The run with a number, or the newest one."""
+    records = journal.runs()
+    if not records:
+        raise JournalError(f"{journal.path} holds no run: give it to estimate(journal=…) first")
+    if run is None:
+        return records[-1]
+    for record in records:
+        if record.id == run:
+            return record
+    numbers = ", ".join(str(record.id) for record in records)
+    raise JournalError(f"{journal.path} holds no run {run}: it has {numbers}")

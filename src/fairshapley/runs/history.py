@@ -1,0 +1,136 @@
+"""What a run keeps of its course: its minimum fidelity as it grew, and utilities by coalition size.
+
+Looks are placed by the number of evaluations, never by the clock, so that one worker, many workers
+and a continued run record the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, SizeArray
+from fairshapley.fairness.certificate import Evidence
+from fairshapley.fairness.scores import fidelity, lower_fidelity
+
+# More looks than two while the evaluations double are not kept, however many are taken.
+FINEST = 2**0.5
+# A profile of more sizes than this is kept in bins of several sizes each.
+MOST_BINS = 101
+# Rounds are folded in when there are so many coalitions: many small ones would cost more.
+FOLD_ROWS = 8192
+
+
+class Look(NamedTuple):
+    """The state of a run after some evaluations: an entry of `Result.history`."""
+
+    evaluations: int
+    min_fidelity: float
+    """The lowest fidelity score of a player"""
+    lower_fidelity: float
+    """The lowest of the low readings, see `Result.lower_fidelity`"""
+
+
+class SizeBin(NamedTuple):
+    """The utilities of coalitions of some sizes: an entry of `Result.profile`."""
+
+    first: int
+    """The smallest size in the bin"""
+    last: int
+    """The largest; the same where every size has a bin of its own"""
+    coalitions: int
+    """Coalitions asked for, those that were known already too"""
+    size: float
+    """Their mean size"""
+    mean: float
+    """Their mean utility"""
+    deviation: float
+    """The standard deviation of their utilities"""
+
+
+class Recorder:
+    """Keeps the history and the profile of a run.
+
+    Parameters
+    ----------
+    n_players
+        The players whose presence matters; sizes go from 0 to this number.
+    growth
+        The factor by which evaluations grow from one look that is due to the next.
+    """
+
+    def __init__(self, n_players: int, growth: float) -> None:
+        self._growth = growth
+        # Before there are two evaluations for each player, estimates say next to nothing.
+        self._seen, self._next = 0, 2.0 * n_players
+        self._looks: list[Look] = []
+        self._waiting: list[tuple[SizeArray, FloatArray]] = []
+        self._rows = 0
+        width = -(-(n_players + 1) // MOST_BINS)
+        self._bin = (np.arange(n_players + 1) // width).astype(np.intp)
+        self._edges = np.append(np.arange(0, n_players + 1, width), n_players + 1)
+        # For each bin: coalitions, sums of sizes, of utilities and of their squares.
+        self._sums = np.zeros((4, len(self._edges) - 1))
+        self._offset: float | None = None
+
+    def add(self, sizes: SizeArray, values: FloatArray) -> None:
+        """Take the utilities of a round; NaN, an evaluation skipped, is left out."""
+        if self._offset is None:
+            # Sums of squares around a utility of the game lose less than those around 0.
+            self._offset = float(values[0])
+        self._waiting.append((sizes, values))
+        self._rows += len(values)
+        if self._rows >= FOLD_ROWS:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Add up what waits, in slices, so that a large round needs no large copies."""
+        if not self._waiting:
+            return
+        sizes = np.concatenate([part for part, _ in self._waiting])
+        values = np.concatenate([part for _, part in self._waiting])
+        self._waiting, self._rows = [], 0
+        bins = self._sums.shape[1]
+        for start in range(0, len(values), 2**18):
+            size, value = sizes[start : start + 2**18], values[start : start + 2**18]
+            known = ~np.isnan(value)
+            if not known.all():
+                size, value = size[known], value[known]
+            at, shifted = self._bin[size], value - (self._offset or 0.0)
+            for place, weights in enumerate((None, size, shifted, np.square(shifted))):
+                self._sums[place] += np.bincount(at, weights, bins)
+
+    def due(self, evaluations: int) -> bool:
+        """Whether a look is to be taken after so many evaluations."""
+        return evaluations >= self._next
+
+    def look(self, evaluations: int, evidence: Evidence, xi: float, *, last: bool = False) -> None:
+        """Keep a look, unless there was one shortly before, or a variance is not known yet.
+
+        A look that a rule of fairness takes comes here too: it costs nothing more.
+        """
+        if not last and evaluations < self._seen * FINEST:
+            return
+        self._seen, self._next = evaluations, evaluations * self._growth
+        lowest = float(fidelity(evidence.values, evidence.variances, xi).min())
+        if math.isnan(lowest) or (self._looks and self._looks[-1].evaluations == evaluations):
+            return
+        low = float(lower_fidelity(evidence.values, evidence.variances, xi).min())
+        self._looks.append(Look(evaluations, lowest, low))
+
+    def records(self) -> dict[str, Any]:
+        """The fields of a result: its history and its profile."""
+        self._fold()
+        return {"history": tuple(self._looks), "profile": tuple(self._profile())}
+
+    def _profile(self) -> list[SizeBin]:
+        offset, found = self._offset or 0.0, []
+        for place, (count, size, total, squares) in enumerate(self._sums.T.tolist()):
+            if count:
+                mean = total / count
+                spread = math.sqrt(max(0.0, squares / count - mean * mean))
+                first, last = int(self._edges[place]), int(self._edges[place + 1]) - 1
+                found.append(SizeBin(first, last, int(count), size / count, offset + mean, spread))
+        return found

@@ -1,0 +1,493 @@
+"""The one loop: ask, evaluate, tell, until the budget, a rule or certainty says stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fairshapley.draws import Draw
+from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
+from fairshapley.estimators import Estimate, Problem
+from fairshapley.estimators.exact import exact_values
+from fairshapley.estimators.statistics.pooling import Pooling
+from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
+from fairshapley.evaluation.journal.records import RunStatus
+from fairshapley.evaluation.ledger import LEAST_SCALE
+from fairshapley.fairness.certificate import Evidence
+from fairshapley.randomness import round_generator, side_generator
+from fairshapley.results.origin import origin_fields
+from fairshapley.results.result import Result
+from fairshapley.runs.history import Recorder
+from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
+from fairshapley.runs.progress import ProgressOption, ProgressReporter
+from fairshapley.runs.stopping import Fair, Snapshot
+from fairshapley.runs.stopping.fair import (
+    is_sequential,
+    level_share,
+    looks_now,
+    unspent_share,
+    waits,
+)
+
+# A method on a small game asks ever more often for coalitions that are known already. When so many
+# requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
+STALL_REQUESTS = 10_000
+STALL_REQUESTS_PER_COALITION = 20
+STALL_PLAYERS = 18
+"""Above this many players the requests stay those of 2**18 coalitions: about ten seconds"""
+
+# Exact values of identical players may differ by this share of the spread of the utilities: a fit
+# that stops at a tolerance may tell equal rows apart by their order.
+SAME = 1e-6
+
+EXACT = "every coalition was evaluated: the values are exact"
+
+Gate: TypeAlias = Callable[[Draw], str | None]
+"""Asked before a round is evaluated: None lets it through, a sentence says why the run stops"""
+
+
+class Stall:
+    """Notices that rounds bring no new coalitions any more, so that no budget is ever spent."""
+
+    def __init__(self, n_players: int) -> None:
+        coalitions = 1 << min(n_players, STALL_PLAYERS)
+        self._patience = STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * coalitions
+        self._evaluations = self._requests = 0
+
+    def look(self, tally: Tally) -> str | None:
+        """The reason to stop, after a round that brought the tally to this."""
+        if tally.evaluations > self._evaluations:
+            self._evaluations, self._requests = tally.evaluations, tally.requests
+        idle = tally.requests - self._requests
+        if idle < self._patience:
+            return None
+        return f"the last {idle:,} requests brought no coalition that was not known"
+
+
+class Run:
+    """One run: the state of the estimator, the evaluator and the clock."""
+
+    def __init__(
+        self, plan: Plan, game: GameFacts, evaluator: Evaluator, log: RunLog, started: float
+    ) -> None:
+        self.plan = plan
+        self.game = game
+        self.evaluator = evaluator
+        self.log = log
+        self.started = started
+        self.problem: Problem | None
+        self.pooling: Pooling | None
+        """The groups of identical players, which share one value"""
+        self.state: Any
+        self.proven: Estimate | None
+        self.marginals: int | None
+        self.rounds: int
+        """Rounds that the estimator was told"""
+        self._asked: Draw | None
+        """The next round, when it was asked for and not let through"""
+        self.last_look = 0
+        """Evaluations at the last planned look of a rule of fairness"""
+        self.looked = False
+        """Whether the run stopped at such a look"""
+        self.stall = Stall(game.n_players)
+        self._forget()
+
+    def execute(self, progress: ProgressOption, verify: int) -> Result:
+        """Run to the end, and journal how it ended."""
+        budget, name = self.plan.budget, self.plan.estimator.name
+        try:
+            self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
+            with ProgressReporter(progress, name, budget, self.plan.until) as reporter:
+                stopped = self._loop(reporter)
+            self.evaluator.guard.check()
+            self._require_scale()
+            self._require_contributions()
+            self._require_identical()
+        except KeyboardInterrupt:
+            stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
+            result = self._end("interrupted", self.result(stopped, complete=False))
+            if not self.evaluator.guard.asked_once:
+                raise
+            return result
+        except ExhaustedError:
+            stopped = (
+                f"the journal holds no further utilities: {self.evaluator.tally.evaluations:,} "
+                "evaluations were replayed; give the game to continue"
+            )
+            return self.result(stopped, complete=False)
+        except Exception as error:
+            try:
+                self._fail(error)
+            except Exception as second:  # what stopped the run matters more
+                error.add_note(f"how far the run had come could not be kept: {second!r}")
+            raise
+        return self._end("finished", self.result(stopped, complete=True))
+
+    def _end(self, status: RunStatus, result: Result) -> Result:
+        """Journal how the run ended; the result outlives a journal that cannot be written."""
+        try:
+            return self.log.end(status, result)
+        except JournalError as error:
+            note = f"the utilities are journalled, but not how the run ended: {error}"
+            return replace(result, notes=(*result.notes, note))
+
+    def replay(self, rounds: int | None = None) -> Result:
+        """Run with what the journal holds, and write nothing: to the end, or so many rounds."""
+        stopped = "the rounds of the run were replayed"
+        if rounds is None:
+            with ProgressReporter(False, "", None, None) as reporter:
+                stopped = self._loop(reporter)
+        else:
+            self._start()
+            while self.rounds < rounds and self._round(lambda _: None) is None:
+                pass
+            self._is_exact()
+        return self.result(stopped, complete=True)
+
+    def _fail(self, error: Exception) -> None:
+        """Keep what was estimated: with the error, and in the journal unless that is what broke."""
+        partial = self.result(f"failed: {type(error).__name__}: {error}", complete=False)
+        if isinstance(error, FairShapleyError):
+            error.partial = partial
+        if not isinstance(error, JournalError):
+            self.log.end("failed", partial)
+
+    def advance(self, gate: Gate) -> str:
+        """Rounds until the gate stops one; the sentence that says why.
+
+        Of the plan's limits only its seconds hold, and exact values do not end it: a study of a
+        method goes on where a valuation would be done. Afterwards the run may advance again or be
+        executed: it continues with the round that was stopped.
+        """
+        self._start()
+        while (said := self._round(gate)) is None:
+            pass
+        return said
+
+    def _start(self) -> None:
+        """Evaluate v(∅) and v(N), and start the estimator, unless that is done."""
+        if self.problem is not None:
+            return
+        plan, evaluator = self.plan, self.evaluator
+        if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
+            raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
+        empty, full = evaluator.endpoints()
+        self.recorder.add(evaluator.sizes, np.array([empty, full]))
+        self.problem = Problem(
+            self.game.n_players,
+            plan.semivalue,
+            empty,
+            full,
+            plan.xi,
+            nulls=plan.null_players,
+            identical=plan.identical_players,
+        )
+        if plan.identical_players and plan.estimator.pools:
+            self.pooling = Pooling.of(self.problem)
+        self.state = plan.estimator.start(self.problem)
+
+    def _loop(self, reporter: ProgressReporter) -> str:
+        """Rounds until something says stop; the sentence that says why."""
+        plan, evaluator = self.plan, self.evaluator
+        self._start()
+        while not self._is_exact():
+            said = self._round(self._blocked, lambda: self._show(reporter))
+            if (said := said or self.stall.look(evaluator.tally)) is not None:
+                return "; ".join([said, *self._conclusions()])
+            due = self.recorder.due(evaluator.tally.evaluations)
+            if self._is_exact() or (self._unwatched() and not due):
+                continue
+            now = self.snapshot()
+            self.recorder.look(now.evaluations, now.evidence, plan.xi)
+            if plan.until is None:
+                continue
+            looked = looks_now(plan.until, now)
+            if (said := plan.until.met(now)) is not None:
+                self.looked = looked
+                return said
+            if looked:
+                self.last_look = now.evaluations
+        return EXACT
+
+    def _unwatched(self) -> bool:
+        """Whether no rule wants to see an estimate after this round."""
+        until, spent = self.plan.until, self.evaluator.tally.evaluations
+        return until is None or waits(until, spent, self.last_look, self.plan.budget)
+
+    def _is_exact(self) -> bool:
+        """Whether every utility is known, which proves the values."""
+        if self.proven is None and self.evaluator.complete:
+            estimate = self.plan.estimator.estimate(self.state)
+            if not estimate.exact:
+                table = self.evaluator.table()
+                values = exact_values(table, self.plan.semivalue, self.plan.null_players)
+                zeros = np.zeros_like(values)
+                estimate = Estimate(values, zeros, estimate.counts, exact=True)
+            self.proven = estimate
+        return self.proven is not None
+
+    def _round(self, gate: Gate, after_chunk: Callable[[], None] | None = None) -> str | None:
+        """Ask, evaluate, tell; or the reason why there is no such round."""
+        estimator, evaluator = self.plan.estimator, self.evaluator
+        draw, self._asked = self._asked, None
+        if draw is None:
+            draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
+        if draw is None:
+            return EXACT if self.estimate().exact else "the method has nothing left to ask"
+        evaluator.begin_round(draw)
+        if (stopped := gate(draw)) is not None:
+            self._asked = draw
+            return stopped
+        seconds = self.plan.budget.seconds if self.plan.budget is not None else None
+        deadline = math.inf if seconds is None else self.started + seconds
+        try:
+            values = evaluator.evaluate(draw, deadline, after_chunk)
+        except OutOfTimeError:
+            return f"the budget of {seconds:g} seconds is spent"
+        try:
+            estimator.tell(self.state, draw, values)
+            self.rounds += 1
+            self.recorder.add(evaluator.sizes, values)
+            if draw.marginals is not None:
+                self.marginals = (self.marginals or 0) + draw.marginals
+        except BaseException:
+            # Half a round may be in the sums: no estimate is better than a wrong one, and the
+            # journal has the utilities.
+            self._forget()
+            raise
+        return None
+
+    def _forget(self) -> None:
+        """Go back to where nothing was evaluated."""
+        self.problem = self.pooling = self.state = None
+        self.proven = self.marginals = self._asked = None
+        self.rounds = 0
+        self.recorder = Recorder(self.game.n_active, self.plan.estimator.look_growth)
+
+    def _show(self, reporter: ProgressReporter) -> None:
+        if reporter.due:
+            reporter.show(self.snapshot)
+
+    def _blocked(self, draw: Draw) -> str | None:
+        """Why the budget does not allow this round, or None."""
+        budget = self.plan.budget
+        if budget is None:
+            return None
+        if budget.marginals is not None:
+            if draw.marginals is None:
+                raise InputError(
+                    f"{self.plan.estimator.name} does not average marginal contributions, so that "
+                    "a budget of marginals has no meaning: give a budget of evaluations"
+                )
+            total = (self.marginals or 0) + draw.marginals
+            if total > budget.marginals:
+                self._require_a_round(f"{draw.marginals} marginals")
+                return f"the budget of {budget.marginals:,} marginals is spent"
+        if budget.evaluations is not None:
+            left = budget.evaluations - self.evaluator.tally.evaluations
+            price = self.evaluator.price(draw, left)
+            # The first round is refused by what it may cost, not by what it happens to hold: else
+            # the runs that are let through would be a biased selection.
+            if self.rounds == 0 and price > 0:
+                price = len(draw)
+            if price > left:
+                self._require_a_round(f"{len(draw)} evaluations beside v(∅) and v(N)")
+                return (
+                    f"the budget of {budget.evaluations:,} evaluations is spent: the next round "
+                    f"asks for more than the {left} left"
+                )
+        return None
+
+    def _require_a_round(self, price: str) -> None:
+        if self.rounds == 0:
+            raise BudgetError(
+                f"a budget of {self.plan.budget} is smaller than one round of "
+                f"{self.plan.estimator.name} on {self.game.n_players} players, which takes "
+                f"{price}: give a larger budget"
+            )
+
+    def _require_scale(self) -> None:
+        """The utilities must be large enough for their squares."""
+        largest = self.evaluator.tally.largest
+        if 0 < largest < LEAST_SCALE:
+            raise InputError(
+                f"the largest utility is {largest:.1e}, less than the {LEAST_SCALE:.0e} that can "
+                "be squared: multiply all utilities by the same number"
+            )
+
+    def _require_contributions(self) -> None:
+        """A finished run must have a value for everybody."""
+        without = int(np.isnan(self.estimate().values).sum())
+        if not without:
+            return
+        spent = f"{self.evaluator.tally.evaluations:,} evaluations"
+        if self.evaluator.tally.skipped:
+            raise InputError(
+                f"too many evaluations failed and were skipped: {without} of "
+                f"{self.game.n_players} players have no value after {spent}; make the utility "
+                "return a number for every coalition, or use method='mc'"
+            )
+        raise BudgetError(
+            f"the run stopped before {without} of {self.game.n_players} players had a value "
+            f"({spent}): give a larger budget"
+        )
+
+    def _require_identical(self) -> None:
+        """Exact values show whether players that the game declares identical are so."""
+        found = self._found()
+        if self.pooling is None or not found.exact or self._alike(found):
+            return
+        low, high = self.pooling.widest(found.values)
+        names = self.game.player_names or tuple(map(str, range(self.game.n_players)))
+        raise InputError(
+            f"the game declares players {names[low]} and {names[high]} identical, but their exact "
+            f"values are {found.values[low]:.9g} and {found.values[high]:.9g}: leave the pair out "
+            "of identical_players, or make the utility the same for both"
+        )
+
+    def _alike(self, found: Estimate) -> bool:
+        """Whether exact values of identical players are equal up to rounding."""
+        assert self.pooling is not None  # noqa: S101 - asked only then
+        low, high = self.pooling.widest(found.values)
+        bins = self.recorder.records()["profile"]
+        lows, highs = ([one.mean + sign * one.deviation for one in bins] for sign in (-1, 1))
+        spread, largest = max(highs) - min(lows), max(*highs, -min(lows))
+        allowed = SAME * spread + 64 * np.finfo(np.float64).eps * largest
+        return bool(found.values[high] - found.values[low] <= allowed)
+
+    def _conclusions(self) -> list[str]:
+        """What rules of fairness say at the end of the budget."""
+        if self.plan.until is None:
+            return []
+        fair = [part for part in self.plan.until.parts() if isinstance(part, Fair)]
+        return [rule.conclude(self.snapshot()) for rule in fair]
+
+    def estimate(self) -> Estimate:
+        """What is known now; identical players have one value."""
+        found = self._found()
+        # Exact values that differ say that the players are not identical after all.
+        if self.pooling is None or (found.exact and not self._alike(found)):
+            return found
+        return self.pooling.share(found, independent=self.plan.estimator.traits.independent)
+
+    def _found(self) -> Estimate:
+        """What the estimator says, or what every utility proves."""
+        if self.proven is not None:
+            return self.proven
+        if self.state is None:
+            unknown = np.full(self.game.n_players, np.nan)
+            return Estimate(unknown, unknown, np.zeros(self.game.n_players, dtype=np.int64))
+        return self.plan.estimator.estimate(self.state)
+
+    def evidence(self) -> Evidence:
+        """What a certificate may rest on."""
+        now, tally, traits = self.estimate(), self.evaluator.tally, self.plan.estimator.traits
+        obstacle = "" if traits.certifiable or now.exact else traits.not_certifiable_because
+        if tally.skipped:
+            obstacle = f"{tally.skipped} evaluations failed and were skipped"
+        width = None
+        if self.game.value_width is not None and self.problem is not None:
+            width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
+        nulls, variances = self.plan.null_players, now.variances
+        if nulls:
+            # The value of a declared null player is 0, so that its error is known.
+            variances = variances.copy()
+            variances[-nulls:] = np.square(now.values[-nulls:])
+        return Evidence(
+            values=now.values,
+            variances=variances,
+            counts=now.counts,
+            evaluations=tally.evaluations,
+            exact=now.exact,
+            independent=traits.independent,
+            obstacle=obstacle,
+            extremes=now.extremes,
+            width=width,
+            iid=traits.iid,
+            nulls=nulls,
+        )
+
+    def snapshot(self) -> Snapshot:
+        """What rules and progress look at."""
+        return Snapshot(
+            evaluations=self.evaluator.tally.evaluations,
+            marginals=self.marginals,
+            seconds=time.monotonic() - self.started,
+            evidence=self.evidence(),
+            xi=self.plan.xi,
+            budget=self.plan.budget,
+            last_look=self.last_look,
+            sequential=is_sequential(self.plan.until, self.plan.budget),
+            coalitions=2.0**self.game.n_active if self.game.n_active < 1000 else math.inf,
+            workers=self.evaluator.workers,
+        )
+
+    def _remarks(self) -> tuple[str, ...]:
+        if self.state is None or self.proven is not None:
+            return ()
+        return self.plan.estimator.remarks(self.state)
+
+    def result(self, stopped: str, *, complete: bool) -> Result:
+        """The state of the run as a result."""
+        last, tally, until = self.snapshot(), self.evaluator.tally, self.plan.until
+        now, share = last.evidence, 1.0
+        self.recorder.look(last.evaluations, now, self.plan.xi, last=True)
+        if until is not None:
+            share = level_share(last) if self.looked else unspent_share(until, last)
+        return Result(
+            values=now.values,
+            standard_errors=np.sqrt(now.variances),
+            counts=now.counts,
+            extremes=now.extremes,
+            contribution_width=now.width,
+            independent=now.independent,
+            obstacle=now.obstacle if complete else now.obstacle or "the run did not finish",
+            sequential=last.sequential,
+            level_share=share,
+            identically_distributed=now.iid,
+            evaluations=tally.evaluations,
+            marginals=self.marginals,
+            stopped=stopped,
+            seed=self.log.seed,
+            configuration=self.plan.configuration(),
+            limits=self.plan.limits(),
+            xi=self.plan.xi,
+            exact=now.exact,
+            complete=complete,
+            skipped=tally.skipped,
+            player_names=self.game.player_names,
+            identical_players=self.game.identical_players,
+            endpoints=None if self.problem is None else (self.problem.empty, self.problem.full),
+            fingerprint=self.game.fingerprint,
+            value_range=self.game.value_range,
+            rounds=self.rounds,
+            computed=tally.computed,
+            cache_hits=tally.cache_hits,
+            seconds=last.seconds,
+            unit=self.game.unit,
+            versions=versions(),
+            **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
+            **self.recorder.records(),
+        )
+
+
+def _trouble(tally: Tally) -> list[str]:
+    """What went wrong on the way, in sentences."""
+    notes = []
+    if tally.recovered:
+        notes.append(f"{tally.recovered} batches failed, and were computed in smaller parts")
+    if tally.lost:
+        notes.append(
+            f"{tally.lost} chunks were lost with workers that died or hung, and were tried again"
+        )
+    if tally.skipped:
+        notes.append(
+            f"{tally.skipped} evaluations failed and were skipped, so that the values may be "
+            f"biased and cannot be certified; the first is {tally.first_failure}"
+        )
+    return notes

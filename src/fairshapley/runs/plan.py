@@ -1,0 +1,161 @@
+"""What a run is to do, and its row in the journal."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from dataclasses import asdict, dataclass, replace
+from importlib import metadata
+from typing import Any
+
+from fairshapley.errors import FairShapleyError, JournalError
+from fairshapley.estimators import Estimator, from_configuration
+from fairshapley.evaluation.evaluator import JournalSlot, OnError
+from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
+from fairshapley.randomness import root_seed
+from fairshapley.results.result import Result
+from fairshapley.results.serialising import sealed
+from fairshapley.runs.stopping import Budget, Rule, rule_from_configuration
+from fairshapley.semivalues import Semivalue, parse_semivalue
+
+
+@dataclass(frozen=True, eq=False)
+class GameFacts:
+    """What a run and its result need to know of a game besides its utilities."""
+
+    n_players: int
+    fingerprint: str | None
+    player_names: tuple[str, ...] | None
+    value_range: tuple[float, float] | None
+    """The lowest and the highest utility, where the game states them"""
+    n_active: int
+    """The players that matter, when those behind them are declared null"""
+    identical_players: tuple[tuple[int, int], ...] = ()
+    """Pairs of players that the game knows to be identical"""
+    unit: str = ""
+    """What a utility measures, where the game says so"""
+
+    @property
+    def value_width(self) -> float | None:
+        """The highest minus the lowest utility, where the game states them."""
+        return None if self.value_range is None else self.value_range[1] - self.value_range[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run is to do; with the seed and the game it determines the result."""
+
+    estimator: Estimator[Any, Any]
+    semivalue: Semivalue
+    xi: float
+    budget: Budget | None
+    until: Rule | None
+    on_error: OnError = "raise"
+    notes: tuple[str, ...] = ()
+    null_players: int = 0
+    """Declared null players behind the others; a journal knows only the others"""
+    identical_players: tuple[tuple[int, int], ...] = ()
+    """Declared pairs of identical players, which get one value"""
+
+    def configuration(self) -> dict[str, Any]:
+        """What the estimate depends on, as plain data."""
+        configuration = {
+            "method": self.estimator.configuration(),
+            "semivalue": self.semivalue.name,
+            "xi": self.xi,
+        }
+        if self.null_players:
+            configuration["null_players"] = self.null_players
+        if self.identical_players:
+            configuration["identical_players"] = [list(pair) for pair in self.identical_players]
+        return configuration
+
+    def limits(self) -> dict[str, Any]:
+        """How far the run goes and what it does with failures, as plain data."""
+        return {
+            "budget": asdict(self.budget) if self.budget is not None else None,
+            "until": self.until.configuration() if self.until is not None else None,
+            "on_error": self.on_error,
+        }
+
+    @classmethod
+    def from_record(
+        cls,
+        record: RunRecord,
+        *,
+        budget: Budget | None,
+        until: Rule | None,
+        estimator: Estimator[Any, Any] | None,
+    ) -> Plan:
+        """The plan of a journalled run, with other limits or an estimator of one's own if given."""
+        try:
+            if budget is None and until is None:
+                if (stored := record.limits["budget"]) is not None:
+                    budget = Budget(**stored)
+                if (rule := record.limits["until"]) is not None:
+                    until = rule_from_configuration(rule)
+            if estimator is None:
+                estimator = from_configuration(record.configuration["method"])
+            return cls(
+                estimator=estimator,
+                semivalue=parse_semivalue(record.configuration["semivalue"]),
+                xi=float(record.configuration["xi"]),
+                budget=budget,
+                until=until,
+                on_error="skip" if record.limits["on_error"] == "skip" else "raise",
+                null_players=int(record.configuration.get("null_players", 0)),
+                identical_players=tuple(
+                    (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
+                ),
+            )
+        except FairShapleyError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise JournalError(
+                f"run {record.id} of the journal is damaged ({type(error).__name__}: {error}): "
+                "start a run of its own with fs.estimate(game, …, journal=…)"
+            ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class RunLog:
+    """The run's own row in the journal; without a journal it only carries the seed."""
+
+    journal: Journal | None
+    row: int
+    seed: int
+
+    @classmethod
+    def begin(cls, slot: JournalSlot | None, plan: Plan, seed: int | None) -> RunLog:
+        """Start a row; without a seed, with that of the newest run of the same configuration."""
+        if slot is None or slot.journal.readonly:
+            return cls(None, 0, root_seed(seed))
+        journal = slot.journal
+        if seed is None and (known := journal.find_run(slot.game, plan.configuration())):
+            seed = known.seed
+        chosen = root_seed(seed)
+        row = journal.start_run(slot.game, plan.configuration(), plan.limits(), chosen, versions())
+        return cls(journal, row, chosen)
+
+    def end(self, status: RunStatus, result: Result) -> Result:
+        """Write how the run ended; the result, with the digest of the journal it ends with."""
+        if self.journal is None:
+            return result
+        self.journal.update_run(
+            self.row, status=status, evaluations=result.evaluations, result=sealed(result)
+        )
+        return replace(result, journal_digest=self.journal.digest())
+
+
+@functools.cache
+def _installed_versions() -> dict[str, str]:
+    packages = ("fairshapley", "numpy", "scipy", "scikit-learn")
+    found = {name: metadata.version(name) for name in packages}
+    # The last bits of a result may depend on the type of the machine.
+    machine = f"{platform.system()} {platform.machine()}".strip()
+    return {"python": platform.python_version(), **found, "machine": machine}
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on, and the type of the machine."""
+    return dict(_installed_versions())

@@ -1,0 +1,200 @@
+"""Progress of a run: a bar on a terminal or in a notebook, or a function of one's own."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
+from rich.table import Column
+from rich.text import Text
+
+from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
+from fairshapley.runs.stopping import Budget, Fair, Rule, Snapshot
+
+ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
+
+# Ten looks a second are enough for the eye, and cost a run nothing.
+REFRESH_SECONDS = 0.1
+
+
+# Beside a bar of twenty columns the status needs about sixty; where there is less it stands alone.
+WIDTH_WITH_BAR = 80
+
+
+class StatusColumn(ProgressColumn):
+    """How far a run is, in words; they go on in the next line rather than lose a number."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(table_column=Column(overflow="fold"))
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        """The words, and the time that has passed."""
+        of = "" if task.total is None else f"/{int(task.total):,}"
+        minutes, seconds = divmod(int(task.elapsed or 0), 60)
+        return Text.assemble(
+            (task.description, "bold"),
+            f" {int(task.completed):,}{of} {self._unit} · {task.fields['status']} · "
+            f"{minutes}:{seconds:02}",
+        )
+
+
+class TerminalBar:
+    """A bar of rich with its status.
+
+    Parameters
+    ----------
+    console, title, total, transient, unit
+        Where to draw; what is run; how much there is to do; whether the bar goes away; what is
+        counted.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        title: str,
+        total: int | None,
+        *,
+        transient: bool,
+        unit: str = "evaluations",
+    ) -> None:
+        columns: list[ProgressColumn] = [StatusColumn(unit)]
+        if console.width >= WIDTH_WITH_BAR:
+            columns.insert(0, BarColumn(20, table_column=Column(no_wrap=True)))
+        self._bar = Progress(*columns, console=console, transient=transient)
+        self._task = self._bar.add_task(title, total=total, status="starting")
+
+    def start(self) -> None:
+        """Show the bar."""
+        self._bar.start()
+
+    def update(self, done: int, status: str) -> None:
+        """Show how far the run is."""
+        self._bar.update(self._task, completed=done, status=status)
+
+    def stop(self) -> None:
+        """Draw it a last time, or take it away."""
+        self._bar.stop()
+
+
+class ProgressReporter:
+    """Shows evaluations, rate, workers, minimum fidelity and the time left.
+
+    Parameters
+    ----------
+    option
+        None: a bar when standard error is a terminal, or in a notebook. True or False: always or
+        never. A function is called with a snapshot of the run, at most ten times a second.
+    method, budget, until
+        What is run, and how far.
+    """
+
+    def __init__(
+        self,
+        option: ProgressOption,
+        method: str,
+        budget: Budget | None,
+        until: Rule | None = None,
+    ) -> None:
+        self._call = option if callable(option) else None
+        self._budget = budget
+        self._until = until
+        self._next = 0.0
+        self._bar: TerminalBar | NotebookLine | None = None
+        if callable(option) or option is False:
+            return
+        total = budget.evaluations if budget is not None else None
+        if in_notebook():
+            self._bar = NotebookLine(method, total, transient=option is None)
+            return
+        console = Console(stderr=True)
+        if option or console.is_terminal:
+            self._bar = TerminalBar(console, method, total, transient=option is None)
+
+    def __enter__(self) -> ProgressReporter:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def due(self) -> bool:
+        """Whether a look at the run is wanted now."""
+        return (self._bar is not None or self._call is not None) and (
+            time.monotonic() >= self._next
+        )
+
+    def show(self, look: Callable[[], Snapshot]) -> None:
+        """Show the state of the run, which `look` gives.
+
+        A look takes an estimate, which some methods compute from all they were told: the next
+        one waits so long that looking takes a twentieth of the time.
+        """
+        began = time.monotonic()
+        snapshot = look()
+        now = time.monotonic()
+        self._next = now + max(REFRESH_SECONDS, 20.0 * (now - began))
+        if self._call is not None:
+            self._call(snapshot)
+        if self._bar is not None:
+            status = describe(snapshot, self._budget, self._until)
+            self._bar.update(snapshot.evaluations, status)
+
+
+def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:
+    """Rate, workers, minimum fidelity, predicted cost of fairness and time left in words.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> evidence = fs.exact(fs.games.Additive([1.0])).evidence()
+    >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0), Budget(evaluations=1000))
+    '100/s · min fidelity inf · 8 s left'
+    >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0, workers=4), None)
+    '100/s · 4 workers · min fidelity inf'
+    """
+    rate = snapshot.evaluations / max(snapshot.seconds, 1e-9)
+    lowest = snapshot.min_fidelity
+    words = [
+        f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s",
+        *_workers(snapshot.workers),
+        f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
+    ]
+    fair = [rule for rule in until.parts() if isinstance(rule, Fair)] if until is not None else []
+    predicted = [rule.predicted(snapshot) for rule in fair]
+    words += [f"fair after about {needed:,.2g} evaluations" for needed in predicted]
+    left = seconds_left(snapshot, budget)
+    if left < math.inf:
+        words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")
+    return " · ".join(words)
+
+
+def _workers(count: int) -> list[str]:
+    """The workers of an engine in words; none for the process of the run."""
+    if not count:
+        return []
+    return ["1 worker" if count == 1 else f"{count:,} workers"]
+
+
+def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:
+    """The time until the budget is spent at the present rate; infinite without a budget."""
+    if budget is None or snapshot.seconds <= 0:
+        return math.inf
+    spent = {
+        "evaluations": snapshot.evaluations,
+        "marginals": snapshot.marginals or 0,
+        "seconds": snapshot.seconds,
+    }
+    times = [
+        max(0.0, limit - spent[unit]) * snapshot.seconds / spent[unit]
+        for unit, limit in budget.limits().items()
+        if spent[unit] > 0
+    ]
+    return min(times, default=math.inf)

@@ -1,0 +1,130 @@
+"""What comes before a run: the facts of a game, its journal, and its evaluator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeAlias
+
+from fairshapley._basics import checks
+from fairshapley.errors import FingerprintError, InputError, JournalError
+from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.journal.records import Journal
+from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.game import Game, check_n_players, check_names
+from fairshapley.runs.plan import GameFacts
+
+# Half a million rows: adding them up takes a third of a second, replaying them two seconds.
+CHECKED_ROW_BYTES = 16 << 20
+
+JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
+
+
+def check_game(game: Game) -> int:
+    """The number of players of a game, or an InputError when it is none."""
+    if not callable(game) or not hasattr(game, "n_players"):
+        raise InputError(
+            "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
+            "wrap a function of one coalition in fs.games.FunctionGame(fn, n_players)"
+        )
+    return check_n_players(game.n_players)
+
+
+def game_facts(game: Game, *, needed: bool) -> GameFacts:
+    """What is known of a game; a fingerprint only where one can be had, unless it is needed."""
+    n_players = check_game(game)
+    identity = None
+    try:
+        identity = fingerprint(game)
+    except FingerprintError:
+        if needed:
+            raise
+    names = check_names(getattr(game, "player_names", None), n_players)
+    n_active = getattr(game, "n_active", n_players)
+    pairs = checks.pairs(getattr(game, "identical_players", ()), n_players)
+    identical = tuple((int(i), int(j)) for i, j in pairs)
+    unit = getattr(game, "unit", "")
+    return GameFacts(
+        n_players,
+        identity,
+        names,
+        _value_range(game),
+        n_active,
+        identical,
+        unit if isinstance(unit, str) else "",
+    )
+
+
+def _value_range(game: Game) -> tuple[float, float] | None:
+    """The lowest and the highest utility, where the game states them."""
+    stated = getattr(game, "value_range", None)
+    return None if stated is None else checks.value_range(stated)
+
+
+@contextmanager
+def opened_journal(
+    journal: str | os.PathLike[str] | Journal, *, readonly: bool = False, create: bool = True
+) -> Iterator[Journal]:
+    """The journal, closed afterwards when it was opened here."""
+    if isinstance(journal, Journal):
+        if journal.readonly and not readonly:
+            raise JournalError(
+                f"the journal {journal.path} is open for reading only: give its path instead"
+            )
+        yield journal
+        return
+    if not isinstance(journal, str | os.PathLike):
+        raise InputError(f"journal must be the path of a file, not {journal!r}")
+    with Journal(journal, readonly=readonly, create=create) as opened:
+        yield opened
+
+
+def check_journal(
+    journal: Journal, game: int, value_range: tuple[float, float] | None = None
+) -> None:
+    """A JournalError when the rows of a game are not those that were written.
+
+    A large file is not read for it; `fairshapley.verify` reads any.
+    """
+    if journal.path.stat().st_size <= CHECKED_ROW_BYTES:
+        fault = journal.check_rows(game, value_range).fault
+        if fault:
+            raise JournalError(
+                f"the journal {journal.path} was changed or damaged: {fault}; restore a copy of "
+                "it, or give another file"
+            )
+
+
+@contextmanager
+def evaluating(
+    game: Game,
+    facts: GameFacts,
+    *,
+    engine: EngineOption = None,
+    journal: JournalOption = None,
+    on_error: OnError = "raise",
+) -> Iterator[Evaluator]:
+    """An evaluator of the game, with its journal and engine; all are closed afterwards."""
+    with ExitStack() as stack:
+        guard = stack.enter_context(InterruptGuard())
+        slot = None
+        if journal is not None and facts.fingerprint is not None:
+            opened = stack.enter_context(opened_journal(journal))
+            names = None if facts.player_names is None else facts.player_names[: facts.n_active]
+            number = opened.open_game(facts.fingerprint, facts.n_active, names)
+            check_journal(opened, number, facts.value_range)
+            slot = JournalSlot(opened, number)
+        yield stack.enter_context(
+            Evaluator(
+                game,
+                facts.n_players,
+                engine=stack.enter_context(opened_engine(engine)),
+                slot=slot,
+                on_error=on_error,
+                guard=guard,
+                n_active=facts.n_active,
+            )
+        )

@@ -1,0 +1,215 @@
+"""Stopping when the values are certified as fair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairshapley.fairness.certificate import (
+    BOUNDS,
+    FEW_CONTRIBUTIONS,
+    Certificate,
+    certify,
+    excess_widths,
+)
+from fairshapley.fairness.levels import check_bound, check_delta, check_epsilon1
+from fairshapley.fairness.scores import check_xi
+from fairshapley.runs.stopping.rules import Budget, Rule, Snapshot
+
+# A run that is to become fair is looked at when it has spent this share of its budget, this share
+# squared, and so on; each look spends the level of what was spent since the last one. Looking more
+# often would stop a little earlier but leave less level for each look.
+LOOK_SHARE = 2 / 3
+# When, a quarter into the budget, the target would take this many times the budget, it is given up.
+OUT_OF_REACH = 4.0
+ENOUGH_TO_JUDGE = 0.25
+
+
+@dataclass(frozen=True)
+class Fair(Rule):
+    """Stop once the values are certified as (ε1, ξ·ε1, δ)-Shapley fair.
+
+    With a budget of evaluations the run is looked at a few times, at fixed shares of the budget;
+    each look spends its part of δ, so that the certificate holds although it was looked at before.
+    Continuing such a run with a larger budget is a new test, planned anew. Without such a budget
+    the intervals are those of a confidence sequence, wider but valid however often one looks.
+
+    When the target turns out to be far out of reach of the budget the run stops and says what it
+    would take.
+
+    Parameters
+    ----------
+    epsilon1, delta
+        The tolerated share of a value, and the tolerated probability of failure.
+    xi
+        The tolerance near zero; by default the run's own.
+    bound
+        "normal", "chebyshev" or "bernstein".
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(20, seed=1)
+    >>> fair = fs.Fair(epsilon1=0.9, delta=0.1, xi=0.1)
+    >>> result = fs.estimate(game, "mc", until=fair, budget=100_000, seed=0)
+    >>> result.certificate(0.9, 0.1, xi=0.1).holds
+    True
+    """
+
+    epsilon1: float = field(kw_only=True)
+    delta: float = field(kw_only=True)
+    xi: float | None = field(default=None, kw_only=True)
+    bound: str = field(default="normal", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon1", check_epsilon1(self.epsilon1))
+        object.__setattr__(self, "delta", check_delta(self.delta))
+        check_bound(self.bound, BOUNDS)
+        if self.xi is not None:
+            object.__setattr__(self, "xi", check_xi(self.xi))
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Look when it is time to; a sentence when the run is fair, or never will be."""
+        if snapshot.evidence.obstacle:
+            return f"the run can no longer be certified: {snapshot.evidence.obstacle}"
+        if not self.ready(snapshot):
+            return None
+        certificate = self.certificate(snapshot, level_share(snapshot))
+        target = f"({self.epsilon1:g}, {certificate.epsilon2:g}, {self.delta:g})-Shapley fair"
+        if certificate.holds:
+            return f"certified as {target}"
+        needed, limit = self.predicted(snapshot), evaluation_limit(snapshot.budget)
+        judged = ENOUGH_TO_JUDGE * limit <= snapshot.evaluations
+        if not (judged and needed > OUT_OF_REACH * limit):
+            return None
+        return (
+            f"the target is out of reach: to be {target} would take {_cost(needed, snapshot)}, "
+            f"the budget is {limit:,}"
+        )
+
+    def conclude(self, snapshot: Snapshot) -> str:
+        """The answer when the budget is spent: the last look, with all the level that is left."""
+        if snapshot.evidence.obstacle:
+            return f"not certified: {snapshot.evidence.obstacle}"
+        if np.isnan(snapshot.evidence.variances).any():
+            return "not certified: the variance of some players is not known yet"
+        certificate = self.certificate(snapshot, unspent_share(self, snapshot))
+        if certificate.holds:
+            return "certified at the last look"
+        needed = _cost(self.predicted(snapshot), snapshot)
+        return f"not certified: {certificate.reason}; it would take {needed}"
+
+    def ready(self, snapshot: Snapshot) -> bool:
+        """Whether it is time to look, and there are enough contributions to look at."""
+        if level_share(snapshot) == 0 or np.isnan(snapshot.evidence.variances).any():
+            return False
+        fewest = int(snapshot.evidence.counts.min())
+        return fewest >= (FEW_CONTRIBUTIONS if self.bound == "normal" else 2)
+
+    def certificate(self, snapshot: Snapshot, share: float) -> Certificate:
+        """The certificate at this look, with a share of δ as its level."""
+        return certify(
+            snapshot.evidence,
+            self.epsilon1,
+            self.delta,
+            xi=snapshot.xi if self.xi is None else self.xi,
+            bound=self.bound,
+            level=share * self.delta,
+            sequential=snapshot.sequential,
+        )
+
+    def predicted(self, snapshot: Snapshot) -> float:
+        """The evaluations that the target will have taken, as far as can be told now.
+
+        No more than there are coalitions: then the values are exact.
+        """
+        if np.isnan(snapshot.evidence.variances).any():
+            return snapshot.coalitions
+        final = 1.0 if snapshot.sequential else 1.0 - LOOK_SHARE
+        certificate = self.certificate(snapshot, final)
+        excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
+        # A ratio above 1e9 is as good as infinite, and its square does not overflow.
+        needed = snapshot.evaluations * min(excess, 1e9) * min(excess, 1e9)
+        return min(needed, snapshot.coalitions) if excess < 1e9 else snapshot.coalitions
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """At planned times only, where a budget of evaluations allows to plan them."""
+        return evaluation_limit(budget) == math.inf
+
+    def configuration(self) -> dict[str, Any]:
+        """The tolerances."""
+        return {
+            "rule": "Fair",
+            "epsilon1": self.epsilon1,
+            "delta": self.delta,
+            "xi": self.xi,
+            "bound": self.bound,
+        }
+
+
+def _cost(needed: float, snapshot: Snapshot) -> str:
+    """A predicted number of evaluations in words."""
+    if needed >= snapshot.coalitions:
+        if snapshot.coalitions == math.inf:
+            return "more evaluations than can be told"
+        return f"all {snapshot.coalitions:,.0f} coalitions"
+    return f"about {needed:,.0f} evaluations"
+
+
+def evaluation_limit(budget: Budget | None) -> float:
+    """The budget's evaluations, infinite where it has none."""
+    limit = budget.evaluations if budget is not None else None
+    return math.inf if limit is None else limit
+
+
+def is_sequential(rule: Rule | None, budget: Budget | None) -> bool:
+    """Whether a run may stop at any round because of what was estimated."""
+    return rule is not None and any(part.looks_freely(budget) for part in rule.parts())
+
+
+def looks_as_planned(rule: Rule, budget: Budget | None) -> bool:
+    """Whether a rule needs the estimates at planned times only, a few times in a run."""
+    return all(isinstance(part, Fair) and not part.looks_freely(budget) for part in rule.parts())
+
+
+def waits(rule: Rule, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+    """Whether a rule has no look planned now, so that no estimate need be made for it."""
+    if not looks_as_planned(rule, budget):
+        return False
+    return spent_share(evaluations, budget) == spent_share(last_look, budget)
+
+
+def looks_now(rule: Rule, snapshot: Snapshot) -> bool:
+    """Whether a rule of fairness looks at this round, which spends its level."""
+    fair = [part for part in rule.parts() if isinstance(part, Fair)]
+    return any(part.ready(snapshot) for part in fair)
+
+
+def spent_share(evaluations: int, budget: Budget | None) -> float:
+    """The share of δ that planned looks have used up after so many evaluations.
+
+    Looks are planned at LOOK_SHARE, LOOK_SHARE², … of the budget.
+    """
+    used = evaluations / evaluation_limit(budget)
+    if used < LOOK_SHARE**20:  # 0.03 % of the budget
+        return 0.0
+    return LOOK_SHARE ** max(1, math.ceil(math.log(used) / math.log(LOOK_SHARE)))
+
+
+def unspent_share(rule: Rule, snapshot: Snapshot) -> float:
+    """The share of δ that is left when the run has stopped without a look."""
+    looks = any(isinstance(part, Fair) for part in rule.parts())
+    if not looks or snapshot.sequential:
+        return 1.0
+    return 1.0 - spent_share(snapshot.last_look, snapshot.budget)
+
+
+def level_share(snapshot: Snapshot) -> float:
+    """The share of δ that a look now may spend; 0 when none is planned since the last one."""
+    if snapshot.sequential:
+        return 1.0
+    now = spent_share(snapshot.evaluations, snapshot.budget)
+    return now - spent_share(snapshot.last_look, snapshot.budget)

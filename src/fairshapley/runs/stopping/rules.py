@@ -1,0 +1,168 @@
+"""Budgets, snapshots, and the rules' base with its combinations."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from fairshapley._basics import checks
+from fairshapley.errors import BudgetError
+from fairshapley.fairness.certificate import Evidence
+from fairshapley.fairness.scores import fidelity
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that a run may spend; several limits hold at once.
+
+    Parameters
+    ----------
+    evaluations
+        Distinct utility evaluations, v(∅) and v(N) included.
+    marginals
+        Marginal contributions, the paper's unit; only for methods that average them.
+    seconds
+        Wall-clock time. Utilities in progress are finished first.
+
+    Examples
+    --------
+    >>> Budget(evaluations=1000, seconds=60)
+    Budget(evaluations=1000, marginals=None, seconds=60.0)
+    """
+
+    evaluations: int | None = None
+    marginals: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for unit, limit in self.limits().items():
+            name = f"a budget of {unit}"
+            if unit == "seconds":
+                plain: float = checks.real(name, limit, above=0, error=BudgetError)
+            else:
+                plain = checks.whole(name, limit, error=BudgetError)
+            checks.settle(self, **{unit: plain})
+
+    def limits(self) -> dict[str, float]:
+        """The limits that are set, by unit."""
+        named = {
+            "evaluations": self.evaluations,
+            "marginals": self.marginals,
+            "seconds": self.seconds,
+        }
+        return {unit: limit for unit, limit in named.items() if limit is not None}
+
+    def __str__(self) -> str:
+        return " and ".join(f"{limit:,} {unit}" for unit, limit in self.limits().items())
+
+
+def parse_budget(budget: int | Budget | None) -> Budget | None:
+    """A budget as given to `estimate`: an int counts utility evaluations.
+
+    Examples
+    --------
+    >>> parse_budget(500)
+    Budget(evaluations=500, marginals=None, seconds=None)
+    """
+    if budget is None or isinstance(budget, Budget):
+        return budget
+    return Budget(evaluations=budget)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a rule may look at."""
+
+    evaluations: int
+    marginals: int | None
+    seconds: float
+    evidence: Evidence
+    xi: float
+    budget: Budget | None = None
+    last_look: int = 0
+    """Evaluations at the last planned look of a rule of fairness"""
+    sequential: bool = False
+    """Whether the run may stop at any round because of what it has estimated"""
+    coalitions: float = math.inf
+    """How many there are: after so many evaluations the values are exact"""
+    workers: int = 0
+    """How many workers compute; 0 when it is the process of the run"""
+
+    @property
+    def min_fidelity(self) -> float:
+        """The lowest fidelity score; NaN while a player's variance cannot be estimated."""
+        return float(fidelity(self.evidence.values, self.evidence.variances, self.xi).min())
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """Says, after a round, whether the run may stop."""
+
+    @abstractmethod
+    def met(self, snapshot: Snapshot) -> str | None:
+        """The sentence that goes into the result when the rule is met, else None."""
+
+    @abstractmethod
+    def configuration(self) -> dict[str, Any]:
+        """The rule as plain data, for a journal."""
+
+    def parts(self) -> tuple[Rule, ...]:
+        """The rules that this one is made of."""
+        return (self,)
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """Whether the rule may stop a run at any round because of what was estimated.
+
+        Then only a confidence sequence holds; a rule that does not look at the estimates, or only
+        at planned times, says False.
+        """
+        return True
+
+    def __or__(self, other: Rule) -> Rule:
+        return AnyOf((self, other)) if isinstance(other, Rule) else NotImplemented
+
+    def __and__(self, other: Rule) -> Rule:
+        return AllOf((self, other)) if isinstance(other, Rule) else NotImplemented
+
+
+@dataclass(frozen=True)
+class AnyOf(Rule):
+    """Stop when any of the rules is met."""
+
+    rules: tuple[Rule, ...]
+
+    def parts(self) -> tuple[Rule, ...]:
+        """The rules inside."""
+        return tuple(part for rule in self.rules for part in rule.parts())
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """The first sentence of a rule that is met."""
+        return next((said for rule in self.rules if (said := rule.met(snapshot))), None)
+
+    def configuration(self) -> dict[str, Any]:
+        """The rules inside."""
+        return {"rule": "AnyOf", "rules": [rule.configuration() for rule in self.rules]}
+
+
+@dataclass(frozen=True)
+class AllOf(Rule):
+    """Stop when all of the rules are met."""
+
+    rules: tuple[Rule, ...]
+
+    def parts(self) -> tuple[Rule, ...]:
+        """The rules inside."""
+        return tuple(part for rule in self.rules for part in rule.parts())
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """All sentences, when there is one of every rule."""
+        sentences = [rule.met(snapshot) for rule in self.rules]
+        if any(said is None for said in sentences):
+            return None
+        return ", and ".join(said for said in sentences if said)
+
+    def configuration(self) -> dict[str, Any]:
+        """The rules inside."""
+        return {"rule": "AllOf", "rules": [rule.configuration() for rule in self.rules]}

@@ -1,0 +1,299 @@
+"""A data game from tables: the worth of each row, or each group of rows, to a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics.types import IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.data.data_game import DataGame
+from fairshapley.games.data.models import task_of
+from fairshapley.tabular.columns import as_texts, listed
+from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model
+from fairshapley.tabular.preprocessing import Preprocessor
+from fairshapley.tabular.reading import notes_of
+from fairshapley.tabular.splitting import sample_rows, split_rows
+from fairshapley.tabular.target import Target, column_of, read_target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DEFAULT_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
+# A column of texts becomes up to 22 of numbers, so that features may be far larger than a table.
+MOST_FEATURE_BYTES = 8 * 2**30
+PRECISIONS = {"double": None, "single": "float32"}
+
+
+@dataclass(frozen=True, eq=False)
+class TabularGame:
+    """A data game made from tables, and what was decided on the way."""
+
+    game: DataGame
+    notes: tuple[str, ...]
+    """Every decision, a sentence each"""
+    labels: tuple[str, ...] | None
+    """The class of each player that is a row; None for groups and for numbers"""
+    metric: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some rows of a table, with their numbers in the file."""
+
+    table: pa.Table
+    numbers: IntArray
+    what: str
+
+    def take(self, rows: IntArray, what: str) -> _Part:
+        return _Part(self.table.take(rows), self.numbers[rows], what)
+
+
+def table_game(
+    train: pa.Table,
+    target: str,
+    *,
+    test: pa.Table | None = None,
+    model: str = "auto",
+    task: str = "auto",
+    metric: str | None = None,
+    group_by: str | None = None,
+    names: str | None = None,
+    drop: Sequence[str] = (),
+    sample: int | None = None,
+    test_size: float = 0.2,
+    split_seed: int = 0,
+    empty_value: float | None = None,
+    unfittable: Literal["raise", "constant"] = "raise",
+    precision: Literal["double", "single"] = "double",
+) -> TabularGame:
+    """The game whose players are the rows of a table, or groups of them.
+
+    Parameters
+    ----------
+    train
+        The rows to be valued, see `read_table`.
+    target
+        The column to be predicted.
+    test
+        The rows to score on. None takes some of `train`, which are then not valued.
+    model
+        "auto" (logistic regression for classes, ridge regression for numbers), another of
+        `MODELS`, or "package:estimator".
+    task
+        "classification", "regression", or "auto": by the model, else by the target.
+    metric
+        As in `DataGame`; by default "accuracy", or "r2".
+    group_by
+        A column whose values are the players; it is no feature.
+    names
+        A column with a name for each row; it is no feature.
+    drop
+        Columns to leave out.
+    sample
+        Value so many of the rows, drawn at random.
+    test_size, split_seed
+        The share or number of test rows where `test` is None; what fixes the choice of these and
+        of the sample.
+    empty_value, unfittable
+        As in `DataGame`: the utility of no rows, which a scorer of scikit-learn needs; what
+        becomes of rows that the model refuses.
+    precision
+        Of vectorised learners: "single" is about twice as fast.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"x": [0.0, 1.0, 0.1, 0.9, 0.2, 0.8], "y": ["a", "b"] * 3})
+    >>> made = table_game(rows, "y", model="knn", test_size=2)
+    >>> made.game.n_players, sorted(made.labels)
+    (4, ['a', 'a', 'b', 'b'])
+    >>> print(made.notes[1])
+    no test rows were given: 2 of the 6 rows, drawn at random (seed 0), are for scoring; ...
+    """
+    if precision not in PRECISIONS:
+        raise InputError(f"precision must be 'double' or 'single', not {precision!r:.40}")
+    if group_by is not None and names is not None:
+        raise InputError("--group-by names the players already: leave --id out")
+    notes = notes_of(train)
+    if test is not None:
+        notes.extend(f"test rows: {note}" for note in notes_of(test))
+    rows = _Part(train, np.arange(1, train.num_rows + 1), "training")
+    if sample is not None and sample < train.num_rows:
+        rows = rows.take(sample_rows(train.num_rows, sample, split_seed), "training")
+        notes.append(f"{sample:,} of {train.num_rows:,} rows were drawn at random to be valued")
+    full = read_target(rows.table, target, "training")
+    chosen, kind = _model(model, task, full, notes)
+    scored = None if test is None else _Part(test, np.arange(1, test.num_rows + 1), "test")
+    if scored is None:
+        classes = full.classes(text=True) if kind == "classification" else None
+        kept, held = split_rows(len(rows.numbers), test_size, split_seed, classes)
+        rows, scored = rows.take(kept, "training"), rows.take(held, "test")
+        notes.append(
+            f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, drawn "
+            f"at random (seed {split_seed}), are for scoring; the other {len(kept):,} are valued"
+        )
+    targets = _targets(rows, scored, target, kind, notes)
+    features = _features(rows, scored, target, (group_by, names), drop, notes)
+    if test is not None:
+        notes.extend(_shared_rows(features, targets))
+    wanted = metric or DEFAULT_METRIC[kind]
+    game = DataGame(
+        chosen,
+        (features[0], targets[0]),
+        (features[1], targets[1]),
+        wanted,
+        groups=None if group_by is None else _texts(rows, group_by, "--group-by"),
+        empty_value=empty_value,
+        unfittable=unfittable,
+        player_names=None if group_by is not None else _names(rows, names),
+        dtype=PRECISIONS[precision],
+    )
+    notes.append(_summary(game, wanted))
+    is_rows = group_by is None and kind == "classification"
+    labels = tuple(str(one) for one in targets[0]) if is_rows else None
+    return TabularGame(game, tuple(notes), labels, wanted)
+
+
+def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
+    """The model, and whether it predicts classes or numbers."""
+    if task not in ("auto", *TASKS):
+        raise InputError(f"task must be auto, {' or '.join(TASKS)}, not {task!r:.40}")
+    guessed = target.guessed_task()
+    kind: Task = guessed
+    if task != "auto":
+        kind = "classification" if task == "classification" else "regression"
+    elif name == "logistic":
+        kind = "classification"
+    model = make_model(DEFAULT_MODEL[kind] if name == "auto" else name, kind)
+    found = task_of(model)
+    if found != "other":
+        own: Task = "classification" if found == "classifier" else "regression"
+        if task not in ("auto", own):
+            raise InputError(f"{type(model).__name__} is for {own}: leave --task out")
+        kind = own
+    if task == "auto" and name not in ("logistic",) and ":" not in name:
+        what = "classes" if kind == "classification" else "numbers"
+        notes.append(f"target {target.name!r:.60} was taken for {what}: say --task if it is not")
+    return model, kind
+
+
+def _targets(
+    rows: _Part, scored: _Part, name: str, kind: Task, notes: list[str]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The targets of training and test rows."""
+    train, test = (read_target(part.table, name, part.what) for part in (rows, scored))
+    if kind == "classification":
+        classes = train.classes(text=train.is_text)
+        few = listed([str(one) for one in np.unique(classes)])
+        notes.append(f"{len(np.unique(classes))} classes of {name!r:.60}: {few}")
+        scored_classes = test.classes(text=train.is_text)
+        unknown = ~np.isin(scored_classes, classes)
+        if unknown.any():
+            names = listed([str(one) for one in np.unique(scored_classes[unknown])])
+            notes.append(
+                f"{int(unknown.sum()):,} of {len(unknown):,} test rows have a class that no "
+                f"training row has, and that no model here can predict: {names}"
+            )
+        return classes, scored_classes
+    numbers = train.numbers()
+    mean, scale = float(numbers.mean()), float(numbers.std())
+    if not scale > 0:
+        raise InputError(
+            f"all training rows have the same target {name!r:.60}, so that there is nothing to "
+            "learn: give rows with different targets"
+        )
+    notes.append(
+        f"target {name!r:.60}: numbers, standardised with the mean {mean:.6g} and standard "
+        f"deviation {scale:.6g} of the training rows"
+    )
+    return (numbers - mean) / scale, (test.numbers() - mean) / scale
+
+
+def _features(
+    rows: _Part,
+    scored: _Part,
+    target: str,
+    roles: tuple[str | None, ...],
+    drop: Sequence[str],
+    notes: list[str],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The features of training and test rows."""
+    for name in (*drop, *(role for role in roles if role is not None)):
+        column_of(rows.table, name, rows.what, "an option names it")
+        if name == target:
+            raise InputError(f"{name!r:.60} is the target, and has another role too: give it one")
+    used = {target, *roles, *drop}
+    names = [name for name in rows.table.column_names if name not in used]
+    fitted = Preprocessor.fit(rows.table, names)
+    needed = 8 * fitted.width * (len(rows.numbers) + len(scored.numbers))
+    if needed > MOST_FEATURE_BYTES:
+        raise InputError(
+            f"the {fitted.width:,} features of these rows would take {needed / 2**30:,.1f} GiB: "
+            "leave columns of text out with --drop, or take fewer rows with --sample"
+        )
+    found = fitted.encode(rows.table, rows.what), fitted.encode(scored.table, scored.what)
+    known = used.union(names)
+    extra = [name for name in scored.table.column_names if name not in known]
+    notes.extend((*fitted.notes, *fitted.remarks(scored.table)))
+    if drop:
+        notes.append(f"left out on request: {listed(list(drop))}")
+    if extra:
+        notes.append(f"columns of the test rows that the training rows lack: {listed(extra)}")
+    return found
+
+
+def _shared_rows(
+    features: tuple[NDArray[Any], NDArray[Any]], targets: tuple[NDArray[Any], NDArray[Any]]
+) -> list[str]:
+    """A note where test rows are training rows too."""
+    train, test = (
+        [(row.tobytes(), target) for row, target in zip(rows, found.tolist(), strict=True)]
+        for rows, found in zip(features, targets, strict=True)
+    )
+    known = set(train)
+    count = sum(row in known for row in test)
+    if not count:
+        return []
+    return [
+        f"{count:,} of {len(test):,} test rows are training rows too: a model knows their answers, "
+        "and rows are worth more than they would be for new data"
+    ]
+
+
+def _texts(rows: _Part, name: str, option: str) -> list[str]:
+    """A column without missing values as texts."""
+    texts: list[str | None] = as_texts(column_of(rows.table, name, rows.what, option)).tolist()
+    if None in texts:
+        raise InputError(
+            f"column {name!r:.60} ({option}) is missing in row {rows.numbers[texts.index(None)]}: "
+            "give every row a value"
+        )
+    return [str(text) for text in texts]
+
+
+def _names(rows: _Part, column: str | None) -> list[str]:
+    """A name for each row: that in a column, or its number in the file."""
+    if column is None:
+        return [f"row {number}" for number in rows.numbers]
+    texts = _texts(rows, column, "--id")
+    twice, count = Counter(texts).most_common(1)[0]
+    if count > 1:
+        raise InputError(
+            f"column {column!r:.60} names several rows {twice!r:.60}: give each a name of its own, "
+            f"or value them together with --group-by {column!r:.60}"
+        )
+    return texts
+
+
+def _summary(game: DataGame, metric: str) -> str:
+    how = "fitted many at a time" if game.vectorised else "fitted one at a time"
+    return (
+        f"{game.n_players:,} players; utility: {metric} of {game.model!r} on the test rows; "
+        f"coalitions are {how}"
+    )

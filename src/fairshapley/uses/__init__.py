@@ -1,0 +1,1 @@
+"""What is built on `fs.estimate`: explanations, audits, curves, closed forms, a demonstration."""

@@ -1,0 +1,132 @@
+"""Curves of what values are good for: the utility as players join or leave in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairshapley._basics import checks
+from fairshapley._basics.extras import extra
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.game import Game
+from fairshapley.metrics.uses import add_remove_curve
+from fairshapley.results.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Action: TypeAlias = Literal["add", "remove"]
+First: TypeAlias = Literal["high", "low"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The utility while players are added or removed in the order of their values.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Additive([1.0, 3.0, 2.0])
+    >>> best_first = fs.curve(game, fs.exact(game))
+    >>> best_first.utilities
+    array([0., 3., 5., 6.])
+    >>> best_first.area > fs.curve(game, fs.exact(game), first="low").area
+    True
+    """
+
+    counts: IntArray
+    """How many players have joined or left, from 0 on"""
+    utilities: FloatArray
+    """The utility at that point"""
+    action: Action
+    """"add" starts from nobody, "remove" from all players"""
+    first: First
+    """Whether the highest or the lowest values come first"""
+
+    @property
+    def area(self) -> float:
+        """The mean height of the curve (trapezoids), in the unit of the utility.
+
+        Good values make it large where the best join first or the worst leave first, and small
+        the other way round.
+        """
+        return float(np.trapezoid(self.utilities, self.counts) / self.counts[-1])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per point: players moved, and utility (needs pandas)."""
+        with extra("report", "to_frame needs pandas", "counts and utilities are plain arrays"):
+            import pandas as pd
+        moved = pd.Index(self.counts, name="added" if self.action == "add" else "removed")
+        return pd.DataFrame({"utility": self.utilities}, index=moved)
+
+    def plot(self, axes: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw the curve (needs matplotlib); several curves may share axes.
+
+        Parameters
+        ----------
+        axes
+            Where to draw; by default a new figure.
+        label
+            What the legend calls the curve; by default which values came first.
+        """
+        from fairshapley.results.plots import plot_curve
+
+        return plot_curve(self, axes, label=label)
+
+
+def curve(
+    game: Game | Callable[[BoolArray], ArrayLike],
+    values: Result | ArrayLike,
+    *,
+    action: Action = "add",
+    first: First = "high",
+    steps: int | None = None,
+) -> Curve:
+    """The utility as players are added to nobody, or removed from all, in order of their values.
+
+    The usual test of data values: adding the best first should raise the utility early, removing
+    the best first should lower it early. Of equal values the lower player number comes first.
+
+    Parameters
+    ----------
+    game
+        A game, or any callable that maps a boolean array (m, n) to m utilities. It is called
+        once, with all coalitions. It need not be the game that was valued: a game on fresh test
+        data shows whether the values carry over.
+    values
+        A result, or one number per player.
+    action
+        "add": from the empty coalition to all players. "remove": from all players to none.
+    first
+        "high" or "low": who is added or removed first.
+    steps
+        Into how many steps to divide the players; by default one player a step, n + 1 utilities.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Airport([1.0, 2.0, 4.0])
+    >>> fs.curve(game, fs.exact(game), action="remove").utilities
+    array([4., 2., 1., 0.])
+    >>> fs.curve(game, [1.0, 1.0, 1.0], action="remove", first="low", steps=1).utilities
+    array([4., 0.])
+    """
+    if action not in ("add", "remove"):
+        raise InputError(f"unknown action {action!r}: use 'add' or 'remove'")
+    if first not in ("high", "low"):
+        raise InputError(f"unknown first {first!r}: use 'high' or 'low'")
+    phi = checks.vector(values.values if isinstance(values, Result) else values, "the values")
+    n_players = int(getattr(game, "n_players", phi.size))
+    if phi.size != n_players:
+        raise InputError(
+            f"there are {phi.size} values for the {n_players} players of the game: give one each"
+        )
+    order = np.argsort(-phi if first == "high" else phi, kind="stable")
+    counts, utilities = add_remove_curve(game, order, mode=action, steps=steps)
+    return Curve(counts, utilities, action, first)

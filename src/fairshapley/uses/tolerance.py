@@ -1,0 +1,140 @@
+"""The tolerance near zero, ξ, where a run should choose it: a number fixed before the run starts.
+
+A certificate holds for any ξ that does not depend on the run it speaks of. What makes ξ meaningful
+is its size beside the values, and that is not known beforehand; two readings of it are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley.errors import InputError
+from fairshapley.evaluation.engines import EngineOption
+from fairshapley.games.game import Game
+from fairshapley.randomness import root_seed, side_generator
+from fairshapley.results.result import Result
+from fairshapley.runs.calls import estimate
+from fairshapley.runs.progress import ProgressOption
+from fairshapley.runs.setup import JournalOption, check_game
+from fairshapley.semivalues import Semivalue, parse_semivalue
+
+# Each of the two pilots takes so many evaluations for each player, and at least some.
+PILOT_PER_PLAYER = 20
+LEAST_PILOT = 200
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A ξ, and the sentence that says where it comes from."""
+
+    xi: float
+    sentence: str
+    evaluations: int
+    """What it took, before the run itself"""
+
+
+def equal_share(game: Game) -> Tolerance:
+    """ξ = |v(N) − v(∅)|/n, an equal share of what all players achieve together.
+
+    Shapley values add up to v(N) − v(∅), so that this is at most the mean |value|: a certificate
+    with it is at least as strict as one with ξ = mean |value|. It takes two evaluations.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> equal_share(fs.games.Airport([1.0, 2.0, 3.0])).xi
+    1.0
+    """
+    n_players = check_game(game)
+    ends = np.stack([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+    empty, full = (float(one) for one in game(ends))
+    xi = abs(full - empty) / n_players
+    if not 0 < xi < np.inf:
+        raise InputError(
+            "all players together are worth as much as nobody, so that an equal share is no "
+            "tolerance: give ξ as a number"
+        )
+    sentence = f"ξ = {xi:.6g} is an equal share of v(N) − v(∅) = {full - empty:.6g}"
+    return Tolerance(xi, sentence, 2)
+
+
+def mean_value(
+    game: Game,
+    *,
+    semivalue: str | Semivalue = "shapley",
+    budget: int | None = None,
+    seed: int | None = 0,
+    engine: EngineOption = None,
+    journal: JournalOption = None,
+    progress: ProgressOption = False,
+) -> Tolerance:
+    r"""ξ = mean |φ|, read low from two pilot runs of their own.
+
+    The mean of \|φ̂\| is too large, because noise adds to it. But for any signs s that do not
+    depend on φ̂, Σ s_i·φ̂_i/n has the expectation Σ s_i·φ_i/n ≤ mean \|φ\|. So the signs come
+    from one pilot and the values from the other, and the lower one of both ways round is taken.
+    For Shapley values an equal share of v(N) − v(∅) is a second lower reading, and the larger
+    one is taken. When a pilot evaluates every coalition, the mean is exact.
+
+    Parameters
+    ----------
+    game, semivalue, engine, journal, progress
+        As in `estimate`.
+    budget
+        Evaluations of each pilot; by default 20 per player, 200 at least.
+    seed
+        Fixes the pilots; the run that follows may have the same, its draws are others.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(30, seed=1)
+    >>> pilot = mean_value(game)
+    >>> bool(0.8 < pilot.xi / abs(game.shapley_values).mean() < 1.05)
+    True
+    """
+    n_players = check_game(game)
+    spent = max(LEAST_PILOT, PILOT_PER_PLAYER * n_players) if budget is None else budget
+    shapley = parse_semivalue(semivalue) == parse_semivalue("shapley")
+    seeds = side_generator(root_seed(seed), "pilots of xi").integers(2**62, size=2)
+    pilots: list[Result] = []
+    for number in seeds.tolist():
+        pilot = estimate(
+            game,
+            budget=spent,
+            semivalue=semivalue,
+            seed=number,
+            engine=engine,
+            journal=journal,
+            progress=progress,
+        )
+        if not pilot.complete:
+            raise KeyboardInterrupt
+        pilots.append(pilot)
+        if pilot.exact:
+            break
+    evaluations = sum(pilot.evaluations for pilot in pilots)
+    xi, how = _reading(pilots)
+    if shapley and not pilots[-1].exact:
+        share = abs(float(pilots[0].values.sum())) / n_players
+        if share > xi:
+            xi, how = share, "an equal share of v(N) − v(∅), which is the larger low reading"
+    if not 0 < xi < np.inf:
+        raise InputError(
+            "two pilot runs found no value that differs from zero, so that their mean is no "
+            "tolerance: give ξ as a number"
+        )
+    sentence = f"ξ = {xi:.6g} stands for the mean |value|: {how} ({evaluations:,} evaluations)"
+    return Tolerance(xi, sentence, evaluations)
+
+
+def _reading(pilots: list[Result]) -> tuple[float, str]:
+    last = pilots[-1]
+    if last.exact:
+        return float(np.abs(last.values).mean()), "it is exact, every coalition was evaluated"
+    first, second = (pilot.values for pilot in pilots)
+    readings = (np.sign(first) * second).mean(), (np.sign(second) * first).mean()
+    how = "read low from two pilot runs before this one, signs of the one times values of the other"
+    return float(min(readings)), how

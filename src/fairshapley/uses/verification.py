@@ -1,0 +1,374 @@
+"""Whether a saved result, its journal and its report are what was written, and fit together."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
+from fairshapley.errors import FairShapleyError, InputError
+from fairshapley.estimators import Estimator
+from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, JournalSlot
+from fairshapley.evaluation.journal.records import Journal, RunRecord
+from fairshapley.results.fields import plain
+from fairshapley.results.loading_checks import contradictions
+from fairshapley.results.result import Result
+from fairshapley.results.serialising import as_bytes, from_plain, read_plain
+from fairshapley.runs.loop import Run
+from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
+from fairshapley.runs.stopping import Seconds
+
+# Between machines sums are taken in another order, see docs/verify.md.
+ROUNDING = 1e-9
+# What a replay does not give again: the clock, where and from what the run was made, and who
+# computed what. `notes` may hold remarks of the command line.
+OF_THE_OCCASION = {
+    *("seconds", "created", "command", "inputs", "unit", "versions", "notes", "player_names"),
+    *("computed", "cache_hits", "journal_digest", "fingerprint"),
+}
+# What is left to compare of a run that the clock or Ctrl-C ended, perhaps inside a round.
+OF_WHOLE_ROUNDS = {
+    *("values", "standard_errors", "counts", "extremes", "marginals", "rounds", "endpoints"),
+    *("configuration", "seed", "xi", "exact", "contribution_width"),
+}
+# The certificate that is compared; it follows from the fields for any other tolerances too.
+EPSILON1, DELTA = 0.5, 0.1
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    passed: bool | None
+    """None when it could not be checked"""
+    sentence: str
+    """What was found"""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found; printing it gives a line for each check."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no check failed."""
+        return all(check.passed is not False for check in self.checks)
+
+    def __str__(self) -> str:
+        words = {True: "ok", False: "FAILED", None: "not checked"}
+        lines = [f"{check.name}: {words[check.passed]}. {check.sentence}" for check in self.checks]
+        held = "nothing was found to be changed" if self.holds else "something was changed"
+        return "\n".join([*lines, held])
+
+
+def verify(
+    result: Result | str | os.PathLike[str],
+    *,
+    journal: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    key: bytes | None = None,
+    method: Estimator[Any, Any] | None = None,
+    recompute: bool = True,
+) -> Verification:
+    """Check a result, and its journal and report where given, without the game.
+
+    The digests of all files are compared. From the journal the values, their errors and the
+    certificate are computed again. Without a key this finds accidents, not forgeries: whoever
+    changes all files on purpose can make them fit.
+
+    Parameters
+    ----------
+    result
+        A saved result, or one in memory.
+    journal, report
+        The journal of the run, and the page made from the result.
+    key
+        The secret that the result must be signed with.
+    method
+        The estimator, when it is not one of this package.
+    recompute
+        Run the method again on the journal's utilities, which takes as long as it took in the run
+        beside the utilities. Without it only digests and sums are compared, which takes less than
+        a second per million evaluations.
+
+    Returns
+    -------
+    Verification
+        With `holds`, and a sentence for every check.
+
+    Examples
+    --------
+    >>> import fairshapley as fs, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = Path(folder) / "run.db"
+    ...     result = fs.estimate(fs.games.Airport([1.0, 2.0, 4.0]), "mc", budget=8, journal=run)
+    ...     result.save(Path(folder) / "result.json")
+    ...     fs.verify(Path(folder) / "result.json", journal=run).holds
+    True
+    """
+    checks, checked = _result(result, key)
+    if checked is not None:  # otherwise there is nothing to compare the other files with
+        if report is not None:
+            checks.append(_page(Path(report), checked))
+        if journal is not None:
+            checks += _journal(Path(journal), checked, method, recompute)
+    return Verification(tuple(checks))
+
+
+def _result(
+    given: Result | str | os.PathLike[str], key: bytes | None
+) -> tuple[list[Check], Result | None]:
+    if not isinstance(given, Result):
+        return _saved(Path(given), key)
+    if key is not None:
+        raise InputError("a result in memory has no signature: give the file that was saved")
+    found = next(contradictions(given), "")
+    return [Check("result", not found, found or "its numbers fit each other")], given
+
+
+def _saved(path: Path, key: bytes | None) -> tuple[list[Check], Result | None]:
+    """The checks of a file with a result, and the result unless it cannot be read."""
+    try:
+        data = read_plain(path)
+        result = from_plain(Result, data, key)
+    except InputError as error:
+        return [Check("result", False, str(error))], None
+    checks = []
+    if "digest" not in data:
+        checks.append(Check("result", None, "it was saved by a version that made no digests"))
+    elif as_bytes(data) != path.read_bytes():
+        words = "its content has the digest it was saved with, but the text was written anew"
+        checks.append(Check("result", False, words))
+    else:
+        checks.append(
+            Check("result", True, f"it has the digest it was saved with, {data['digest']}")
+        )
+    if key is not None:
+        checks.append(Check("signature", True, "the result is signed with this key"))
+    elif "signature" in data:
+        checks.append(Check("signature", None, "the result is signed: give the key to check it"))
+    return checks, result
+
+
+def _page(path: Path, result: Result) -> Check:
+    try:
+        page = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        page = ""
+    if not page_is_whole(page):
+        words = "it is not a page that fairshapley wrote, or was changed since: write it again"
+        return Check("report", False, words)
+    marks = read_marks(page)
+    if (marks["result"], marks.get("journal")) != (result.digest, result.journal_digest):
+        return Check("report", False, "the page was made from another result")
+    return Check("report", True, "the page is as it was written, from this result")
+
+
+def _journal(
+    path: Path, result: Result, method: Estimator[Any, Any] | None, recompute: bool
+) -> Iterator[Check]:
+    """The checks of a journal: its file, its rows, and what they give."""
+    try:
+        # Before SQLite opens the file, for what is in a damaged one may keep it from opening.
+        found = file_digest(path)
+        with Journal(path, readonly=True) as journal:
+            record = _record(journal, result)
+            if record is None:
+                words = "it holds no run of this game with this method and seed"
+                yield Check("journal", False, words)
+                return
+            yield _file(journal, record, result, found)
+            yield _rows(journal, record, result)
+            yield _recorded(record, result)
+            if recompute:
+                yield _recomputed(journal, record, result, method)
+    except FairShapleyError as error:
+        yield Check("journal", False, str(error))
+
+
+def _record(journal: Journal, result: Result) -> RunRecord | None:
+    """The run that made the result: the newest that recorded these values, or could have."""
+    configuration = plain(result.configuration)
+    runs = [
+        run
+        for run in journal.runs()
+        if (run.fingerprint, run.seed) == (result.fingerprint, result.seed)
+        and run.configuration == configuration
+    ]
+    values = plain(result.values)
+    same = [run for run in runs if run.result and run.result.get("values") == values]
+    return next(reversed(same or runs), None)
+
+
+def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Check:
+    name = "journal's file"
+    if result.journal_digest is None:
+        return Check(name, None, "the result does not name the digest of its journal")
+    if found == result.journal_digest:
+        return Check(name, True, "it is the very file that the run left")
+    later = [run for run in journal.runs() if run.id > record.id]
+    if later or journal.has_log():
+        words = f"it was used since by {len(later)} other runs, so that its digest is another one"
+        return Check(name, None, words)
+    words = "it is not the file that the run left, though no later run is recorded in it"
+    return Check(name, False, words)
+
+
+def _rows(journal: Journal, record: RunRecord, result: Result) -> Check:
+    started = time.monotonic()
+    found = journal.check_rows(record.game, result.value_range)
+    if found.fault:
+        return Check("journal's rows", False, found.fault)
+    if not found.summed:
+        words = "a version wrote them that kept no sum; writing to the journal adds one"
+        return Check("journal's rows", None, words)
+    seconds = time.monotonic() - started
+    words = f"the {found.count:,} rows add up to their sum ({seconds:.1f} s)"
+    return Check("journal's rows", True, words)
+
+
+def _recorded(record: RunRecord, result: Result) -> Check:
+    """Compare with the result that the run has left in the journal."""
+    name = "journal's result"
+    if record.result is None:
+        return Check(name, None, "the run was killed, or still runs: it recorded none")
+    recorded = Result.from_dict(record.result)  # its digest is compared here
+    other = _different(recorded, result, OF_THE_OCCASION)
+    if other and recorded.limits == result.limits:
+        return Check(name, False, f"the run recorded other {', '.join(other)}")
+    if other:
+        return Check(name, None, "the run was continued with other limits than those recorded")
+    return Check(name, True, "the run recorded the same result")
+
+
+def _recomputed(
+    journal: Journal, record: RunRecord, result: Result, method: Estimator[Any, Any] | None
+) -> Check:
+    """Replay the run from the journal alone, and compare."""
+    name = "recomputation"
+    started = time.monotonic()
+    try:
+        again, skipped = _replay(journal, record, result, method)
+    except ExhaustedError:
+        words = "the journal lacks coalitions that the run has used: it was cut, or is another one"
+        return Check(name, False, words)
+    if again is None:
+        words = "the clock or Ctrl-C ended the run before a round was done, or an older version did"
+        words += " not record after which"
+        return Check(name, None, words)
+    seconds = time.monotonic() - started
+    effort = f"from {result.evaluations:,} evaluations ({seconds:.1f} s)"
+    if not (other := _different(again, result, skipped)):
+        return Check(
+            name,
+            True,
+            f"values, errors and certificate come out the same to the last bit, {effort}",
+        )
+    if _different(again, result, skipped, ROUNDING):
+        return Check(name, False, f"the journal gives other {', '.join(other)}, {effort}")
+    here, there = versions(), result.versions
+    changed = [
+        f"{part} {there[part]}, now {here.get(part)}"
+        for part in there
+        if there[part] != here.get(part)
+    ]
+    reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
+    return Check(
+        name,
+        True,
+        f"values, errors and certificate come out the same to rounding{reason}, {effort}",
+    )
+
+
+def _replay(
+    journal: Journal, record: RunRecord, result: Result, method: Estimator[Any, Any] | None
+) -> tuple[Result | None, set[str]]:
+    """What the journal gives, and the fields that cannot be compared."""
+    plan = Plan.from_record(
+        replace(record, limits=result.limits), budget=None, until=None, estimator=method
+    )
+    timed = not result.complete or (plan.budget is not None and plan.budget.seconds is not None)
+    if plan.until is not None:
+        timed = timed or any(isinstance(part, Seconds) for part in plan.until.parts())
+    skipped = OF_THE_OCCASION
+    if timed:
+        if result.rounds is None or result.endpoints is None:
+            return None, skipped
+        skipped = {item.name for item in fields(Result)} - OF_WHOLE_ROUNDS
+        plan = replace(plan, budget=None, until=None)
+    facts = GameFacts(
+        record.n_players + plan.null_players,
+        record.fingerprint,
+        None,
+        result.value_range,
+        record.n_players,
+        plan.identical_players,
+    )
+    journal.load(record.game)
+    with Evaluator(
+        None,
+        facts.n_players,
+        slot=JournalSlot(journal, record.game),
+        on_error=plan.on_error,
+        n_active=facts.n_active,
+    ) as evaluator:
+        run = Run(plan, facts, evaluator, RunLog(None, 0, record.seed), time.monotonic())
+        return run.replay(result.rounds if timed else None), skipped
+
+
+def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0) -> list[str]:
+    """The fields, and the certificate, in which two results differ.
+
+    Fields that `other` lacks, as one of an older version may, are not compared.
+    """
+    names = [item.name for item in fields(Result) if item.name not in but]
+    found = [
+        name
+        for name in names
+        if getattr(other, name) is not None
+        and not _same(getattr(one, name), getattr(other, name), rounding)
+    ]
+    if not found and not rounding and _certificate(one, but) != _certificate(other, but):
+        found.append("certificate")
+    return found
+
+
+def _certificate(result: Result, but: set[str]) -> str:
+    """The certificate in words; nothing where what it rests on is not compared."""
+    if "level_share" in but:
+        return ""
+    try:
+        return str(result.certificate(EPSILON1, DELTA))
+    except FairShapleyError as error:
+        return str(error)
+
+
+def _same(one: Any, other: Any, rounding: float) -> bool:
+    """Whether values of a field agree: to the bit, or in their floats up to rounding."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and rounding:
+        scale = float(np.nanmax(np.abs(other), initial=0.0))
+        return one.shape == other.shape and np.allclose(
+            one, other, rtol=rounding, atol=rounding * scale, equal_nan=True
+        )
+    if isinstance(one, float) and isinstance(other, float) and rounding:
+        return bool(np.isclose(one, other, rtol=rounding, atol=0.0, equal_nan=True))
+    if isinstance(one, tuple) and isinstance(other, tuple) and rounding:
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_same(a, b, rounding) for a, b in pairs)
+    # As texts −0.0 and 0.0 differ, and NaN is NaN.
+    first, second = (
+        json.dumps(plain(value), sort_keys=True, default=repr) for value in (one, other)
+    )
+    return first == second

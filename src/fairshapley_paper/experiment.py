@@ -1,0 +1,217 @@
+"""The shapes of the paper's experiments: everything here is data, nothing runs.
+
+An experiment has scenarios (the games of its tables and panels), methods, settings for its three
+sizes, and measures. `fairshapley_paper.runner` runs any of them; `published/NAME.csv` holds the
+paper's numbers for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.games.game import Game
+
+Size: TypeAlias = Literal["full", "quick", "tiny"]
+"""The paper's settings; within two minutes on two cores; for the tests"""
+
+Accounting: TypeAlias = Literal["paper", "honest"]
+"""Marginals counted and the estimator's own score; equal evaluations and audited scores"""
+
+ACCOUNTINGS: tuple[Accounting, ...] = ("paper", "honest")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a scenario is built with."""
+
+    size: Size
+    seed: int
+    """Chooses the rows, the splits, the flipped labels: everything but the estimators' draws"""
+    cache: Path | None = None
+    """A folder where what is expensive (a table of utilities) is kept for the next time"""
+    device: str | None = None
+    """Where networks are trained, e.g. "cuda" """
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A scenario made ready: the game, and what the measures must know about it."""
+
+    game: Game
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """By name: "pairs" of identical players, "noisy" labels, a "scored" game of held-out rows …"""
+    notes: tuple[str, ...] = ()
+    """What differs from the paper, in sentences that go into the report"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One game of an experiment: a panel of a figure, a table, or a column of one."""
+
+    name: str
+    """Short, of letters, digits, "-" and "_": part of file names and of ``--only``"""
+    title: str
+    shows: str
+    """The table or figure as the paper labels it in its source, several with ", " between them"""
+    build: Callable[[Setup], Played]
+    """A function of a module (or a partial of one), so that processes can be given it"""
+    semivalue: str = "shapley"
+    needs: tuple[str, ...] = ()
+    """The data sets that must be there, by the names of `fairshapley.datasets`"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How long an experiment of one size runs."""
+
+    trials: int
+    marginals: int
+    """m: marginal contributions after the bootstrap"""
+    bootstrap: int = 20
+    """m': permutations before them, for every method of the paper"""
+    bootstrap_marginals: int | None = None
+    """In place of `bootstrap`: so many marginal contributions, shared by the players"""
+    evaluations: int | None = None
+    """The budget of the honest accounting; by default what the marginals may cost at most.
+
+    Where it is given, the honest runs are runs of their own, whose bootstrap takes a quarter.
+    """
+    share: float | None = None
+    """In place of `evaluations`, for games of few players: this part of all 2**n coalitions"""
+    truth: Truth | None = None
+    """How the true values are found where they are not known; None enumerates"""
+    looks: int = 1
+    """At how many equally spaced m the state is recorded, for curves against m"""
+    methods: tuple[str, ...] = ()
+    """Where the time is short: these methods of the experiment alone"""
+
+    def permutations(self, n_players: int) -> int:
+        """The bootstrap's permutations on a game of so many players; at least 2."""
+        if self.bootstrap_marginals is None:
+            return self.bootstrap
+        return max(2, round(self.bootstrap_marginals / n_players))
+
+    def honest_permutations(self, n_players: int) -> int:
+        """The bootstrap of the honest accounting: at most a quarter of its evaluations."""
+        quarter = self.total_evaluations(n_players) // (4 * max(1, n_players - 1))
+        return max(2, min(self.permutations(n_players), quarter))
+
+    def total_evaluations(self, n_players: int) -> int:
+        """The budget of the honest accounting.
+
+        v(∅) and v(N), n − 1 for each bootstrap permutation, two for each further marginal: what
+        the paper's budget costs when no two coalitions are the same.
+        """
+        if self.evaluations is not None:
+            return self.evaluations
+        if self.share is not None:
+            return round(self.share * (1 << n_players))
+        return 2 + self.permutations(n_players) * (n_players - 1) + 2 * self.marginals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """True values as the mean of independent long runs, whose spread gives its standard error."""
+
+    method: str
+    """A key of `fairshapley_paper.methods.METHODS`"""
+    evaluations: int
+    """Of each run"""
+    parts: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one run knew at one moment."""
+
+    values: FloatArray
+    variances: FloatArray
+    evaluations: int
+    """Distinct utilities so far, v(∅) and v(N) included"""
+    marginals: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One run of one method on one scenario."""
+
+    method: str
+    path: tuple[Outcome, ...]
+    """At each look, the last of them when the paper's budget was spent"""
+    honest: Outcome
+    """When the budget of evaluations was spent"""
+    seconds: float
+    """CPU time"""
+
+    @property
+    def paper(self) -> Outcome:
+        """When the paper's budget was spent."""
+        return self.path[-1]
+
+    def outcome(self, accounting: Accounting) -> Outcome:
+        """The outcome by one of the accountings."""
+        return self.paper if accounting == "paper" else self.honest
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What outcomes are measured against."""
+
+    played: Played
+    truth: FloatArray
+    xi: float
+
+
+Points: TypeAlias = Mapping[float, float]
+"""A curve: y by x"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A number, or a curve, for each trial or for all trials of a method together."""
+
+    name: str
+    """As in the column `measure` of the results and of the published numbers"""
+    label: str
+    better: Literal["higher", "lower", ""] = ""
+    each: Callable[[Outcome, Ground], float | Points] | None = None
+    """For the outcome of every trial …"""
+    together: Callable[[Sequence[Outcome], Ground], float | Points] | None = None
+    """… or for those of all trials of a method"""
+    path: bool = False
+    """Whether it is a curve of the number at every look of a trial"""
+    accountings: tuple[Accounting, ...] = ACCOUNTINGS
+    x: str = ""
+    """What the x of a curve is; empty for a number"""
+    of_truth: bool = False
+    """Whether the report says what the true values themselves have"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Tables or figures of the paper that are computed in the same way."""
+
+    name: str
+    item: int
+    """Its place in the list of experiments"""
+    title: str
+    scenarios: tuple[Scenario, ...]
+    methods: tuple[str, ...]
+    """Keys of `fairshapley_paper.methods.METHODS`"""
+    settings: Mapping[Size, Setting]
+    measures: tuple[Measure, ...]
+    xi: float = 1e-3
+    seconds: float = 0.0
+    """About what the full size takes on one core"""
+    notes: tuple[str, ...] = ()
+    """How the paper's text was read, for the report"""
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The tables and figures it recomputes, each once."""
+        labels = [label for scenario in self.scenarios for label in scenario.shows.split(", ")]
+        return tuple(dict.fromkeys(labels))

@@ -1,0 +1,143 @@
+"""The pictures of a report: curves and, for the first of the plain numbers, dots."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairshapley._basics.files import write_whole
+from fairshapley_paper.experiment import Accounting, Measure
+from fairshapley_paper.methods import METHODS
+from fairshapley_paper.publications import published_numbers
+from fairshapley_paper.report import Number, Report
+
+DOTS_PER_INCH = 80
+COLUMNS = 4
+# The paper's methods in hues, GAE in blues, ours in black and grey.
+COLOURS = {
+    "mc": "#d95f02",
+    "owen": "#e7298a",
+    "sobol": "#66a61e",
+    "stratified": "#e6ab02",
+    "kernel": "#a6761d",
+    "gae-0": "#9ecae1",
+    "gae-2": "#6baed6",
+    "gae-5": "#2171b5",
+    "gae-100": "#08306b",
+    "gae-0-uncounted": "#bcbddc",
+    "gae-2-uncounted": "#9e9ac8",
+    "gae-5-uncounted": "#756bb1",
+    "gae-100-uncounted": "#54278f",
+    "mc-walks": "#969696",
+    "adjusted": "#000000",
+    "exact": "#525252",
+}
+
+
+def shown_measures(report: Report) -> list[Measure]:
+    """The measures that have a picture: all curves, and the first plain number."""
+    measures = report.experiment.measures
+    plain = [measure for measure in measures if not measure.x][:1]
+    return [*plain, *(measure for measure in measures if measure.x)]
+
+
+def picture_names(report: Report) -> list[str]:
+    """The files that `draw` writes."""
+    return [f"{measure.name}.png" for measure in shown_measures(report)]
+
+
+def draw(report: Report) -> list[Path]:
+    """Write the pictures; none where matplotlib is not installed."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        return []
+    paths = []
+    with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+        for measure in shown_measures(report):
+            own = [one for one in report.numbers if one.measure == measure.name]
+            panels = [
+                (scenario, accounting)
+                for accounting in measure.accountings
+                for scenario in report.experiment.scenarios
+                if any(one.scenario == scenario.name for one in own)
+            ]
+            if not panels:
+                continue
+            width = min(COLUMNS, max(1, len(panels) // len(measure.accountings)))
+            rows = -(-len(panels) // width)
+            figure = Figure(figsize=(3.6 * width + 1.4, 2.9 * rows), layout="constrained")
+            grid = figure.subplots(rows, width, squeeze=False).ravel()
+            for axes in grid[len(panels) :]:
+                axes.set_axis_off()
+            for axes, (scenario, accounting) in zip(grid, panels, strict=False):
+                some = [
+                    one
+                    for one in own
+                    if one.scenario == scenario.name and one.accounting == accounting
+                ]
+                axes.set_title(f"{scenario.title}\n({accounting} accounting)", fontsize=8)
+                if measure.x:
+                    _curves(axes, measure, some)
+                else:
+                    _dots(axes, report, measure, some, accounting)
+            if measure.x:
+                handles, labels = grid[0].get_legend_handles_labels()
+                figure.legend(handles, labels, loc="outside right upper", fontsize=7)
+            path = report.folder / f"{measure.name}.png"
+            picture = io.BytesIO()
+            figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+            write_whole(path, picture.getvalue())
+            paths.append(path)
+    return paths
+
+
+def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
+    for method in METHODS:
+        own = sorted(
+            (one for one in numbers if one.method == method and one.x is not None),
+            key=lambda one: one.x or 0.0,
+        )
+        if not own:
+            continue
+        x = np.array([one.x for one in own], dtype=np.float64)
+        y = np.array([one.value for one in own])
+        error = np.nan_to_num([one.error for one in own])
+        colour = COLOURS.get(method)
+        axes.plot(x, y, color=colour, lw=1.2, label=METHODS[method].label)
+        axes.fill_between(x, y - error, y + error, color=colour, alpha=0.15, lw=0)
+        if len(x) > 1 and x[0] > 0 and x[-1] / x[0] > 1000:
+            axes.set_xscale("log")
+    positive = [one.value for one in numbers if one.value > 0]
+    if measure.name.endswith("fidelity_path") and positive:
+        axes.set_yscale("log")
+    axes.set_xlabel(measure.x)
+    axes.set_ylabel(measure.label, fontsize=7)
+
+
+def _dots(
+    axes: Any,
+    report: Report,
+    measure: Measure,
+    numbers: Sequence[Number],
+    accounting: Accounting,
+) -> None:
+    known = published_numbers(report.experiment.name)
+    own = {one.method: one for one in numbers}
+    methods = [method for method in METHODS if method in own]
+    for place, method in enumerate(methods):
+        one = own[method]
+        error = 0.0 if np.isnan(one.error) else one.error
+        if np.isfinite(one.value):
+            axes.errorbar(one.value, place, xerr=error, fmt="o", color=COLOURS.get(method), ms=4)
+        old = known.get((one.scenario, method, measure.name, None))
+        if old is not None and accounting == "paper":
+            axes.plot(old.value, place, "d", mfc="none", mec="#b2182b", ms=7)
+    axes.set_yticks(range(len(methods)), [METHODS[method].label for method in methods], fontsize=7)
+    axes.invert_yaxis()
+    axes.set_xlabel(measure.label + (" (diamonds: published)" if accounting == "paper" else ""))

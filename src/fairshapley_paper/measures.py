@@ -1,0 +1,279 @@
+"""What is measured on the trials of a method: the paper's numbers, and the audited ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, ParamSpec
+
+import numpy as np
+
+from fairshapley import metrics
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.scores import fidelity
+from fairshapley.metrics.scaling import Normalise
+from fairshapley.uses.curves import Action, First, curve
+from fairshapley_paper.experiment import Ground, Measure, Outcome, Points
+
+# The constant in the published percentage errors, for true values of 0.
+APE_OFFSET = 1e-5
+# The study adds 1e−5 to the variance of a marginal, and has 50 of them.
+STUDY_FLOOR = 1e-5 / 50
+XIS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+EPSILONS = tuple(round(0.01 * step, 2) for step in range(2, 26))
+CURVE_STEPS = 50
+
+Arguments = ParamSpec("Arguments")
+
+
+def _or_nan(compute: Callable[Arguments, float]) -> Callable[Arguments, float]:
+    """A measure that is not defined (all scores equal, a sum of 0) is NaN in the tables."""
+
+    def defined(*args: Arguments.args, **kwargs: Arguments.kwargs) -> float:
+        try:
+            number = compute(*args, **kwargs)
+        except InputError:
+            return math.nan
+        return number if math.isfinite(number) else math.nan
+
+    return defined
+
+
+# --- fidelity and its meaning -----------------------------------------------------------------
+
+
+def reported(outcome: Outcome, xi: float) -> FloatArray:
+    """The fidelity scores that an estimator gives itself."""
+    return fidelity(outcome.values, outcome.variances, xi)
+
+
+def audited(outcomes: Sequence[Outcome], ground: Ground) -> FloatArray:
+    """The fidelity of each player: (|φ| + ξ)² over the mean squared error of the trials."""
+    values = np.stack([outcome.values for outcome in outcomes])
+    errors = np.square(values - ground.truth).mean(axis=0)
+    return fidelity(ground.truth, errors, ground.xi)
+
+
+MIN_FIDELITY = Measure(
+    name="min_fidelity",
+    label="minimum fidelity, as reported",
+    better="higher",
+    each=lambda outcome, ground: float(reported(outcome, ground.xi).min()),
+)
+TRUE_MIN_FIDELITY = Measure(
+    name="true_min_fidelity",
+    label="minimum fidelity, audited",
+    better="higher",
+    together=lambda outcomes, ground: float(audited(outcomes, ground).min()),
+)
+FIDELITY_PATH, TRUE_FIDELITY_PATH = (
+    replace(measure, name=f"{measure.name}_path", path=True, accountings=("paper",), x="% of m")
+    for measure in (MIN_FIDELITY, TRUE_MIN_FIDELITY)
+)
+
+
+@_or_nan
+def _spearman(outcome: Outcome, ground: Ground, xi: float, *, own: bool) -> float:
+    """The coefficient with the estimator's own score, or with f as the study computes it.
+
+    There f_i is m·(|φ_i| + ξ)²/(s_i² + 1e−5), with the *true* φ_i.
+    """
+    scores = (
+        reported(outcome, xi)
+        if own
+        else fidelity(ground.truth, outcome.variances + STUDY_FLOOR, xi)
+    )
+    return metrics.fidelity_spearman(scores, outcome.values, ground.truth, offset=APE_OFFSET)
+
+
+def _spearman_measures(name: str, label: str, *, own: bool) -> tuple[Measure, Measure]:
+    """The coefficient at the experiment's ξ, and by ξ."""
+    single = Measure(
+        name=name,
+        label=label,
+        better="higher",
+        each=lambda outcome, ground: _spearman(outcome, ground, ground.xi, own=own),
+    )
+    by_xi = Measure(
+        name=f"{name}_by_xi",
+        label=label,
+        better="higher",
+        each=lambda outcome, ground: {xi: _spearman(outcome, ground, xi, own=own) for xi in XIS},
+        x="ξ",
+    )
+    return single, by_xi
+
+
+SPEARMAN, SPEARMAN_BY_XI = _spearman_measures("spearman", "Spearman of f and APE^−½", own=False)
+OWN_SPEARMAN, OWN_SPEARMAN_BY_XI = _spearman_measures(
+    "own_spearman", "the same, f without the truth", own=True
+)
+
+
+def _ranked(outcomes: Sequence[Outcome], ground: Ground, *, what: str) -> Points:
+    """Means over the trials of APE^−½ or f of each player, sorted by the former (Figure 1)."""
+    accuracy = np.mean(
+        [metrics.ape(one.values, ground.truth, offset=APE_OFFSET) ** -0.5 for one in outcomes],
+        axis=0,
+    )
+    scores = np.mean([reported(one, ground.xi) for one in outcomes], axis=0)
+    shown = accuracy if what == "accuracy" else scores
+    return {float(rank): float(shown[player]) for rank, player in enumerate(np.argsort(accuracy))}
+
+
+RANKED = tuple(
+    Measure(
+        name=f"ranked_{what}",
+        label=label,
+        together=partial(_ranked, what=what),
+        accountings=("paper",),
+        x="players by APE^−½",
+    )
+    for what, label in (("accuracy", "APE^−½"), ("fidelity", "f"))
+)
+
+
+# --- errors of the values ---------------------------------------------------------------------
+
+
+def _error(name: str, label: str, metric: Callable[..., float], **options: Any) -> Measure:
+    """A metric of the values and the truth."""
+    return Measure(
+        name=name,
+        label=label,
+        better="lower",
+        each=_or_nan(lambda outcome, ground: metric(outcome.values, ground.truth, **options)),
+    )
+
+
+MSE = _error("mse", "mean squared error", metrics.mse)
+NL_NSW = Measure(
+    name="nl_nsw",
+    label="NL NSW, as reported",
+    better="lower",
+    each=_or_nan(lambda outcome, ground: metrics.nl_nsw(reported(outcome, ground.xi))),
+)
+TRUE_NL_NSW = Measure(
+    name="true_nl_nsw",
+    label="NL NSW, audited",
+    better="lower",
+    together=_or_nan(lambda outcomes, ground: metrics.nl_nsw(audited(outcomes, ground))),
+)
+
+
+def table_measures(normalise: Normalise) -> tuple[Measure, ...]:
+    """The columns of the tables of P2–P4, and the fidelity beside them.
+
+    Parameters
+    ----------
+    normalise
+        What φ and φ̂ are each divided by: "mean" in P2 and P3, "first" in P4.
+    """
+    return (
+        _error("mape", "MAPE", metrics.mape, normalise=normalise),
+        _error("mse", "MSE", metrics.mse, normalise=normalise),
+        _error("n_inv", "N_inv", metrics.inversions),
+        _error("eps_inv", "ε_inv", metrics.inversion_error, relative=True, normalise=normalise),
+        NL_NSW,
+        MIN_FIDELITY,
+        TRUE_MIN_FIDELITY,
+    )
+
+
+# --- axioms and uses --------------------------------------------------------------------------
+
+
+def _violations(outcome: Outcome, ground: Ground) -> Points:
+    return {
+        epsilon1: metrics.symmetry_violations(
+            outcome.values,
+            ground.truth,
+            ground.played.facts["pairs"],
+            epsilon1,
+            ground.xi,
+            threshold="published",
+            normalise="sum",
+        )
+        for epsilon1 in EPSILONS
+    }
+
+
+@_or_nan
+def _deviation(outcome: Outcome, ground: Ground) -> float:
+    pairs = ground.played.facts["pairs"]
+    return metrics.deviation_ratio(outcome.values, pairs, ground.xi, log=True, normalise="sum")
+
+
+def _moved(outcome: Outcome, ground: Ground, *, action: Action, first: First) -> Points:
+    """The utility as players join or leave, as published."""
+    game = ground.played.game
+    drawn = curve(game, outcome.values, action=action, first=first, steps=CURVE_STEPS)
+    return dict(zip(drawn.counts.astype(float).tolist(), drawn.utilities.tolist(), strict=True))
+
+
+def _added_area(outcome: Outcome, ground: Ground, *, first: First) -> float:
+    """The mean height of the same curve on rows that the utility has not seen."""
+    game = ground.played.facts["held_out"]
+    return curve(game, outcome.values, action="add", first=first, steps=CURVE_STEPS).area
+
+
+@_or_nan
+def _f1(outcome: Outcome, ground: Ground, *, rule: Literal["cluster", "below_centre"]) -> float:
+    return metrics.noisy_label_f1(outcome.values, ground.played.facts["noisy"], rule=rule)
+
+
+NULLITY = Measure(
+    name="eps_abs",
+    label="ε_abs",
+    better="lower",
+    each=_or_nan(lambda outcome, ground: metrics.nullity_error(outcome.values, truth=ground.truth)),
+)
+VIOLATIONS = Measure(
+    name="violations",
+    label="share of pairs that break symmetry",
+    better="lower",
+    each=_violations,
+    x="ε1",
+)
+LOG_RATIO = Measure(name="log_ratio", label="log Σ ρ", better="lower", each=_deviation)
+
+_ACTIONS: tuple[Action, ...] = ("add", "remove")
+_ENDS: tuple[First, ...] = ("high", "low")
+MOVES = tuple(
+    Measure(
+        name=f"{action}_{first}",
+        label=f"accuracy, {action} {first} values first",
+        each=partial(_moved, action=action, first=first),
+        x="points moved",
+    )
+    for action in _ACTIONS
+    for first in _ENDS
+)
+# Removing the highest first is adding the lowest first, read backwards: the areas are the same.
+MOVE_AREAS = tuple(
+    Measure(
+        name=f"add_{first}_area",
+        label=f"mean held-out accuracy, add {first} first",
+        better="higher" if first == "high" else "lower",
+        each=partial(_added_area, first=first),
+        of_truth=True,
+    )
+    for first in _ENDS
+)
+F1 = Measure(
+    name="f1",
+    label="F1 of noisy labels, lower cluster",
+    better="higher",
+    each=partial(_f1, rule="cluster"),
+    of_truth=True,
+)
+F1_BELOW = Measure(
+    name="f1_below_centre",
+    label="F1 of noisy labels, below the lower centre",
+    better="higher",
+    each=partial(_f1, rule="below_centre"),
+    of_truth=True,
+)

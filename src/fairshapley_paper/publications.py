@@ -1,0 +1,48 @@
+"""The paper's numbers, as files beside this one."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from importlib.resources import files
+
+from fairshapley.errors import InputError
+
+COLUMNS = ("scenario", "method", "measure", "x", "value", "error")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number of the paper."""
+
+    value: float
+    error: float
+    """The standard error beside it; NaN where there is none"""
+
+
+Key = tuple[str, str, str, float | None]
+"""Scenario, method, measure, and x for a point of a curve"""
+
+
+def published_numbers(experiment: str) -> dict[Key, Published]:
+    """The paper's numbers for an experiment; none where it prints none.
+
+    Examples
+    --------
+    >>> published_numbers("nullity")["breast_cancer-svc", "gae-5", "eps_abs", None]
+    Published(value=0.0142, error=0.004)
+    """
+    file = files("fairshapley_paper") / "published" / f"{experiment}.csv"
+    if not file.is_file():
+        return {}
+    numbers: dict[Key, Published] = {}
+    reader = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    if tuple(reader.fieldnames or ()) != COLUMNS:
+        raise InputError(f"{file} must have the columns {', '.join(COLUMNS)}")
+    for row in reader:
+        x = float(row["x"]) if row["x"] else None
+        error = float(row["error"]) if row["error"] else math.nan
+        key = (row["scenario"], row["method"], row["measure"], x)
+        numbers[key] = Published(float(row["value"]), error)
+    return numbers

@@ -1,0 +1,147 @@
+"""What a run of an experiment found: numbers by scenario, method, accounting and measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray
+from fairshapley_paper.experiment import (
+    ACCOUNTINGS,
+    Accounting,
+    Experiment,
+    Ground,
+    Measure,
+    Outcome,
+    Points,
+    Setting,
+    Size,
+    Trial,
+)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A mean over trials with its standard error, or one number of all trials together."""
+
+    scenario: str
+    method: str
+    accounting: Accounting
+    measure: str
+    x: float | None
+    value: float
+    error: float
+    """NaN for a number of all trials together, or of a single trial"""
+    trials: int
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The results of one run of an experiment."""
+
+    experiment: Experiment
+    size: Size
+    setting: Setting
+    seed: int
+    numbers: tuple[Number, ...]
+    notes: tuple[str, ...]
+    seconds: float
+    """Wall-clock time of this run"""
+    computing: float
+    """CPU time of all trials and truths, those found from before too"""
+    command: str
+    folder: Path
+    paths: tuple[Path, ...] = field(default=())
+    """The files that were written"""
+
+    def value(
+        self,
+        scenario: str,
+        method: str,
+        measure: str,
+        accounting: Accounting = "paper",
+        x: float | None = None,
+    ) -> float:
+        """One of the numbers; NaN where there is none."""
+        for number in self.numbers:
+            key = (number.scenario, number.method, number.measure, number.accounting)
+            if key == (scenario, method, measure, accounting) and number.x == x:
+                return number.value
+        return math.nan
+
+    def summary(self) -> str:
+        """The tables as Markdown, the published numbers beside ours."""
+        from fairshapley_paper.tables import markdown
+
+        return markdown(self)
+
+
+def measured(
+    measure: Measure, scenario: str, trials: Sequence[Trial], ground: Ground
+) -> list[Number]:
+    """The numbers of one measure for the trials of one method."""
+    found = []
+    for accounting in measure.accountings:
+        by_x: dict[float | None, list[float]] = {}
+        for place, outcomes in _stages(measure, trials, accounting).items():
+            for answer in _answers(measure, outcomes, ground):
+                points = answer if isinstance(answer, Mapping) else {place: answer}
+                for x, value in points.items():
+                    by_x.setdefault(x, []).append(value)
+        for x, values in by_x.items():
+            number = (x, *_mean_and_error(np.array(values)), len(trials))
+            found.append(Number(scenario, trials[0].method, accounting, measure.name, *number))
+    return found
+
+
+def _answers(measure: Measure, outcomes: Sequence[Outcome], ground: Ground) -> list[float | Points]:
+    """One for all trials together, or one for each."""
+    if measure.together is not None:
+        return [measure.together(outcomes, ground)]
+    return [measure.each(outcome, ground) for outcome in outcomes] if measure.each else []
+
+
+def _stages(
+    measure: Measure, trials: Sequence[Trial], accounting: Accounting
+) -> dict[float | None, list[Outcome]]:
+    """The outcomes to be measured: by the share of m that is spent, in percent, or at the end."""
+    if not measure.path:
+        return {None: [trial.outcome(accounting) for trial in trials]}
+    last = len(trials[0].path) - 1
+    return {
+        100.0 * place / last if last else 100.0: [trial.path[place] for trial in trials]
+        for place in range(last + 1)
+    }
+
+
+def cost_numbers(scenario: str, trials: Sequence[Trial]) -> list[Number]:
+    """What the trials of a method have cost: evaluations and marginals."""
+    found = []
+    for accounting in ACCOUNTINGS:
+        outcomes = [trial.outcome(accounting) for trial in trials]
+        costs = {
+            "evaluations": [float(one.evaluations) for one in outcomes],
+            "marginals": [
+                math.nan if one.marginals is None else float(one.marginals) for one in outcomes
+            ],
+        }
+        for name, values in costs.items():
+            number = (None, float(np.mean(values)), math.nan, len(trials))
+            found.append(Number(scenario, trials[0].method, accounting, name, *number))
+    return found
+
+
+def _mean_and_error(values: FloatArray) -> tuple[float, float]:
+    """Mean and standard error of the numbers that are defined."""
+    known = values[np.isfinite(values)]
+    if len(known) == 0:
+        # An infinite score is a proven value; NaN is not defined.
+        return (float(values[0]) if len(values) else math.nan), math.nan
+    if len(known) < len(values) and np.isinf(values).any():
+        return math.inf, math.nan
+    error = float(known.std(ddof=1) / math.sqrt(len(known))) if len(known) > 1 else math.nan
+    return float(known.mean()), error

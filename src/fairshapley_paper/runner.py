@@ -1,0 +1,296 @@
+"""The one runner of all experiments: jobs, truths, measures, and what is written about them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.datasets import available
+from fairshapley.errors import InputError
+from fairshapley.evaluation.engines.engine import check_count
+from fairshapley.randomness import root_seed
+from fairshapley_paper.catalogue import EXPERIMENTS
+from fairshapley_paper.experiment import (
+    Experiment,
+    Ground,
+    Outcome,
+    Scenario,
+    Setting,
+    Setup,
+    Size,
+    Trial,
+    Truth,
+)
+from fairshapley_paper.jobs import TRUTH, Job, built, do_all, worker_count
+from fairshapley_paper.methods import METHODS
+from fairshapley_paper.rendering import write
+from fairshapley_paper.report import Number, Report, cost_numbers, measured
+from fairshapley_paper.store import Store
+
+Progress: TypeAlias = bool | Callable[[int, int, str], None] | None
+
+DEFAULT_FOLDER = Path("paper-results")
+
+
+def run(
+    name: str,
+    *,
+    trials: int | None = None,
+    quick: bool = False,
+    out: Path | str = DEFAULT_FOLDER,
+    engine: Any = None,
+    seed: int = 0,
+    progress: Progress = None,
+    only: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    device: str | None = None,
+    size: Size | None = None,
+) -> Report:
+    """Recompute an experiment of the paper, or what of it was not done before.
+
+    Parameters
+    ----------
+    name
+        A key of `EXPERIMENTS`, or the label of a table or figure such as ``tab:nullity_pdp``, which
+        runs the scenarios behind it.
+    trials
+        In place of the paper's number of trials.
+    quick
+        Smaller games and budgets, within two minutes on two cores.
+    out
+        The folder for results; those of this experiment go into a subfolder of its name. Finished
+        trials are kept there, and are not repeated.
+    engine
+        None for this process, "processes" or "processes:4" to run trials side by side.
+    seed
+        Of the data and, with the number of the trial, of the draws.
+    progress
+        None shows a bar on a terminal, True or False always or never; a function is called with
+        jobs done, jobs in all and what was done last.
+    only, methods
+        Some of the scenarios, some of the methods; by default all.
+    device
+        Where networks are trained, e.g. "cuda".
+    size
+        "full", "quick" or "tiny", in place of `quick`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = run(
+    ...         "xi", size="tiny", trials=2, only=["diabetes-ridge"], methods=["mc"], out=folder
+    ...     )
+    >>> report.value("diabetes-ridge", "mc", "mse") > 0
+    True
+    """
+    started = time.perf_counter()
+    experiment, labelled = _experiment(name)
+    size = _size(size, quick=quick)
+    setting = experiment.settings[size]
+    setting = replace(setting, trials=check_count("trials", trials) or setting.trials)
+    scenarios = _scenarios(experiment, only or labelled)
+    chosen = _methods(experiment, setting, methods)
+    _check_data(scenarios)
+    workers = worker_count(engine)
+    folder = Path(out) / experiment.name
+    try:
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot write to {folder}: {error.strerror}; choose another out"
+        ) from None
+    setup = Setup(size, root_seed(seed), folder / "tables", device)
+    jobs = [_jobs(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
+    finished = _done([*chain(*jobs)], Store(folder / "trials"), workers, progress)
+    numbers, notes = [], list(experiment.notes)
+    for some in jobs:
+        found, said = _measure(experiment, some, finished)
+        numbers += found
+        notes += said
+    words = ["fairshapley paper run", experiment.name]
+    words += ["--quick"] if size == "quick" else []
+    words += [] if trials is None else [f"--trials {trials}"]
+    words += [f"--only {scenario}" for scenario in only or labelled]
+    words += [f"--method {method}" for method in methods]
+    words += [f"--seed {seed}"]
+    words += [f"--engine {engine}"] if isinstance(engine, str) else []
+    report = Report(
+        experiment=experiment,
+        size=size,
+        setting=setting,
+        seed=seed,
+        numbers=tuple(numbers),
+        notes=tuple(notes),
+        seconds=time.perf_counter() - started,
+        computing=sum(trial.seconds for trial in finished.values()),
+        command=" ".join(words),
+        folder=folder,
+    )
+    return replace(report, paths=write(report))
+
+
+def _experiment(name: str) -> tuple[Experiment, tuple[str, ...]]:
+    """The experiment of a name; for a table or figure also the scenarios behind it."""
+    if name in EXPERIMENTS:
+        return EXPERIMENTS[name], ()
+    for experiment in EXPERIMENTS.values():
+        shown = tuple(
+            scenario.name for scenario in experiment.scenarios if name in scenario.shows.split(", ")
+        )
+        if shown:
+            return experiment, shown
+    raise InputError(
+        f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}, and the labels of "
+        "the paper's tables and figures that `fairshapley paper list` shows"
+    )
+
+
+def _size(size: Size | None, *, quick: bool) -> Size:
+    if size is None:
+        return "quick" if quick else "full"
+    if size not in ("full", "quick", "tiny"):
+        raise InputError(f"unknown size {size!r}: use 'full', 'quick' or 'tiny'")
+    return size
+
+
+def _scenarios(experiment: Experiment, only: Sequence[str]) -> tuple[Scenario, ...]:
+    named = {scenario.name: scenario for scenario in experiment.scenarios}
+    unknown = [name for name in only if name not in named]
+    if unknown:
+        raise InputError(
+            f"{experiment.name} has no scenario {unknown[0]!r}; there are {', '.join(named)}"
+        )
+    return tuple(scenario for name, scenario in named.items() if not only or name in only)
+
+
+def _methods(experiment: Experiment, setting: Setting, methods: Sequence[str]) -> tuple[str, ...]:
+    unknown = [name for name in methods if name not in experiment.methods]
+    if unknown:
+        raise InputError(
+            f"{experiment.name} has no method {unknown[0]!r}; there are "
+            f"{', '.join(experiment.methods)}"
+        )
+    wanted = methods or setting.methods
+    return tuple(name for name in experiment.methods if not wanted or name in wanted)
+
+
+def _check_data(scenarios: Sequence[Scenario]) -> None:
+    """An error that names every data set that is missing, and says what is there."""
+    present = {name for name, sources in available().items() if sources}
+    needed = dict.fromkeys(name for scenario in scenarios for name in scenario.needs)
+    missing = [name for name in needed if name not in present]
+    if not missing:
+        return
+    possible = [one.name for one in scenarios if not set(one.needs) - present]
+    advice = f"run only {', '.join(possible)}, or put" if possible else "put"
+    raise InputError(
+        f"the data of {', '.join(missing)} are not there: {advice} the files into the folder that "
+        "FAIRSHAPLEY_DATA names (docs/datasets.md says which)"
+    )
+
+
+def _jobs(
+    experiment: Experiment,
+    scenario: Scenario,
+    setup: Setup,
+    setting: Setting,
+    methods: Sequence[str],
+) -> list[Job]:
+    parts = 1 if setting.truth is None else setting.truth.parts
+    plan = [(TRUTH, part) for part in range(parts)]
+    for method in methods:
+        if METHODS[method].shapley_only and scenario.semivalue != "shapley":
+            continue
+        # Enumeration gives the same whatever the seed.
+        repeats = 1 if method == "exact" else setting.trials
+        plan += [(method, number) for number in range(repeats)]
+    return [
+        Job(experiment.name, scenario, setup, setting, experiment.xi, method, number)
+        for method, number in plan
+    ]
+
+
+def _done(jobs: Sequence[Job], store: Store, workers: int, progress: Progress) -> dict[Job, Trial]:
+    """The trials of all jobs, from the store or done now; what is done is kept at once."""
+    trials = {job: found for job in jobs if (found := store.find(job)) is not None}
+    left = [job for job in jobs if job not in trials]
+    with _shown(progress, jobs[0].experiment, len(jobs)) as show:
+        show(len(trials), f"{len(trials)} found from before" if trials else "starting")
+        for job, trial in do_all(left, workers):
+            store.keep(job, trial)
+            trials[job] = trial
+            show(len(trials), f"{job.scenario.name} {job.method} {job.number}")
+    return trials
+
+
+def _measure(
+    experiment: Experiment, jobs: Sequence[Job], trials: dict[Job, Trial]
+) -> tuple[list[Number], list[str]]:
+    """The numbers of the jobs of one scenario, and notes on its game and its truth."""
+    scenario, played = jobs[0].scenario, built(jobs[0])[0]
+    by_method: dict[str, list[Trial]] = {}
+    for job in jobs:
+        by_method.setdefault(job.method, []).append(trials[job])
+    values = np.stack([part.honest.values for part in by_method.pop(TRUTH)])
+    ground = Ground(played, values.mean(axis=0), experiment.xi)
+    numbers: list[Number] = []
+    for some in by_method.values():
+        numbers += cost_numbers(scenario.name, some)
+        for measure in experiment.measures:
+            numbers += measured(measure, scenario.name, some, ground)
+    truth = _truth_note(jobs[0].setting.truth, values) + _of_truth(experiment, ground)
+    return numbers, [f"{scenario.title}: {note}" for note in (*played.notes, truth)]
+
+
+def _truth_note(truth: Truth | None, values: FloatArray) -> str:
+    """How good the true values are, the mean of several parts."""
+    size = float(np.abs(values.mean(axis=0)).mean())
+    if truth is None:
+        return f"the true values are exact; mean |φ| is {size:.3g}"
+    errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    rough = float(np.sqrt(np.square(errors).mean()))
+    return (
+        f"the true values are the mean of {len(values)} runs of {truth.method} with "
+        f"{truth.evaluations:,} evaluations, standard error {rough:.2g}; mean |φ| is {size:.3g}"
+    )
+
+
+def _of_truth(experiment: Experiment, ground: Ground) -> str:
+    """What an estimate without error has, by the measures that ask for it."""
+    truth = Outcome(ground.truth, np.zeros_like(ground.truth), 0, None)
+    said = [
+        f"{measure.label} {measure.each(truth, ground):.3g}"
+        for measure in experiment.measures
+        if measure.of_truth and measure.each is not None
+    ]
+    return "; they have: " + ", ".join(said) if said else ""
+
+
+@contextmanager
+def _shown(progress: Progress, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """What shows the jobs that are done: a bar on a terminal, a function's calls, or nothing."""
+    from rich.console import Console
+
+    from fairshapley.runs.progress import TerminalBar
+
+    console = Console(stderr=True)
+    if callable(progress):
+        yield lambda done, last: progress(done, total, last)
+    elif progress or (progress is None and console.is_terminal):
+        bar = TerminalBar(console, title, total, transient=False, unit="jobs")
+        bar.start()
+        try:
+            yield bar.update
+        finally:
+            bar.stop()
+    else:
+        yield lambda _done, _last: None

@@ -1,0 +1,199 @@
+"""A report as Markdown: both accountings, the published numbers beside ours, and who wins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fairshapley_paper.experiment import Accounting, Measure, Scenario, Setting
+from fairshapley_paper.figures import picture_names
+from fairshapley_paper.methods import METHODS
+from fairshapley_paper.publications import Published, published_numbers
+from fairshapley_paper.report import Number, Report
+
+# A curve of so few points is a table as well.
+FEW_POINTS = 8
+
+TITLES: dict[Accounting, str] = {
+    "paper": "The paper's accounting: marginals counted, scores as reported",
+    "honest": "The honest accounting: equal distinct utility evaluations, scores audited",
+}
+
+
+def markdown(report: Report) -> str:
+    """The whole report."""
+    experiment, setting = report.experiment, report.setting
+    lines = [
+        f"# {experiment.title}",
+        "",
+        f"Recomputes {', '.join(f'`{label}`' for label in experiment.shows)} of the paper.",
+        "",
+        f"- command: `{report.command}`",
+        f"- {setting.trials} trials, {_budget(setting)}, ξ = {experiment.xi:g}, seed {report.seed}",
+        f"- {report.seconds:.0f} s for this run; {report.computing:.0f} s of CPU time in all",
+        "- ours ± standard error over the trials; the paper's number in brackets where it has one; "
+        "the best of a column is bold (a tie by rounding is broken by the digits behind)",
+        *(f"- {note}" for note in report.notes),
+        "",
+    ]
+    names = {one.scenario for one in report.numbers}
+    for scenario in experiment.scenarios:
+        if scenario.name in names:
+            lines += _Section(report, scenario).lines()
+    pictures = [name for name in picture_names(report) if (report.folder / name).exists()]
+    lines += [f"![{name}]({name})" for name in pictures]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _budget(setting: Setting) -> str:
+    bootstrap = (
+        f"a bootstrap of {setting.bootstrap} permutations"
+        if setting.bootstrap_marginals is None
+        else f"a bootstrap of {setting.bootstrap_marginals} marginals"
+    )
+    honest = "what these cost at most"
+    if setting.evaluations is not None:
+        honest = f"{setting.evaluations:,} evaluations"
+    elif setting.share is not None:
+        honest = f"{setting.share:.0%} of all coalitions"
+    return f"{bootstrap} and {setting.marginals:,} marginals (honest: {honest})"
+
+
+class _Section:
+    """The tables of one scenario."""
+
+    def __init__(self, report: Report, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.measures = report.experiment.measures
+        self.numbers = {
+            (one.method, one.accounting, one.measure, one.x): one
+            for one in report.numbers
+            if one.scenario == scenario.name
+        }
+        self.published = published_numbers(report.experiment.name)
+        self.methods = [
+            name for name in METHODS if (name, "paper", "evaluations", None) in self.numbers
+        ]
+
+    def lines(self) -> list[str]:
+        """The tables of both accountings, the curves of few points, and the winners."""
+        lines = [f"## {self.scenario.title}", "", f"`{self.scenario.shows}`", ""]
+        for accounting, title in TITLES.items():
+            shown = [measure for measure in self.measures if accounting in measure.accountings]
+            lines += [f"### {title}", ""]
+            lines += self._table(accounting, [measure for measure in shown if not measure.x])
+            for measure in shown:
+                lines += self._curve_table(accounting, measure) if measure.x else []
+        return lines + self._winners()
+
+    def _table(self, accounting: Accounting, measures: Sequence[Measure]) -> list[str]:
+        best = [self._best(accounting, measure, self.methods) for measure in measures]
+        rows = []
+        for method in self.methods:
+            costs = [
+                self.numbers[method, accounting, cost, None].value
+                for cost in ("marginals", "evaluations")
+            ]
+            cells = [
+                self._cell(method, accounting, measure, bold=method == winner)
+                for measure, winner in zip(measures, best, strict=True)
+            ]
+            rows.append(["–" if math.isnan(cost) else f"{cost:,.0f}" for cost in costs] + cells)
+        heads = ["marginals", "evaluations", *(measure.label for measure in measures)]
+        return self._grid("method", heads, rows)
+
+    def _curve_table(self, accounting: Accounting, measure: Measure) -> list[str]:
+        """A curve of few points, a column for each."""
+        own = (accounting, measure.name)
+        places = sorted({x for _, *key, x in self.numbers if tuple(key) == own and x is not None})
+        if not 0 < len(places) <= FEW_POINTS:
+            return []
+        rows = [
+            [self._cell(method, accounting, measure, x) for x in places] for method in self.methods
+        ]
+        return self._grid(f"{measure.label}, by {measure.x}", [f"{x:g}" for x in places], rows)
+
+    def _grid(self, corner: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+        """A table with a row for each method."""
+        labels = [METHODS[method].label for method in self.methods]
+        body = [_row([label, *cells]) for label, cells in zip(labels, rows, strict=True)]
+        return [_row([corner, *heads]), _row(["---", *["---:"] * len(heads)]), *body, ""]
+
+    def _cell(
+        self,
+        method: str,
+        accounting: Accounting,
+        measure: Measure,
+        x: float | None = None,
+        *,
+        bold: bool = False,
+    ) -> str:
+        """Our number, with the published one in brackets."""
+        text = _value(self.numbers.get((method, accounting, measure.name, x)))
+        if bold:
+            text = f"**{text}**"
+        old = self.published.get((self.scenario.name, method, measure.name, x))
+        return f"{text} [{_value(old)}]" if old is not None and accounting == "paper" else text
+
+    def _best(self, accounting: Accounting, measure: Measure, methods: Sequence[str]) -> str | None:
+        """The method with the best number; enumeration does not compete."""
+        found = {
+            method: self.numbers.get((method, accounting, measure.name, None))
+            for method in methods
+            if method != "exact"
+        }
+        values = {
+            method: one.value
+            for method, one in found.items()
+            if one is not None and not math.isnan(one.value)
+        }
+        if not measure.better or not values:
+            return None
+        pick = max if measure.better == "higher" else min
+        return pick(values, key=lambda method: values[method])
+
+    def _winners(self) -> list[str]:
+        """At equal evaluations, the best by every measure, and the best of the paper's own."""
+        published = [method for method in self.methods if METHODS[method].published]
+        lines = []
+        for measure in self.measures:
+            if measure.x or "honest" not in measure.accountings:
+                continue
+            best = self._best("honest", measure, self.methods)
+            theirs = self._best("honest", measure, published)
+            if best is None or theirs is None:
+                continue
+            said = f"- {measure.label}: {self._named(best, measure)}"
+            if best != theirs:
+                said += f"; of the paper's methods {self._named(theirs, measure)}"
+            lines.append(said)
+        return ["Who wins at equal evaluations:", "", *lines, ""] if lines else []
+
+    def _named(self, method: str, measure: Measure) -> str:
+        value = self.numbers[method, "honest", measure.name, None].value
+        return f"{METHODS[method].label} ({_digits(value)})"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _value(number: Number | Published | None) -> str:
+    if number is None:
+        return "–"
+    if math.isnan(number.error):
+        return _digits(number.value)
+    return f"{_digits(number.value)} ± {_digits(number.error, 2)}"
+
+
+def _digits(value: float, digits: int = 3) -> str:
+    """A number with a few digits, as the paper's tables have them."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    if value == 0:
+        return "0"
+    if 0.01 <= abs(value) < 10_000:
+        return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+    return f"{value:.{digits - 1}e}"

@@ -1,0 +1,290 @@
+"""Proxies: their values in closed form, and that no fold's proxy saw its units."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, fitted_units
+from fairshapley.estimators.adjusted.kernel_proxy import (
+    KernelPart,
+    _Covariance,
+    _Process,
+    differences,
+    fit_kernel,
+    kernel_curve,
+    kernel_values,
+)
+from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, fit_linear
+from fairshapley.estimators.adjusted.sample import Sample
+from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
+from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.units import Units
+from fairshapley.estimators.exact import exact_values
+from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
+
+SEMIVALUES = [Shapley(), Banzhaf(), BetaShapley(16, 1), BetaShapley(2, 5)]
+N = 6
+N_FOLDS = 4
+
+
+def every_unit(weights, table, interior):
+    """All coalitions of the interior sizes as one sample, with any plan."""
+    n = weights.n_players
+    masks = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(bool)
+    sizes = masks.sum(axis=1)
+    kept = (sizes > 0) & (sizes < n)
+    kept[kept] = interior[sizes[kept] - 1]
+    gains = table - table[::-1] if weights.paired else 2.0 * table
+    units = Units(n)
+    units.add(masks[kept], 0.5 * gains[kept], plan=0)
+    plan = np.random.default_rng(1).uniform(0.5, 2.0, n - 1)
+    plan = np.where(interior, plan + plan[::-1], 0.0)
+    plan /= plan.sum()
+    sizes = sizes[kept]
+    first, places = np.zeros_like(sizes), np.arange(len(sizes))
+    sample = Sample(units, places, sizes, units.gains, plan[None], first, places, N_FOLDS)
+    chances = plan[sizes - 1] / np.bincount(sizes, minlength=n)[sizes]
+    return sample, chances
+
+
+def random_proxies(weights, rng):
+    """A linear and a kernel proxy with coefficients of no meaning, the same for every fold."""
+    n = weights.n_players
+    bases = SizeBases.of(weights, rng.uniform(0.5, 1.5, n - 1))
+    slopes = rng.standard_normal((len(bases.slopes), n, 1))
+    slopes -= slopes.mean(axis=1, keepdims=True)
+    offsets = rng.standard_normal((len(bases.offsets), 1))
+    folds = np.ones(N_FOLDS + 1)
+    linear = LinearProxies(bases, slopes * folds, offsets * folds)
+    masks = rng.random((9, n)) < rng.uniform(0.2, 0.8, (9, 1))
+    masks[:, 0], masks[:, 1] = True, False
+    curve = kernel_curve(2.0, n, odd=weights.paired)
+    coefficients = rng.standard_normal((9, 1)) * folds
+    kernel = KernelPart(masks.astype(float), masks.sum(axis=1), curve, coefficients, linear)
+    return linear, kernel
+
+
+@pytest.mark.parametrize("semivalue", SEMIVALUES, ids=lambda s: s.name)
+@pytest.mark.parametrize("enumerated", [0, 1])
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_the_adjusted_mean_is_the_value_for_any_proxy(semivalue, enumerated, kind):
+    """E over all coalitions, plus the sizes left out, is the semivalue whatever the proxy."""
+    rng = np.random.default_rng(3)
+    table = rng.standard_normal(1 << N)
+    weights = SizeWeights.of(semivalue, N)
+    interior = np.ones(N - 1, dtype=bool)
+    interior[:enumerated] = interior[N - 1 - enumerated :] = False
+    sample, chances = every_unit(weights, table, interior)
+    proxies = dict(zip(("linear", "kernel"), random_proxies(weights, rng), strict=True))[kind]
+
+    plain = Adjustment(sample, weights, interior, "none")
+    adjusted = Adjustment(sample, weights, interior, "none")
+    values = proxies.interior_values(weights, interior)
+    adjusted.stages.append(Fitted(proxies, 0, len(sample.sizes), sample.folds, values))
+    for rows, masks in sample.units.rows(sample.chosen):
+        adjusted.residuals[rows] -= proxies.predict(masks, sample.sizes[rows], sample.folds[rows])
+    means = [chances @ np.concatenate(list(fit.contributions())) for fit in (plain, adjusted)]
+    np.testing.assert_allclose(means[1], means[0], atol=1e-12)
+    assert np.abs(adjusted.residuals - plain.residuals).max() > 0.1
+    if not enumerated:
+        ends = weights.ends[1] * table[-1] - weights.ends[0] * table[0]
+        np.testing.assert_allclose(means[1] + ends, exact_values(table, semivalue), atol=1e-12)
+
+
+@pytest.mark.parametrize("semivalue", SEMIVALUES, ids=lambda s: s.name)
+@pytest.mark.parametrize("kind", [0, 1], ids=["linear", "kernel"])
+def test_values_are_those_of_the_proxys_own_table(semivalue, kind):
+    weights = SizeWeights.of(semivalue, N)
+    proxy = random_proxies(weights, np.random.default_rng(4))[kind]
+    masks = (np.arange(1 << N)[:, None] >> np.arange(N) & 1).astype(bool)
+    sizes = masks.sum(axis=1)
+    inner = (sizes > 0) & (sizes < N)
+    table = np.zeros(1 << N)
+    folds = np.zeros(inner.sum(), dtype=np.int64)
+    table[inner] = proxy.predict(masks[inner].astype(float), sizes[inner], folds)
+    if weights.paired:
+        np.testing.assert_allclose(table, -table[::-1], atol=1e-12)
+    values = proxy.interior_values(weights, np.ones(N - 1, dtype=bool))
+    np.testing.assert_allclose(values[0], exact_values(table, semivalue), atol=1e-12)
+
+
+def test_the_number_of_players_apart():
+    rng = np.random.default_rng(0)
+    masks = rng.random((5, 9)) < 0.5
+    apart = differences(masks * 1.0, masks.sum(axis=1), masks * 1.0, masks.sum(axis=1))
+    np.testing.assert_array_equal(apart, (masks[:, None] ^ masks).sum(axis=2))
+
+
+def test_kernel_values_of_players_in_and_out_differ_in_sign():
+    """An odd kernel around S' rewards its members, and at Shapley weights sums to 0."""
+    weights = SizeWeights.of(Shapley(), 12)
+    members, others = kernel_values(
+        kernel_curve(3.0, 12, odd=True), weights, np.ones(11, dtype=bool)
+    )
+    assert (members > 0).all()
+    assert (others < 0).all()
+    sizes = np.arange(1, 12)
+    np.testing.assert_allclose(sizes * members + (12 - sizes) * others, 0.0, atol=1e-12)
+
+
+def test_bases_are_orthonormal():
+    weights = SizeWeights.of(Shapley(), 25)
+    usage = np.random.default_rng(5).uniform(0.1, 2.0, 24)
+    usage += usage[::-1]
+    bases = SizeBases.of(weights, usage)
+    for functions, weight in ((bases.slopes, usage * spread(25)), (bases.offsets, usage)):
+        weight = weight / weight.sum()
+        np.testing.assert_allclose((functions * weight) @ functions.T, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(bases.slopes, bases.slopes[:, ::-1])
+    np.testing.assert_allclose(bases.offsets, -bases.offsets[:, ::-1], atol=1e-9)
+    # Three players have one even and one odd function of the size.
+    tiny = SizeBases.of(SizeWeights.of(Shapley(), 3), np.ones(2))
+    assert (len(tiny.slopes), len(tiny.offsets)) == (1, 1)
+
+
+def random_sample(n, count, seed, noise=0.1):
+    """Pairs of an additive game with interactions, drawn by the base plan."""
+    rng = np.random.default_rng(seed)
+    weights = SizeWeights.of(Shapley(), n)
+    sizes = 1 + rng.choice(n - 1, size=count, p=weights.base)
+    masks = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1) < sizes[:, None]
+    z = 2.0 * masks - 1.0
+    gains = z @ np.linspace(-1.0, 2.0, n) + noise * rng.standard_normal(count)
+    gains += z[:, 0] * z[:, 1] * z[:, 2]
+    units = Units(n)
+    units.add(masks, gains, plan=0)
+    places, first, base = np.arange(count), np.zeros(count, dtype=int), weights.base[None]
+    return Sample(units, places, sizes, units.gains, base, first, places, 8), weights
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_no_proxy_sees_its_fold(kind):
+    """Other gains in a fold leave its proxy as it is, bit for bit, and change the others."""
+    n, interior = 10, np.ones(9, dtype=bool)
+    proxies = []
+    for shift in (0.0, 5.0):
+        sample, weights = random_sample(n, 150, 6)
+        fold = sample.folds == 3
+        sample.gains[fold] += shift * np.random.default_rng(1).standard_normal(fold.sum())
+        fit = fit_linear(sample, weights) if kind == "linear" else None
+        proxies.append(fit or fit_kernel(sample, weights, interior))
+    masks, sizes = sample.units.masks(0, 150).astype(float), sample.sizes
+    for column in range(9):
+        columns = np.full(150, column)
+        one, other = (proxy.predict(masks, sizes, columns) for proxy in proxies)
+        if column == 3:
+            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+        else:
+            assert np.abs(one - other).max() > 0.01
+    values = [proxy.interior_values(weights, interior) for proxy in proxies]
+    np.testing.assert_allclose(values[0][3], values[1][3], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
+    """Nor do other coalitions and sizes in a fold change its proxy: else values are biased."""
+    n, count, interior = 10, 150, np.ones(9, dtype=bool)
+    proxies = []
+    for other in (False, True):
+        sample, weights = random_sample(n, count, 6)
+        chosen = np.flatnonzero(sample.folds == 3)
+        masks, gains = sample.units.masks(0, count).copy(), sample.gains.copy()
+        # Pairs of any other size but the one that they had, by other probabilities.
+        if other:
+            masks[chosen] = np.random.default_rng(2).random((len(chosen), n)) < 0.5
+            masks[chosen, :2] = [True, False]
+        units = Units(n)
+        units.add(masks, gains, plan=0)
+        changed = replace(sample, units=units, sizes=units.sizes, gains=gains)
+        fit = fit_linear(changed, weights) if kind == "linear" else None
+        proxies.append(fit or fit_kernel(changed, weights, interior))
+    judged, sizes = units.masks(0, count).astype(float), units.sizes
+    one, other = (proxy.predict(judged, sizes, np.full(count, 3)) for proxy in proxies)
+    np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("proxy", "count"), [("linear", 900), ("linear", 905), ("auto", 905)])
+def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
+    """Looking before changes no bit; a fit that is known is not made again."""
+    monkeypatch.setattr("fairshapley.estimators.adjusted.units.BLOCK_ENTRIES", 700)
+    monkeypatch.setattr("fairshapley.estimators.adjusted.adjustment.MAX_UNITS", 120)
+    sample, weights = random_sample(10, count, 11)
+    interior = np.ones(9, dtype=bool)
+    anew = Adjustment(sample, weights, interior, proxy)
+    known = []
+    for early in (20, 250, 500, 888):
+        part = sample.part(slice(early), sample.gains[:early])
+        known = Adjustment(part, weights, interior, proxy, known).stages
+    again = Adjustment(sample, weights, interior, proxy, known)
+    np.testing.assert_array_equal(again.residuals, anew.residuals)
+    np.testing.assert_array_equal(again.stages[-1].values, anew.stages[-1].values)
+    assert again.stages[0] is known[0]
+
+
+@pytest.mark.parametrize(("entries", "rounding"), [(1 << 24, 1e-9), (1, 1e-5)])
+def test_small_and_large_utilities_have_the_same_proxy(monkeypatch, entries, rounding):
+    """In any unit of measurement: products in single precision must not underflow."""
+    monkeypatch.setattr("fairshapley.estimators.adjusted.linear_proxy.SINGLE_ENTRIES", entries)
+    sample, weights = random_sample(12, 300, 12)
+    interior = np.ones(11, dtype=bool)
+    plain = Adjustment(sample, weights, interior, "linear").residuals
+    for scale in (1e-60, 1e60):
+        scaled = replace(sample, gains=scale * sample.gains)
+        residuals = Adjustment(scaled, weights, interior, "linear").residuals
+        np.testing.assert_allclose(residuals / scale, plain, rtol=1e-6, atol=rounding)
+
+
+def test_many_units_are_fitted_in_single_precision(monkeypatch):
+    """The proxies are those of double precision, but for rounding; efficient to the last bit."""
+    fits = []
+    for entries in (1 << 24, 1):
+        monkeypatch.setattr("fairshapley.estimators.adjusted.linear_proxy.SINGLE_ENTRIES", entries)
+        sample, weights = random_sample(12, 600, 13)
+        fits.append(fit_linear(replace(sample, gains=1e-60 * sample.gains), weights))
+    double, single = (1e60 * fit.slopes for fit in fits)
+    np.testing.assert_allclose(single, double, atol=1e-4)
+    assert not np.array_equal(single, double)
+    np.testing.assert_allclose(single.sum(axis=1), 0.0, atol=1e-12)
+
+
+def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy(monkeypatch):
+    sample, weights = random_sample(12, 600, 13)
+    kept = fit_linear(sample, weights)
+    monkeypatch.setattr("fairshapley.estimators.adjusted.linear_proxy.DENSE_ENTRIES", 1)
+    np.testing.assert_allclose(fit_linear(sample, weights).slopes, kept.slopes, rtol=1e-10)
+
+
+def test_a_linear_proxy_finds_a_linear_game():
+    sample, weights = random_sample(12, 600, 7, noise=0.0)
+    sample.gains[:] -= np.prod(2.0 * sample.units.masks(0, 600)[:, :3] - 1.0, axis=1)
+    fit = Adjustment(sample, weights, np.ones(11, dtype=bool), "linear")
+    judged = slice(0, fitted_units(600, 12))
+    assert np.abs(fit.residuals[judged]).max() < 0.02 * np.abs(sample.gains).max()
+
+
+def test_a_kernel_finds_interactions():
+    """Most of the variance that the linear proxy leaves is that of z_0·z_1·z_2."""
+    sample, weights = random_sample(10, 600, 8)
+    interior = np.ones(9, dtype=bool)
+    linear, kernel = (
+        Adjustment(sample, weights, interior, proxy).residuals.var() for proxy in ("linear", "auto")
+    )
+    assert linear > 0.5
+    assert kernel < 0.5 * linear
+
+
+def test_the_influence_is_a_derivative(monkeypatch):
+    """With the covariance fixed, Σ_u y_u of the others is linear in a unit's gain."""
+    sample, weights = random_sample(8, 80, 9)
+    interior = np.ones(7, dtype=bool)
+    chosen = _Covariance(np.full(3, 0.2), offsets=2.0, noise=0.5, gamma=2.0, share=0.7)
+    monkeypatch.setattr(_Process, "_choose", lambda self, half: chosen)
+    before = Adjustment(sample, weights, interior, "auto")
+    stage, y = before.stages[0], np.concatenate(list(before.contributions()))
+    others = np.arange(stage.stop) != 5
+    sample.gains[5] += 1.0
+    after = Adjustment(sample, weights, interior, "auto")
+    moved = np.concatenate(list(after.contributions())) - y
+    measured = moved[: stage.stop][others].sum(axis=0)
+    np.testing.assert_allclose(measured, stage.proxies.influence[5], rtol=1e-6, atol=1e-9)

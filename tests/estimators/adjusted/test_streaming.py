@@ -1,0 +1,195 @@
+"""The regression-adjusted estimator without kept units: games of very many players."""
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.estimators.adjusted import regression_adjusted
+from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
+from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.streaming import Stream, StreamedUnits
+from fairshapley.estimators.estimator import Problem
+from fairshapley.randomness import round_generator
+from fairshapley.semivalues import parse_semivalue
+
+
+@pytest.fixture
+def streamed(monkeypatch):
+    """Games of any size are streamed."""
+    monkeypatch.setattr(regression_adjusted, "MOST_KEPT", 0)
+
+
+class Weighted:
+    """Additive, or its square root, or with a product of two players."""
+
+    def __init__(self, n_players, kind="additive", seed=5):
+        self.n_players, self.kind = n_players, kind
+        self.fingerprint = f"{kind} {n_players} {seed}"
+        self.weights = np.random.default_rng(seed).gamma(1.0, size=n_players)
+
+    def __call__(self, masks):
+        sums = masks @ self.weights
+        if self.kind == "root":
+            return np.sqrt(sums)
+        return sums + (3.0 * masks[:, 0] * masks[:, 1] if self.kind == "product" else 0.0)
+
+
+@pytest.mark.parametrize("semivalue", ["shapley", "beta(4,1)"])
+def test_the_mean_is_unbiased_and_its_errors_are_honest(streamed, semivalue):
+    """100 runs against exact values: each z has Student's distribution, 4.5 once in 10⁴ tests."""
+    game = Weighted(10, "product")
+    truth = fs.exact(game, semivalue).values
+    runs = [
+        fs.estimate(game, "adjusted", budget=160, semivalue=semivalue, seed=seed, progress=False)
+        for seed in range(100)
+    ]
+    values = np.array([run.values for run in runs])
+    spread = values.std(axis=0, ddof=1)
+    # Weights that follow the variance of so few players bias by some 0.02 of an error.
+    assert np.abs((values.mean(axis=0) - truth) / spread * np.sqrt(100)).max() < 4.5
+    reported = np.sqrt(np.mean([run.standard_errors**2 for run in runs], axis=0))
+    assert 0.8 < (reported / spread).mean() < 1.25
+
+
+def test_the_proxy_learns(streamed):
+    """Ten units for each player of an additive game leave next to nothing."""
+    game = Weighted(400)
+    plain = fs.estimate(game, RegressionAdjusted(proxy="none"), budget=8000, seed=0)
+    learnt = fs.estimate(game, "adjusted", budget=8000, seed=0)
+    errors = [np.square(run.values - game.weights).mean() for run in (plain, learnt)]
+    assert errors[1] < 0.1 * errors[0]
+    assert learnt.values.sum() == pytest.approx(game.weights.sum(), rel=1e-9)
+
+
+def test_chunks_skips_and_pickles_change_nothing_else(streamed, tmp_path):
+    """Other engines and continued runs give the same bits; what is skipped is left out."""
+    game = Weighted(100, "root")
+    whole = fs.estimate(game, "adjusted", budget=3000, seed=1)
+    journal = tmp_path / "run.db"
+    fs.estimate(game, "adjusted", budget=1000, seed=1, journal=journal)
+    resumed = fs.estimate(game, "adjusted", budget=3000, seed=1, journal=journal)
+    np.testing.assert_array_equal(resumed.values, whole.values)
+    np.testing.assert_array_equal(resumed.standard_errors, whole.standard_errors)
+
+    class Broken(Weighted):
+        def __call__(self, masks):
+            values = super().__call__(masks)
+            values[masks[:, 3] & masks[:, 7] & ~masks[:, 11]] = np.nan
+            return values
+
+    skipped = fs.estimate(
+        Broken(100, "root"), "adjusted", budget=3000, seed=1, on_error="skip", progress=False
+    )
+    assert skipped.skipped > 100
+    assert np.isfinite(skipped.values).all()
+    assert skipped.counts[0] < whole.counts[0]
+
+
+def test_moments_are_those_of_the_contributions(streamed):
+    """Sums by products and the sorted search for extremes, against contributions one by one."""
+    n_players = 30
+    problem = Problem(n_players, parse_semivalue("shapley"), 0.0, 10.0, 1e-3)
+    weights = SizeWeights.of(problem.semivalue, n_players)
+    stream = Stream(problem, weights, proxy=False, pooling=None)
+    rng = np.random.default_rng(3)
+    draw = StreamedUnits.draw(rng, 15, weights.base, paired=True)
+    gains = rng.normal(size=15) ** 3
+    stream.add(draw, gains, weights.base)
+    at = draw.sizes - 1
+    scaled = (gains - 10.0 * ((at + 1) / n_players - 0.5)) / weights.base[at]
+    inside, outside = (
+        (weights.inside[at] * scaled)[:, None],
+        (weights.outside[at] * scaled)[:, None],
+    )
+    rows = np.where(draw.units(0, 15), inside, -outside) + 10.0 / n_players
+    found = stream.estimate()
+    np.testing.assert_allclose(found.values, rows.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(found.variances, rows.var(axis=0, ddof=1) / 15, rtol=1e-4)
+    # Deviations from what was known before: what all have in common.
+    deviations = np.square(rows - 10.0 / n_players).max(axis=0)
+    largest = deviations / rows.var(axis=0, ddof=1)
+    np.testing.assert_allclose(found.extremes, largest, rtol=1e-4)
+
+
+def test_identical_players_share_a_value(streamed):
+    game = Weighted(40, "root")
+    game.weights[7] = game.weights[3]
+    game.identical_players = ((3, 7),)
+    run = fs.estimate(game, "adjusted", budget=800, seed=0)
+    assert run.values[3] == run.values[7]
+    alone = fs.estimate(game, RegressionAdjusted(pool=False), budget=800, seed=0)
+    assert run.standard_errors[3] < alone.standard_errors[3]
+
+
+LIMITED = """
+    import resource
+    import sys
+
+    import numpy as np
+
+    import fairshapley as fs
+
+    n_players, evaluations, method = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+
+    class Votes:
+        fingerprint = "votes"
+
+        def __init__(self):
+            self.n_players = n_players
+
+        def __call__(self, masks):
+            return np.array([np.count_nonzero(row) for row in masks]) ** 0.5 + masks[:, 0]
+
+    fs.estimate(Votes(), method, budget=4 * n_players if method == "mc" else 40, seed=0)
+    pages = int(open("/proc/self/statm").read().split()[0])
+    limit = pages * resource.getpagesize() + int(sys.argv[4]) * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    run = fs.estimate(Votes(), method, budget=evaluations, seed=0)
+    assert np.isclose(run.values.sum(), n_players**0.5 + 1)
+    print(run.evaluations)
+"""
+
+
+def limited(n_players, evaluations, method, megabytes):
+    """A run in a process that may take so much memory more than it had."""
+    command = [sys.executable, "-c", textwrap.dedent(LIMITED)]
+    arguments = [str(number) for number in (n_players, evaluations, method, megabytes)]
+    done = subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, timeout=1700, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return int(done.stdout)
+
+
+def test_units_are_not_kept():
+    """The state of a game of 20 000 players grows by a few bytes with a unit, not by its 2500."""
+    problem = Problem(20_000, parse_semivalue("shapley"), 0.0, 1.0, 1e-3)
+    estimator, lengths = RegressionAdjusted(), []
+    state = estimator.start(problem)
+    for index in range(40):
+        draw = estimator.ask(state, round_generator(0, index))
+        estimator.tell(state, draw, round_generator(1, index).normal(size=len(draw)))
+        lengths.append((state.told, len(pickle.dumps(state))))
+    (early, short), (late, long) = lengths[20], lengths[-1]
+    assert late > early + 1000
+    assert (long - short) / (late - early) < 100
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a process's memory is Linux's")
+def test_a_walk_is_not_unrolled():
+    """The masks of a walk of 20 000 players are 400 MB."""
+    assert limited(20_000, 41_000, "mc", 350) >= 39_000
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a process's memory is Linux's")
+@pytest.mark.parametrize(("method", "evaluations"), [("mc", 2_000_100), ("adjusted", 200_000)])
+def test_100_000_players(method, evaluations):
+    """The masks of the walks would be 200 GB and their bits 25 GB; the bits of the units 1.2 GB."""
+    assert limited(100_000, evaluations, method, 1200) >= 0.9 * evaluations

@@ -1,0 +1,457 @@
+"""Stratified sampling: sweeps, strata, allocations, epochs and Maleki's bound."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+import fairshapley as fs
+from fairshapley.estimators.estimator import Problem
+from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.strata.stratified import Stratified, StratumMarginals
+from fairshapley.estimators.strata.sweeps import Sweep
+from fairshapley.estimators.strata.weights import Part, Pool, Strata, add_to_cells
+from fairshapley.randomness import round_generator
+from fairshapley.semivalues import parse_semivalue
+
+ALLOCATIONS = ["maleki", "neyman", "equal"]
+
+
+def table_of(game):
+    numbers = np.arange(1 << game.n_players)
+    return game((numbers[:, None] >> np.arange(game.n_players) & 1).astype(bool))
+
+
+def run(estimator, game, looks, *, semivalue="shapley", seed=0, spoil=None):
+    """The state, and the estimates after so many marginals each; duplicates are not free here."""
+    n_players = game.n_players
+    table = table_of(game)
+    bits = 1 << np.arange(n_players)
+    problem = Problem(n_players, parse_semivalue(semivalue), table[0], table[-1], 1e-3)
+    state = estimator.start(problem)
+    estimates, done, index = [], 0, 0
+    for look in looks:
+        while done < look and (draw := estimator.ask(state, round_generator(seed, index))):
+            masks = draw.masks(0, len(draw))
+            values = table[masks @ bits]
+            if spoil is not None:
+                values = np.where(spoil(masks), np.nan, values)
+            estimator.tell(state, draw, values)
+            done, index = done + draw.marginals, index + 1
+        estimates.append(estimator.estimate(state))
+    return state, estimates
+
+
+@cache
+def sample(allocation, semivalue, repeats=200):
+    """Estimates at looks in every stage, on a game in which every player varies."""
+    game = fs.games.SumOfUnanimity(6, seed=1)
+    looks = [6 * marginals for marginals in (5, 7, 10, 14, 18, 24, 44)]
+    estimator = Stratified(allocation=allocation)
+    runs = [
+        run(estimator, game, looks, semivalue=semivalue, seed=seed)[1] for seed in range(repeats)
+    ]
+    values = np.array([[each.values for each in looked] for looked in runs])
+    variances = np.array([[each.variances for each in looked] for looked in runs])
+    return values, variances, fs.exact(game, semivalue).values
+
+
+@pytest.mark.parametrize(
+    ("allocation", "semivalue"),
+    [("maleki", "beta(4,1)"), ("neyman", "shapley"), ("equal", "shapley")],
+)
+def test_unbiased_with_honest_errors_at_every_stop(allocation, semivalue):
+    """Sweeps cut off, strata, epochs cut off: 7 looks × 6 players × 3 cases at 4.5 σ, 1e−3 in all.
+
+    A standard error from 200 repeats is itself good to 5 %, less for the mean of six: 15 % is
+    beyond 3 σ even if one player had all the variance.
+    """
+    values, variances, truth = sample(allocation, semivalue)
+    spread = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    assert (np.abs(values.mean(axis=0) - truth) <= 4.5 * spread + 1e-12).all()
+    ratios = np.sqrt(variances.mean(axis=(0, 2)) / values.var(axis=0, ddof=1).mean(axis=1))
+    assert (np.abs(ratios - 1) < 0.15).all(), ratios
+
+
+def test_students_t_at_the_counts_has_the_right_tails():
+    """Utilities are normal noise: misses at level 0.01 within 4.5 σ of a binomial, at each look.
+
+    3000 intervals of independent players at each of 3 looks. With the marginal contributions as
+    counts, the misses are 2 to 3 times too many.
+    """
+    n, looks, share = 10, [6, 10, 14], 0.01
+    misses, wrong, intervals = np.zeros(3), np.zeros(3), 0
+    for table in range(5):
+        values = np.random.default_rng(table).standard_normal(1 << n)
+        game = fs.games.TableGame(values)
+        truth = fs.exact(game).values
+        for seed in range(60):
+            _, estimates = run(Stratified(), game, [n * (2 + look) for look in looks], seed=seed)
+            intervals += n
+            for at, (look, estimate) in enumerate(zip(looks, estimates, strict=True)):
+                assert ((estimate.counts >= 2) & (estimate.counts <= look)).all()
+                errors = np.abs(estimate.values - truth) / np.sqrt(estimate.variances)
+                misses[at] += (errors > student.isf(share / 2, estimate.counts - 1)).sum()
+                wrong[at] += (errors > student.isf(share / 2, look - 1)).sum()
+    assert intervals == 3000
+    limit = share * intervals + 4.5 * np.sqrt(intervals * share * (1 - share))
+    assert (misses <= limit).all(), misses
+    assert wrong[0] > limit
+
+
+def test_counts_of_a_few_parts_by_hand():
+    """Parts with 1 degree: V = 1 + 9 = 10 and D = (1 + 81)/3; then 100/D − 2 = 1.66, rounded down.
+
+    Equal parts have all degrees; a part without a variance counts only where there is no other.
+    """
+    one, nine, nan = np.array([1.0]), np.array([9.0]), np.array([np.nan])
+    small, large = Part(one, one, one / 3, one), Part(2 * one, nine, nine**2 / 3, one)
+    values, variances, degrees = Pool.empty(1).plus(1.0, small).plus(1.0, large).mean()
+    assert (values, variances, degrees) == (1.5, 2.5, 1)
+    assert Pool.empty(1).plus(1.0, small).plus(1.0, small).mean()[2] == 2
+    loose = Part(nine, nan, nan, 0 * one)
+    values, variances, degrees = Pool.empty(1).plus(1.0, loose).mean()
+    assert (values, degrees) == (9.0, 0)
+    assert np.isnan(variances)
+    assert Pool.empty(1).plus(1.0, loose).plus(1.0, small).mean() == (1.0, 1.0, 1)
+    absent = Part(nan, nan, nan, 0 * one)
+    assert Pool.empty(1).plus(1.0, small).plus(3.0, absent).mean() == (1.0, 1.0, 1)
+
+
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_variance_from_two_counts_on_whatever_is_skipped(allocation, n):
+    """A third of the coalitions fail: a value has a count, and a variance two, at every stop."""
+    game = fs.games.SumOfUnanimity(n, n_terms=8, sizes=(1, n), seed=2)
+    seen = set()
+    for seed in range(30):
+        failing = np.random.default_rng(seed).random(1 << n) < 0.3
+
+        def spoil(masks, failing=failing):
+            return failing[masks @ (1 << np.arange(n))]
+
+        looks = [n * look for look in (3, 4, 5, 7, 10, 20, 60)]
+        _, estimates = run(Stratified(allocation=allocation), game, looks, seed=seed, spoil=spoil)
+        for estimate in estimates:
+            counts, known = estimate.counts, ~np.isnan(estimate.variances)
+            np.testing.assert_array_equal(counts > 0, ~np.isnan(estimate.values))
+            if (np.nan_to_num(estimate.values) != 0).any():  # else there is no scale for a floor
+                np.testing.assert_array_equal(counts > 1, known)
+            seen |= set(counts.tolist())
+    assert {0, 1, 2} <= seen
+
+
+def test_neyman_epochs_without_a_sample_of_a_player_are_left_out():
+    """n = 3 and v({0, 1}) fails: half of the inner samples of players 0 and 1 are skipped."""
+    game = fs.games.FunctionGame(lambda s: float(len(s) ** 2), n_players=3)
+    for seed in range(20):
+        _, estimates = run(
+            Stratified(allocation="neyman"),
+            game,
+            [12, 24, 45, 90, 400],
+            seed=seed,
+            spoil=lambda masks: masks[:, 0] & masks[:, 1] & ~masks[:, 2],
+        )
+        # Both samples of the pilot may be skipped, of a later epoch too; not of all.
+        assert np.isfinite([estimate.values for estimate in estimates[2:]]).all()
+
+
+def test_neyman_gives_every_player_a_value_where_evaluations_fail():
+    game = fs.games.FunctionGame(
+        lambda s: float("nan") if set(s) == {0, 1} else float(len(s) ** 2), n_players=3
+    )
+    estimator = Stratified(allocation="neyman")
+    for seed in range(20):
+        result = fs.estimate(game, estimator, budget=90, seed=seed, on_error="skip")
+        assert np.isfinite(result.values).all()
+
+
+def test_neyman_is_more_accurate_than_equal_shares_where_strata_differ():
+    """160 marginals per player: 0.62 of the variance by 150 repeats.
+
+    Reported variances, which are honest as above, vary little from run to run.
+    """
+    game = fs.games.Airport(np.linspace(1.0, 3.0, 6))
+    variances = {
+        allocation: np.mean(
+            [
+                run(Stratified(allocation=allocation), game, [960], seed=seed)[1][0].variances
+                for seed in range(12)
+            ]
+        )
+        for allocation in ("neyman", "equal")
+    }
+    assert variances["neyman"] < 0.8 * variances["equal"]
+
+
+@given(st.integers(2, 8), st.integers(0, 1000), st.sampled_from(ALLOCATIONS))
+@settings(max_examples=20, deadline=None)
+def test_additive_games_are_exact_at_every_stop(n, seed, allocation):
+    game = fs.games.Additive(np.random.default_rng(seed).standard_normal(n))
+    looks = [4 * n, 7 * n, 20 * n]
+    _, estimates = run(Stratified(allocation=allocation), game, looks, seed=seed)
+    for estimate in estimates:
+        np.testing.assert_allclose(estimate.values, game.weights, rtol=1e-9, atol=1e-9)
+
+
+@given(st.integers(2, 6), st.integers(0, 1000), st.sampled_from(["shapley", "banzhaf"]))
+@settings(max_examples=15, deadline=None)
+def test_games_of_the_size_alone_are_exact_once_all_strata_are_reached(n, seed, semivalue):
+    worths = np.random.default_rng(seed).standard_normal(n + 1)
+    game = fs.games.FunctionGame(lambda s: float(worths[len(s)]), n_players=n)
+    state, (estimate,) = run(Stratified(), game, [8 * n * n], semivalue=semivalue, seed=seed)
+    assert state.sweep is None or n == 2
+    np.testing.assert_allclose(estimate.values, fs.exact(game, semivalue).values, atol=1e-9)
+
+
+def test_a_variance_of_zero_is_not_certainty_but_a_proof_is():
+    _, (estimate,) = run(Stratified(), fs.games.Additive([1.0, 2.0, 3.0]), [60])
+    assert (estimate.variances > 0).all()
+    assert not estimate.exact
+    _, (proven,) = run(Stratified(), fs.games.Additive([1.0, 2.0]), [60])
+    assert proven.exact
+    assert (proven.variances == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("allocation", "shares"),
+    [("maleki", np.arange(2, 8) ** (2 / 3)), ("equal", np.ones(6))],
+)
+def test_samples_reach_their_shares(allocation, shares):
+    """Within one sample each; the exact sizes 0 and 7 are asked for once."""
+    game = fs.games.SumOfUnanimity(8, seed=1)
+    state, _ = run(Stratified(allocation=allocation), game, [8 * 400])
+    asked = state.asked
+    assert np.ptp(asked.sum(axis=1)) <= 1
+    targets = asked.sum(axis=1, keepdims=True) * shares / shares.sum()
+    assert (np.abs(asked - targets) <= 1).all()
+
+
+def test_neyman_samples_most_where_contributions_vary_most():
+    """Only players 0 and 1 vary, and only at the sizes 1 and 2 of four players' others."""
+    game = fs.games.SumOfUnanimity(5, coalitions=[[0, 1], [2], [3], [4]], weights=[1, 1, 1, 1])
+    state, _ = run(Stratified(allocation="neyman"), game, [5 * 400])
+    asked = state.asked.sum(axis=1)
+    assert asked[:2].min() > 2 * asked[2:].max()
+    assert state.asked.min() >= 2
+
+
+def test_sizes_are_those_of_the_strata_and_the_player_is_left_out():
+    game = fs.games.SumOfUnanimity(7, seed=1)
+    estimator = Stratified()
+    state, _ = run(estimator, game, [7 * 60])
+    draw = estimator.ask(state, round_generator(1, 0))
+    assert isinstance(draw, StratumMarginals)
+    masks = draw.masks(0, len(draw))
+    np.testing.assert_array_equal(masks[::2].sum(axis=1), draw.strata + 1)
+    assert not masks[::2][np.arange(7), draw.players].any()
+
+
+def test_every_size_is_drawn_with_its_weight_in_a_sweep():
+    """One block, Beta(3, 1): the first sweep's sizes against α_k, each within 4.5 σ."""
+    game = fs.games.Additive(np.ones(6))
+    weights = parse_semivalue("beta(3,1)").weights(6)[1:-1]
+    counts = sum(
+        run(Stratified(), game, [12 + 12], semivalue="beta(3,1)", seed=seed)[0].asked.sum(axis=0)
+        for seed in range(200)
+    )
+    expected = counts.sum() * weights / weights.sum()
+    assert counts.sum() == 200 * 12
+    assert (np.abs(counts - expected) < 4.5 * np.sqrt(expected)).all()
+
+
+@given(st.integers(1, 3000), st.sampled_from(["shapley", "banzhaf", "beta(16,1)", "beta(1,30)"]))
+@settings(max_examples=40, deadline=None)
+def test_strata_are_the_sizes_between_the_ends(n, semivalue):
+    n = max(n, 2)
+    weights = parse_semivalue(semivalue).weights(n)
+    strata = Strata.of(weights)
+    assert strata.count <= max(0, n - 2)
+    assert strata.total + strata.ends.sum() == pytest.approx(1.0)
+    assert strata.masses.sum() == pytest.approx(strata.total)
+    if n > 2:
+        covered = np.concatenate(
+            [np.arange(a, b + 1) for a, b in zip(strata.first, strata.last, strict=True)]
+        )
+        np.testing.assert_array_equal(covered, np.arange(1, n - 1))
+        sizes = strata.random_sizes(np.random.default_rng(0), np.arange(strata.count))
+        assert (sizes >= strata.first).all()
+        assert (sizes <= strata.last).all()
+    if semivalue == "shapley":
+        assert strata.count == n - 2
+
+
+def test_a_sweep_cut_off_has_an_unbiased_mean_and_variance():
+    """2 of 3 blocks with fixed means and deviations; 20 000 players are 20 000 repeats, 4.5 σ."""
+    rng = np.random.default_rng(0)
+    means, deviations = np.array([0.0, 3.0, 9.0]), np.array([1.0, 0.5, 2.0])
+    sweep = Sweep(20_000, 3)
+    players, blocks = sweep.choose(rng, 4 * 20_000)
+    assert blocks.shape == (20_000, 2)
+    assert (blocks[:, 0] != blocks[:, 1]).all()
+    noise = rng.standard_normal((20_000, 2, 2))
+    sweep.add(players, blocks, means[blocks][..., None] + deviations[blocks][..., None] * noise)
+    _, part = sweep.summary()
+    values, variances = part.values, part.variances
+    spread = values.std() / np.sqrt(20_000)
+    assert abs(values.mean() - 4.0) < 4.5 * spread
+    # The variance of a variance: 2σ⁴/N at least; the mixture is no heavier than that by 4.
+    assert variances.mean() == pytest.approx(values.var(), rel=4.5 * np.sqrt(8 / 20_000))
+    # Without the correction for the blocks visited it would be far off.
+    assert sweep.between.variances_of_means.mean() > 2 * values.var()
+
+
+def test_sweeps_visit_every_block_once():
+    sweep = Sweep(3, 5)
+    rng = np.random.default_rng(0)
+    seen = []
+    while not sweep.finished:
+        players, blocks = sweep.choose(rng, 4)
+        seen += [(p, b) for p, row in zip(players, blocks, strict=True) for b in row]
+        sweep.add(players, blocks, np.ones((*blocks.shape, 2)))
+    assert sorted(seen) == [(p, b) for p in range(3) for b in range(5)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.floats(-1e3, 1e3)), max_size=30), st.integers(0, 30)
+)
+def test_cells_hold_count_mean_and_squares(samples, cut):
+    moments = Moments(4)
+    for part in (samples[:cut], samples[cut:]):
+        cells = np.array([cell for cell, _ in part], dtype=np.int64)
+        add_to_cells(moments, cells, np.array([value for _, value in part], dtype=float))
+    for cell in range(4):
+        values = np.array([value for at, value in samples if at == cell])
+        assert moments.counts[cell] == len(values)
+        if len(values):
+            assert moments.means[cell] == pytest.approx(values.mean(), abs=1e-9)
+            squares = np.square(values - values.mean()).sum()
+            assert moments.squares[cell] == pytest.approx(squares, rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+def test_the_promised_small_budget_works(allocation):
+    """n = 8 with 150 evaluations: all players, finite errors, most of the budget spent."""
+    game = fs.games.SumOfUnanimity(8, seed=4)
+    result = fs.estimate(game, Stratified(allocation=allocation), budget=150, seed=0)
+    assert np.isfinite(result.standard_errors).all()
+    assert result.evaluations > 130
+
+
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+@pytest.mark.parametrize("n", [2, 3])
+def test_two_and_three_players(allocation, n):
+    game = fs.games.SumOfUnanimity(n, n_terms=5, sizes=(1, n), seed=3)
+    result = fs.estimate(game, Stratified(allocation=allocation), budget=1 << n, seed=1)
+    assert result.exact
+    np.testing.assert_allclose(result.values, game.shapley_values)
+
+
+@pytest.mark.parametrize("budget", [3, 12, 60, 100])
+def test_too_small_a_budget_is_a_clear_error(budget):
+    with pytest.raises(fs.BudgetError, match="give a larger budget"):
+        fs.estimate(fs.games.SumOfUnanimity(30, seed=0), Stratified(), budget=budget, seed=0)
+
+
+@pytest.mark.parametrize("allocation", ALLOCATIONS)
+def test_skipped_evaluations_are_left_out(allocation):
+    """A game of sizes only, where a size, an end and a pair now and then fail: still exact."""
+    game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    def spoil(masks):
+        sizes = masks.sum(axis=1)
+        return (sizes == 1) & masks[:, 0] | (sizes == 2) & masks[:, 3] | (sizes == 3) & masks[:, 4]
+
+    state, estimates = run(Stratified(allocation=allocation), game, [25, 60, 300], spoil=spoil)
+    for estimate in estimates:
+        known = ~np.isnan(estimate.values)
+        np.testing.assert_allclose(estimate.values[known], game.weights[known])
+    assert known.all()
+    assert np.isfinite(estimates[-1].variances).all()
+    assert (estimates[-1].counts < state.asked.sum(axis=1)).any()
+
+
+def test_nothing_left_to_ask_of_two_players_when_an_end_was_skipped():
+    state, (estimate,) = run(
+        Stratified(), fs.games.Additive([1.0, 2.0]), [50], spoil=lambda masks: masks[:, 0]
+    )
+    assert state.ends_asked == 2
+    assert np.isnan(estimate.values[0])
+    assert not estimate.exact
+
+
+def test_memory_does_not_grow_with_the_budget():
+    game = fs.games.SumOfUnanimity(6, seed=1)
+
+    def numbers(state):
+        epochs = state.epochs
+        parts = [state, state.cells, state.pool, epochs, epochs.fresh, epochs.closed]
+        return sum(a.size for part in parts for a in vars(part).values() if hasattr(a, "size"))
+
+    sizes = [numbers(run(Stratified(allocation="neyman"), game, [look])[0]) for look in (200, 5000)]
+    assert sizes[0] == sizes[1]
+
+
+def test_malekis_bound_covers_and_falls_as_one_over_the_root():
+    """Nominal coverage (1 − δ)^n with δ = 0.05; the √2 to spare makes it all of 200 runs."""
+    game = fs.games.Airport([1.0, 1.5, 2.0, 2.5, 6.0])
+    table = table_of(game)[1:]
+    heads = np.array([bin(mask).count("1") for mask in range(1, 32)])
+    per_head = (float((table / heads).min()), float((table / heads).max()))
+    estimator = Stratified()
+    for marginals in (15, 60):
+        bound = estimator.error_bound(5, marginals, delta=0.05, per_head=per_head)
+        errors = [
+            np.abs(
+                run(estimator, game, [5 * marginals], seed=seed)[1][0].values
+                - fs.exact(game).values
+            )
+            for seed in range(100)
+        ]
+        covered = (np.array(errors) <= bound).mean(axis=0)
+        assert (covered >= 0.95**5).all()
+    halved = estimator.error_bound(5, 240, delta=0.05, per_head=per_head)
+    assert halved == pytest.approx(bound / 2)
+
+
+def test_malekis_bound_is_the_papers_formula():
+    """d√(−ln(δ/2))/(n√m)·(Σ(k+1)^(2/3))^(3/2), n = 2: (1 + 2^(2/3))^(3/2) = 4.1619."""
+    bound = Stratified().error_bound(2, 25, delta=2 * np.exp(-4), per_head=(0.0, 0.5))
+    assert bound == pytest.approx(1.0 * 2 / (2 * 5) * 4.16190, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Stratified(allocation="best"), "'maleki', 'neyman' or 'equal'"),
+        (lambda: fs.estimate(fs.games.Additive(np.ones(2001)), Stratified()), "method='mc'"),
+        (
+            lambda: Stratified(allocation="equal").error_bound(3, 9, delta=0.1, per_head=(0, 1)),
+            "maleki",
+        ),
+        (lambda: Stratified().error_bound(3, 9, delta=0.0, per_head=(0, 1)), "delta"),
+        (lambda: Stratified().error_bound(3, 9, delta=None, per_head=(0, 1)), "delta"),
+        (lambda: Stratified().error_bound(3, 9, delta=np.nan, per_head=(0, 1)), "delta"),
+        (lambda: Stratified().error_bound(0, 9, delta=0.1, per_head=(0, 1)), "n_players"),
+        (lambda: Stratified().error_bound(2.5, 9, delta=0.1, per_head=(0, 1)), "n_players"),
+        (lambda: Stratified().error_bound(3, 0, delta=0.1, per_head=(0, 1)), "marginals"),
+        (lambda: Stratified().error_bound(3, True, delta=0.1, per_head=(0, 1)), "marginals"),
+        (lambda: Stratified().error_bound(3, 9, delta=0.1, per_head=(1, 0)), "lowest first"),
+        (lambda: Stratified().error_bound(3, 9, delta=0.1, per_head=(0, np.inf)), "finite"),
+        (lambda: Stratified().error_bound(3, 9, delta=0.1, per_head=(0,)), "two"),
+    ],
+)
+def test_errors_name_the_remedy(make, message):
+    with pytest.raises(fs.InputError, match=message):
+        make()
+
+
+def test_what_may_be_said_of_each_allocation():
+    assert Stratified().traits.independent
+    assert Stratified().traits.certifiable
+    neyman = Stratified(allocation="neyman").traits
+    assert not any([neyman.linear, neyman.certifiable, neyman.independent])
+    assert "maleki" in neyman.not_certifiable_because

@@ -1,0 +1,62 @@
+"""Free checks on loading: no result of a run is refused, contradictions are."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.estimators import METHODS
+from fairshapley.results.loading_checks import contradictions
+
+GAME = fs.games.SumOfUnanimity(8, seed=1)
+
+
+class Bounded(fs.games.SumOfUnanimity):
+    value_range = (-100.0, 100.0)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("semivalue", ["shapley", "banzhaf"])
+def test_results_of_runs_are_coherent(method, semivalue):
+    for n_players in (1, 2, 5, 12):
+        for scale in (1e-60, 1.0, 1e60):
+            game = fs.games.Affine(Bounded(n_players, seed=1), scale)
+            for budget in (40, 200):
+                try:
+                    result = fs.estimate(game, method, budget=budget, semivalue=semivalue, seed=1)
+                except fs.FairShapleyError:
+                    continue
+                assert list(contradictions(result)) == []
+                assert fs.Result.from_dict(result.to_dict()).digest == result.digest
+
+
+EXACT = fs.exact(Bounded(8, seed=1))
+SAMPLED = fs.estimate(Bounded(14, seed=1), "mc", budget=200, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("result", "changes", "words"),
+    [
+        (EXACT, {"values": EXACT.values + 1e-6}, "add up"),
+        (SAMPLED, {"values": SAMPLED.values + 1e-6}, "add up"),
+        (SAMPLED, {"standard_errors": SAMPLED.standard_errors * 1.1}, "history"),
+        (EXACT, {"evaluations": 255, "history": ()}, "take 2"),
+        (SAMPLED, {"evaluations": 20}, "history must grow"),
+        (EXACT, {"standard_errors": np.full(8, 1e-9)}, "standard_errors must be 0"),
+        (SAMPLED, {"standard_errors": np.full(14, np.inf)}, "standard_errors must be finite"),
+        (SAMPLED, {"values": np.full(14, np.inf)}, "values must be finite"),
+        (SAMPLED, {"values": np.full(14, np.nan)}, "no number for a player"),
+        (EXACT, {"identical_players": ((0, 8),)}, "not one of 8"),
+        (EXACT, {"level_share": 0.0}, "level_share"),
+        (EXACT, {"endpoints": (0.0, 101.0)}, "add up|outside value_range"),
+        (EXACT, {"value_range": (0.0, 1e-3)}, "value_range"),
+        (EXACT, {"value_range": (1.0, 0.0)}, "lowest, highest"),
+        (SAMPLED, {"skipped": 10**6}, "skipped"),
+        (EXACT, {"configuration": EXACT.configuration | {"null_players": 9}}, "null_players"),
+    ],
+)
+def test_contradictions_are_refused(result, changes, words):
+    changed = dataclasses.replace(result, **changes)
+    with pytest.raises(fs.InputError, match=words):
+        fs.Result.from_dict(changed.to_dict())

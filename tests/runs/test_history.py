@@ -1,0 +1,119 @@
+"""What a run keeps of its course: the same bits however it was run, and right by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.runs.history import FOLD_ROWS, MOST_BINS, Look, Recorder, SizeBin
+
+
+def records(result):
+    return result.history, result.profile
+
+
+def test_the_profile_of_an_exact_run_by_hand():
+    game = fs.games.FunctionGame(lambda s: float(len(s) ** 2 + (0 in s)), 3)
+    result = fs.exact(game)
+    # v(∅) and v(N) are asked for twice: first on their own, then with all coalitions.
+    assert [(item.first, item.last, item.coalitions) for item in result.profile] == [
+        (0, 0, 2),
+        (1, 1, 3),
+        (2, 2, 3),
+        (3, 3, 2),
+    ]
+    assert [item.size for item in result.profile] == [0.0, 1.0, 2.0, 3.0]
+    np.testing.assert_allclose([item.mean for item in result.profile], [0, 4 / 3, 14 / 3, 10])
+    spread = math.sqrt(2) / 3  # two of three coalitions of a size are alike
+    np.testing.assert_allclose(
+        [item.deviation for item in result.profile], [0, spread, spread, 0], atol=1e-12
+    )
+    assert result.history == (Look(8, math.inf, math.inf),)
+
+
+def test_history_ends_with_the_result_and_looks_are_spaced_evenly():
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    result = fs.estimate(game, "mc", budget=5000, seed=0)
+    spent = np.array([look.evaluations for look in result.history])
+    assert spent[-1] == result.evaluations
+    assert result.history[-1].min_fidelity == pytest.approx(result.min_fidelity, rel=1e-12)
+    low = result.lower_fidelity().min()
+    assert result.history[-1].lower_fidelity == pytest.approx(low, rel=1e-12)
+    assert 10 < len(spent) < 20
+    # Rounds of up to 57 coalitions: each look is late by no more than one round.
+    assert ((spent[1:-1] >= 2**0.5 * spent[:-2]) & (spent[1:-1] <= 2**0.5 * spent[:-2] + 57)).all()
+
+
+def test_a_rule_that_looks_at_every_round_has_the_finer_history():
+    game = fs.games.SumOfUnanimity(14, seed=1)
+    method = fs.RegressionAdjusted(proxy="linear")
+    plain = fs.estimate(game, method, budget=2000, seed=0)
+    ruled = fs.estimate(game, method, budget=2000, until=fs.Fidelity(at_least=1e9), seed=0)
+    assert len(plain.history) < 8 < len(ruled.history)
+    assert plain.values.tobytes() == ruled.values.tobytes()
+
+
+METHODS = ["mc", fs.RegressionAdjusted(proxy="linear"), "stratified", "gae"]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_however_a_run_is_run_it_records_the_same(method, tmp_path):
+    game = fs.games.SumOfUnanimity(12, seed=0)
+    whole = fs.estimate(game, method, budget=900, seed=3)
+    small_chunks = fs.estimate(
+        game, method, budget=900, seed=3, engine=fs.SerialEngine(chunk_size=5)
+    )
+    journal = tmp_path / "run.db"
+    first = fs.estimate(game, method, budget=500, seed=3, journal=journal)
+    second = fs.estimate(game, method, budget=900, seed=3, journal=journal)
+    assert records(whole) == records(small_chunks) == records(second)
+    shared = len(first.history) - 1  # the last look is that at the end of the run
+    assert first.history[:shared] == whole.history[:shared]
+    assert fs.resume(journal).to_dict() == second.to_dict()
+
+
+def test_records_survive_the_disk_and_old_files_load(tmp_path):
+    result = fs.estimate(fs.games.SumOfUnanimity(12, seed=0), "mc", budget=400, seed=0)
+    result.save(tmp_path / "r.json")
+    assert records(fs.Result.load(tmp_path / "r.json")) == records(result)
+    old = {key: item for key, item in result.to_dict().items() if key not in ("history", "profile")}
+    assert records(fs.Result.from_dict(old)) == ((), ())
+    for damage in ([[1, 2.0]], [[1, -1.0, 2.0]], [[0.5, 1.0, 1.0]]):
+        with pytest.raises(fs.InputError, match="history"):
+            fs.Result.from_dict(result.to_dict() | {"history": damage})
+
+
+def test_skipped_evaluations_and_null_players_are_left_out():
+    game = fs.games.FunctionGame(lambda s: math.nan if s == (0,) else float(len(s)), 10)
+    result = fs.estimate(game, "mc", budget=500, seed=0, on_error="skip")
+    assert all(item.mean == item.first and item.deviation == 0 for item in result.profile)
+
+
+def test_many_sizes_share_bins_and_none_is_lost():
+    rng = np.random.default_rng(0)
+    n_players, recorder = 1000, Recorder(1000, 2.0)
+    sizes = rng.integers(0, n_players + 1, 3 * FOLD_ROWS + 17)
+    values = 5.0 + sizes * 0.5
+    for part in np.array_split(np.arange(len(sizes)), 40):
+        recorder.add(sizes[part], values[part])
+    profile = recorder.records()["profile"]
+    assert len(profile) <= MOST_BINS
+    assert (profile[0].first, profile[-1].last) == (0, n_players)
+    assert sum(item.coalitions for item in profile) == len(sizes)
+    for item in profile:
+        inside = (sizes >= item.first) & (sizes <= item.last)
+        assert item == SizeBin(
+            item.first,
+            item.last,
+            int(inside.sum()),
+            pytest.approx(sizes[inside].mean()),
+            pytest.approx(values[inside].mean()),
+            pytest.approx(values[inside].std(), rel=1e-6),
+        )
+
+
+def test_a_large_offset_does_not_hide_the_spread():
+    recorder = Recorder(1, 2.0)
+    recorder.add(np.array([0, 0]), 1e6 + np.array([0.0, 1e-3]))
+    assert recorder.records()["profile"][0].deviation == pytest.approx(5e-4, rel=1e-6)

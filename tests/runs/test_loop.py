@@ -1,0 +1,340 @@
+"""The run loop: methods, budgets, rules, what is counted, and bad input."""
+
+import math
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.evaluation.evaluator import Evaluator
+from fairshapley.runs.loop import Run
+from fairshapley.runs.plan import GameFacts, Plan, RunLog
+
+
+@pytest.fixture
+def game():
+    return fs.games.SumOfUnanimity(12, seed=0)
+
+
+def test_auto_is_exact_when_everything_fits(game):
+    assert fs.estimate(game, budget=4096).method == "exact"
+    assert fs.estimate(game, budget=4095, seed=0).method == "adjusted"
+    assert fs.estimate(game, budget=fs.Budget(marginals=120), seed=0).method == "mc"
+
+
+def test_auto_samples_walks_where_a_bound_needs_a_range():
+    game = fs.games.WeightedVoting([1] * 14, quota=8)
+    fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.1, bound="bernstein")
+    assert fs.estimate(game, budget=2000, until=fair, seed=0).method == "mc"
+
+
+def test_without_a_budget_100_evaluations_per_player_are_allowed_and_said(game):
+    result = fs.estimate(game)
+    assert 1100 < result.evaluations <= 1200
+    assert "1,200 evaluations, 100 per player" in result.notes[0]
+    assert not fs.estimate(game, budget=1200).notes
+
+
+def test_the_budget_is_never_exceeded_and_hardly_wasted(game):
+    for budget in (50, 100, 333, 1000):
+        result = fs.estimate(game, "mc", budget=budget, seed=budget)
+        assert budget - 33 < result.evaluations <= budget
+        assert "budget" in result.stopped
+
+
+def test_evaluations_are_what_the_game_was_asked():
+    asked = []
+
+    def fn(coalition):
+        asked.append(coalition)
+        return float(len(coalition) ** 0.5)
+
+    result = fs.estimate(fs.games.FunctionGame(fn, 10, key="k"), "mc", budget=500, seed=0)
+    assert len(asked) == len(set(asked)) == result.evaluations == result.computed
+    assert result.cache_hits > 0
+
+
+def test_marginals_are_counted_in_the_papers_unit(game):
+    walks = fs.estimate(game, fs.MonteCarlo(), budget=fs.Budget(marginals=480), seed=0)
+    assert walks.marginals == walks.counts.sum() <= 480
+    assert walks.marginals > 480 - 36
+    single = fs.estimate(game, fs.MonteCarlo(walk=False), budget=fs.Budget(marginals=480), seed=0)
+    assert single.marginals == single.counts.sum() == 480
+    assert single.evaluations <= 960
+
+
+def test_marginals_have_no_meaning_for_exact_values(game):
+    with pytest.raises(fs.InputError, match="budget of evaluations"):
+        fs.estimate(game, "exact", budget=fs.Budget(marginals=100))
+
+
+def test_players_take_turns_in_single_marginals():
+    game = fs.games.Additive(np.arange(100.0))
+    result = fs.estimate(game, fs.MonteCarlo(walk=False), budget=fs.Budget(marginals=640), seed=0)
+    assert set(result.counts.tolist()) == {6, 7}
+
+
+def test_rules_stop_a_run(game):
+    result = fs.estimate(game, "mc", until=fs.Fidelity(at_least=20), seed=0)
+    assert result.min_fidelity >= 20
+    assert result.stopped.startswith("the minimum fidelity is")
+    both = fs.Evaluations(at_least=200) & fs.Marginals(at_least=500)
+    result = fs.estimate(game, "mc", until=both, seed=0)
+    assert result.evaluations >= 200
+    assert result.marginals >= 500
+    result = fs.estimate(game, "mc", until=fs.Evaluations(at_least=9999), budget=100, seed=0)
+    assert result.evaluations <= 100
+
+
+def test_seconds_stop_a_run_inside_a_round():
+    slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(0.01) or float(len(s)), 30)
+    result = fs.estimate(slow, "mc", budget=fs.Budget(seconds=1.5), seed=0)
+    assert result.seconds < 10
+    assert "1.5 seconds" in result.stopped
+    assert (result.counts > 0).all()
+
+
+def test_a_method_that_asks_for_nothing_new_is_stopped():
+    class Stuck(fs.MonteCarlo):
+        def ask(self, state, rng):
+            return super().ask(state, np.random.default_rng(0))
+
+    result = fs.estimate(fs.games.SumOfUnanimity(12, seed=0), Stuck(), budget=10_000)
+    assert "requests brought no coalition" in result.stopped
+    assert result.evaluations < 100
+
+
+def test_the_seed_is_recorded_and_repeats_the_run(game):
+    one = fs.estimate(game, "mc", budget=500)
+    again = fs.estimate(game, "mc", budget=500, seed=one.seed)
+    assert one.values.tobytes() == again.values.tobytes()
+    assert one.seed != fs.estimate(game, "mc", budget=500).seed
+
+
+def test_provenance_is_complete(game):
+    result = fs.estimate(game, "mc", budget=500, semivalue="beta(4,1)", xi=0.01, seed=5)
+    assert result.configuration == {
+        "method": {"name": "mc", "walk": True, "antithetic": False},
+        "semivalue": "beta(4,1)",
+        "xi": 0.01,
+    }
+    assert result.fingerprint == fs.games.fingerprint(game)
+    assert result.limits["budget"] == {"evaluations": 500, "marginals": None, "seconds": None}
+    packages = {"python", "fairshapley", "numpy", "scipy", "scikit-learn"}
+    assert result.versions.keys() == {*packages, "machine"}
+    assert result.versions["fairshapley"] == fs.__version__
+
+
+@pytest.mark.parametrize("semivalue", ["shapley", "banzhaf", "beta(16,1)"])
+@pytest.mark.parametrize("method", ["auto", "mc", fs.MonteCarlo(walk=False), "exact"])
+def test_one_player_gets_everything(method, semivalue):
+    game = fs.games.TableGame([2.0, 5.0])
+    result = fs.estimate(game, method, budget=2, semivalue=semivalue)
+    assert result.values.tolist() == [3.0]
+    assert result.exact
+
+
+def test_player_names_travel(game):
+    named = fs.games.TableGame([0, 1, 2, 3], player_names=["ann", "<b>"])
+    assert fs.estimate(named).player_names == ("ann", "<b>")
+
+
+def test_skipped_evaluations_leave_no_silent_trace():
+    def fn(coalition):
+        return math.nan if coalition == (0,) else float(sum(coalition))
+
+    game = fs.games.FunctionGame(fn, 10)
+    with pytest.raises(fs.GameError, match=r"\(0,\)") as caught:
+        fs.estimate(game, "mc", budget=500, seed=0)
+    assert caught.value.partial.complete is False
+    with pytest.raises(fs.InputError, match="have no value"):
+        fs.estimate(game, "exact", on_error="skip")
+    assert fs.estimate(game, on_error="skip", budget=2000, seed=0).method == "adjusted"
+    result = fs.estimate(game, "mc", budget=500, seed=0, on_error="skip")
+    assert result.skipped == 1
+    assert "cannot be certified" in result.notes[-1]
+    np.testing.assert_allclose(result.values[1:], np.arange(1, 10))
+    assert result.counts[0] < result.counts[5]
+
+
+def test_a_failure_leaves_the_partial_result():
+    calls = []
+
+    def fn(coalition):
+        calls.append(coalition)
+        if len(calls) > 200:
+            raise RuntimeError("out of licences")
+        return float(len(coalition))
+
+    with pytest.raises(fs.GameError, match="out of licences") as caught:
+        fs.estimate(fs.games.FunctionGame(fn, 20, key="k"), "mc", budget=1000, seed=0)
+    np.testing.assert_allclose(caught.value.partial.values, 1.0)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"budget": 0}, fs.BudgetError, "positive"),
+        ({"budget": -3}, fs.BudgetError, "positive"),
+        ({"budget": 1.5}, fs.BudgetError, "whole"),
+        ({"budget": fs.Budget()}, fs.BudgetError, "empty"),
+        ({"budget": 1}, fs.BudgetError, "take 2 evaluations"),
+        ({"budget": 10, "method": "mc"}, fs.BudgetError, "11 evaluations beside"),
+        ({"budget": fs.Budget(marginals=5), "method": "mc"}, fs.BudgetError, "12 marginals"),
+        ({"method": "mcmc"}, fs.InputError, "'exact', 'gae'"),
+        ({"until": 100}, fs.InputError, "budget="),
+        ({"xi": -1}, fs.InputError, "xi"),
+        ({"xi": "small"}, fs.InputError, "xi"),
+        ({"seed": -1}, fs.InputError, "seed"),
+        ({"semivalue": "owen"}, fs.InputError, "banzhaf"),
+        ({"engine": "clusters"}, fs.InputError, "engine"),
+        ({"on_error": "ignore"}, fs.InputError, "'skip'"),
+        ({"verify": -1}, fs.InputError, "verify"),
+        ({"verify": 2.5}, fs.InputError, "verify"),
+        ({"verify": 2}, fs.InputError, "journal="),
+        ({"journal": 5}, fs.InputError, "path"),
+        ({"method": ["mc"]}, fs.InputError, "unknown method"),
+        ({"method": fs.MonteCarlo}, fs.InputError, "estimator object"),
+        ({"engine": fs.SerialEngine}, fs.InputError, "engine"),
+    ],
+)
+def test_bad_arguments_name_the_remedy(game, arguments, error, words):
+    with pytest.raises(error, match=words):
+        fs.estimate(game, **arguments)
+
+
+def test_a_budget_that_leaves_players_out_is_refused():
+    game = fs.games.Additive(np.ones(100))
+    with pytest.raises(fs.BudgetError, match="36 of 100 players"):
+        fs.estimate(game, fs.MonteCarlo(walk=False), budget=140, seed=0)
+
+
+def test_what_is_not_a_game_is_refused():
+    with pytest.raises(fs.InputError, match="FunctionGame"):
+        fs.estimate(lambda masks: masks.sum(axis=1))
+    for n_players in (0, -1, 2.5, "3"):
+        game = fs.games.Additive(np.ones(3))
+        game.n_players = n_players
+        with pytest.raises(fs.InputError, match=r"n_players|at least one player"):
+            fs.estimate(game)
+
+
+def test_antithetic_needs_walks():
+    with pytest.raises(fs.InputError, match="whole walks"):
+        fs.MonteCarlo(walk=False, antithetic=True)
+
+
+def test_walks_and_their_reverses_cancel_pairwise_interactions():
+    """On a game of pairs each walk with its reverse gives the exact values."""
+    pairs = np.triu(np.random.default_rng(0).normal(size=(15, 15)), 1)
+    game = fs.games.FunctionGame(lambda s: float(pairs[np.ix_(s, s)].sum()), 15)
+    result = fs.estimate(game, fs.MonteCarlo(antithetic=True), budget=100, seed=0)
+    np.testing.assert_allclose(result.values, (pairs + pairs.T).sum(axis=1) / 2)
+
+
+def test_exact_as_soon_as_everything_is_known_whatever_the_rule():
+    game = fs.games.SumOfUnanimity(3, n_terms=3, sizes=(1, 3), seed=0)
+    result = fs.estimate(game, "mc", until=fs.Evaluations(at_least=8), seed=0)
+    assert result.exact
+    assert result.evaluations == 8
+
+
+def test_nothing_seen_is_not_certainty():
+    """A needle in a haystack: until it is found no standard error is claimed."""
+    needle = tuple(range(0, 20, 3))
+    game = fs.games.FunctionGame(lambda s: float(s == needle), 20)
+    result = fs.estimate(game, "mc", until=fs.Fidelity(at_least=100), budget=500, seed=0)
+    assert "budget" in result.stopped
+    assert np.isnan(result.standard_errors).all()
+    assert np.isnan(result.min_fidelity)
+
+
+@pytest.mark.parametrize("budget", [np.int64(300), fs.Budget(evaluations=np.int32(300))])
+def test_numpy_numbers_can_be_journalled(game, budget, tmp_path):
+    rule = fs.Evaluations(at_least=np.int64(200)) | fs.Seconds(at_least=np.float32(50))
+    result = fs.estimate(game, "mc", budget=budget, until=rule, journal=tmp_path / "j.db")
+    assert fs.resume(tmp_path / "j.db").to_dict() == result.to_dict()
+
+
+def test_auto_samples_when_the_limit_is_in_marginals():
+    game = fs.games.Additive(np.ones(6))
+    assert fs.estimate(game, budget=fs.Budget(marginals=50), seed=0).method == "mc"
+    result = fs.estimate(game, until=fs.Marginals(at_least=20), seed=0)
+    assert result.method == "mc"
+
+
+@pytest.mark.parametrize("budget", [12, 24])
+def test_what_fits_a_budget_does_not_bias_the_values(budget):
+    """Small budgets on a small game, where cheap coalitions abound: no bias at 5 sigma."""
+    game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
+    truth = fs.exact(game).values
+    method = fs.MonteCarlo(walk=False)
+    values = [fs.estimate(game, method, budget=budget, seed=seed).values for seed in range(1500)]
+    bias = np.mean(values, axis=0) - truth
+    assert (np.abs(bias) < 5 * np.std(values, axis=0) / 1500**0.5).all()
+
+
+def test_whether_a_budget_is_too_small_does_not_depend_on_the_seed():
+    game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
+    for seed in range(50):
+        with pytest.raises(fs.BudgetError, match="10 evaluations beside"):
+            fs.estimate(game, fs.MonteCarlo(walk=False), budget=11, seed=seed)
+
+
+def test_progress_is_shown_within_a_long_round():
+    seen = []
+    slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(0.002) or 1.0 * len(s), 9)
+    engine = fs.SerialEngine(chunk_size=16)
+    fs.estimate(slow, "exact", progress=seen.append, engine=engine)
+    assert len(seen) > 2
+
+
+def test_games_of_65536_players_are_drawn_right():
+    """The ranks of more players than 16 bits hold."""
+
+    class Sizes:
+        n_players = 65_536
+
+        def __call__(self, masks):
+            return masks.sum(axis=1).astype(float)
+
+    result = fs.estimate(Sizes(), "mc", until=fs.Evaluations(at_least=10), seed=0)
+    np.testing.assert_allclose(result.values, 1.0)
+
+
+def bare_run(game, method, seed=3, **limits):
+    n_players = game.n_players
+    plan = Plan(
+        estimator=method, semivalue=fs.Shapley(), xi=1e-3, budget=fs.Budget(**limits), until=None
+    )
+    facts = GameFacts(n_players, None, None, None, n_players)
+    return Run(plan, facts, Evaluator(game, n_players), RunLog(None, 0, seed), 0.0)
+
+
+def test_a_run_in_stretches_is_the_same_run(game):
+    """The gates stop before a round; going on starts with that round."""
+    run = bare_run(game, fs.MonteCarlo(walk=False), evaluations=500)
+    for most in (50, 51, 100, 300):
+        said = run.advance(
+            lambda draw, most=most: (
+                "enough" if run.evaluator.tally.requests + len(draw) > most else None
+            )
+        )
+        assert said == "enough"
+        assert most - 24 < run.evaluator.tally.requests <= most  # a round asks for 24
+    whole = fs.estimate(game, fs.MonteCarlo(walk=False), budget=500, seed=3)
+    np.testing.assert_array_equal(run.execute(False, 0).values, whole.values)
+    assert run.evaluator.tally.evaluations == whole.evaluations
+
+
+def test_a_stretch_goes_on_when_everything_is_known():
+    """A budget of marginals may be spent on a game with few coalitions; execution then stops."""
+    small = fs.games.SumOfUnanimity(3, seed=0)
+    run = bare_run(small, fs.MonteCarlo(), marginals=10_000)
+    run.advance(lambda _draw: "enough" if (run.marginals or 0) >= 900 else None)
+    assert run.marginals >= 900
+    assert run.evaluator.complete
+    assert not run.estimate().exact
+    assert run.execute(False, 0).exact
+    assert run.marginals < 1000

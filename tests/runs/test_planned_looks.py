@@ -1,0 +1,39 @@
+"""A run that is to become fair makes estimates at its planned looks, not after every round."""
+
+import fairshapley as fs
+from fairshapley.runs.stopping.fair import looks_as_planned, spent_share, waits
+
+FAIR = fs.Fair(epsilon1=0.1, delta=0.1, xi=1e-3)
+BUDGET = fs.Budget(evaluations=5000)
+
+
+def test_estimates_are_few(monkeypatch):
+    calls = []
+    plain = fs.MonteCarlo.estimate
+
+    def counted(self, state):
+        calls.append(state)
+        return plain(self, state)
+
+    monkeypatch.setattr(fs.MonteCarlo, "estimate", counted)
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    near = fs.Fair(epsilon1=0.3, delta=0.1, xi=0.1)
+    result = fs.estimate(game, "mc", until=near, budget=5000, seed=0)
+    rounds = int(result.counts.max())
+    assert rounds > 150
+    # Planned looks, those of the history, and rounds until there is enough to look at.
+    assert len(calls) < rounds / 4
+
+
+def test_a_rule_waits_from_one_planned_look_to_the_next():
+    shares = [spent_share(evaluations, BUDGET) for evaluations in range(1, 5001)]
+    for last, now in ((2000, 2100), (2000, 2300), (3300, 3340)):
+        same = shares[last - 1] == shares[now - 1]
+        assert waits(FAIR, now, last, BUDGET) is same
+    assert not waits(FAIR, 5000, 1, BUDGET)
+
+
+def test_rules_that_look_freely_never_wait():
+    assert not looks_as_planned(FAIR, None)
+    assert not looks_as_planned(FAIR | fs.Fidelity(at_least=10), BUDGET)
+    assert not waits(FAIR, 10, 10, None)

@@ -1,0 +1,112 @@
+"""Progress: shown on a terminal, silent elsewhere, throttled for functions."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import fairshapley as fs
+from fairshapley.fairness import Evidence
+from fairshapley.runs.progress import TerminalBar, describe, seconds_left
+from fairshapley.runs.stopping import Snapshot
+
+SCRIPT = textwrap.dedent("""
+    import time
+    import fairshapley as fs
+    game = fs.games.FunctionGame(lambda s: time.sleep(0.001) or float(len(s) ** 1.5), 12)
+    print(fs.estimate(game, "mc", budget=700, seed=0).evaluations)
+""")
+
+
+def test_silent_when_not_a_terminal():
+    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+    assert int(run.stdout) > 600
+
+
+def test_a_terminal_sees_evaluations_rate_fidelity_and_time_left():
+    parent, child = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "160", "TERM": "xterm-256color"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stderr=child, stdout=subprocess.PIPE, env=environment
+    )
+    os.close(child)
+    shown = b""
+    while True:
+        try:
+            part = os.read(parent, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(parent)
+    output, _ = process.communicate(timeout=60)
+    assert int(output) > 600  # the result alone goes to standard output
+    text = shown.decode()
+    for words in ("evaluations", "/s", "min fidelity", "left"):
+        assert words in text, text
+
+
+def test_a_function_is_called_now_and_then():
+    seen = []
+    game = fs.games.SumOfUnanimity(30, seed=0)
+    result = fs.estimate(game, "mc", budget=3000, seed=0, progress=seen.append)
+    assert 1 <= len(seen) < 100
+    assert seen[0].evaluations <= result.evaluations
+
+
+def snapshot(evaluations, seconds, variance=0.01):
+    evidence = Evidence(
+        values=np.ones(2),
+        variances=np.full(2, variance),
+        counts=np.full(2, 200),
+        evaluations=evaluations,
+        exact=False,
+        independent=False,
+    )
+    return Snapshot(evaluations, None, seconds, evidence, xi=0.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        (fs.Budget(evaluations=1000), 90.0),
+        (fs.Budget(seconds=15.0), 5.0),
+        (fs.Budget(evaluations=1000, seconds=15.0), 5.0),
+        (None, np.inf),
+    ],
+)
+def test_time_left(budget, left):
+    assert seconds_left(snapshot(100, 10.0), budget) == pytest.approx(left)
+
+
+def test_words():
+    assert describe(snapshot(100, 10.0), None) == "10/s · min fidelity 100"
+    unknown = describe(snapshot(10**6, 10.0, np.nan), fs.Budget(evaluations=10**8))
+    assert unknown == "100,000/s · min fidelity not yet known · 16 min left"
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 200])
+def test_a_bar_cuts_no_number_and_is_not_torn_by_printing(width):
+    screen = io.StringIO()
+    console = Console(file=screen, width=width, force_terminal=True, color_system=None)
+    bar = TerminalBar(console, "adjusted", 123456, transient=False)
+    status = "1,234/s · 4 workers · min fidelity 12.3 · fair after about 1.2e+05 evaluations"
+    bar.start()
+    print("a model speaks")  # noqa: T201
+    bar.update(12345, status)
+    bar.stop()
+    before, _, last = screen.getvalue().rpartition("\x1b[2K")
+    # A line of its own, with the bar taken away before it and drawn again below.
+    assert "\x1b[2Ka model speaks\n" in before
+    words = last.split()
+    assert {"12,345/123,456", "1,234/s", "12.3", "1.2e+05"} <= set(words)
+    assert max(map(len, last.split("\n")[:-1])) <= width
+    assert "…" not in last

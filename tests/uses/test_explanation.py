@@ -1,0 +1,340 @@
+"""Rows explained one by one: against TreeSHAP, for several outputs, and in shap's plots."""
+
+import os
+import signal
+import warnings
+from math import factorial
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from tests.data_folder import needs
+
+import fairshapley as fs
+from fairshapley.datasets import load
+from fairshapley.games.features import FeatureGame
+from fairshapley.uses.explanation import explain, shap_explanation
+
+DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
+WINE, CULTIVAR = load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def shap():
+    pytest.importorskip("matplotlib", reason="the extra 'report' is not installed").use("Agg")
+    with warnings.catch_warnings():
+        # shap sets up its colours in a way that newer versions of matplotlib warn about.
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("shap", reason="the extra 'shap' is not installed")
+
+
+@pytest.fixture(scope="module")
+def forest():
+    """Six of wine's features, three classes."""
+    return RandomForestClassifier(5, max_depth=4, random_state=0).fit(WINE[:, :6], CULTIVAR)
+
+
+@pytest.fixture(scope="module")
+def wine_game(forest):
+    return FeatureGame(
+        forest, WINE[:, :6], output=1, background=25, feature_names=load_wine().feature_names[:6]
+    )
+
+
+# --- against the closed form for trees ----------------------------------------------------------
+
+
+def closed_form(tree, x, z):
+    """The interventional values of one tree for one background row (Lundberg et al. 2020).
+
+    A leaf is reached when S holds all features that only x leads there (A) and none that only z
+    does (B): a game whose values are (|A|−1)!·|B|!/(|A|+|B|)! for A, −|A|!·(|B|−1)!/… for B.
+    """
+    values = np.zeros((len(x), tree.n_outputs if tree.n_classes[0] == 1 else tree.n_classes[0]))
+
+    def visit(node, mine, others):
+        if tree.children_left[node] < 0:
+            a, b = len(mine), len(others)
+            leaf = tree.value[node, 0]
+            for player in mine:
+                values[player] += leaf * (factorial(a - 1) * factorial(b) / factorial(a + b))
+            for player in others:
+                values[player] -= leaf * (factorial(a) * factorial(b - 1) / factorial(a + b))
+            return
+        at, threshold = tree.feature[node], tree.threshold[node]
+        children = tree.children_right[node], tree.children_left[node]
+        # Trees compare features in single precision.
+        to_x, to_z = (children[int(np.float32(row[at]) <= threshold)] for row in (x, z))
+        if to_x == to_z:
+            visit(to_x, mine, others)
+        else:
+            if at not in others:
+                visit(to_x, mine | {at}, others)
+            if at not in mine:
+                visit(to_z, mine, others | {at})
+
+    visit(0, frozenset(), frozenset())
+    return values
+
+
+def of_forest(forest, x, background):
+    parts = [closed_form(each.tree_, x, z) for each in forest.estimators_ for z in background]
+    return np.mean(parts, axis=0)
+
+
+def test_regression_forests_have_the_closed_form_of_trees():
+    """All ten features of diabetes, 1024 coalitions a row."""
+    forest = RandomForestRegressor(4, max_depth=4, random_state=0).fit(DIABETES, PROGRESSION)
+    game = FeatureGame(forest, DIABETES, background=20)
+    expected = [of_forest(forest, DIABETES[row], game.background)[:, 0] for row in (0, 441)]
+    assert_allclose(explain(game, [0, 441]).values, expected, atol=1e-10)
+
+
+def test_probabilities_of_all_classes_have_the_closed_form_of_trees(forest, wine_game):
+    found = explain(wine_game, [1, 80, 177], outputs="all")
+    rows = WINE[[1, 80, 177], :6]
+    expected = [of_forest(forest, row, wine_game.background) for row in rows]
+    assert_allclose(found.values, expected, atol=1e-12)
+    assert_allclose(found.predictions, forest.predict_proba(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize("probability", [False, True])
+def test_values_agree_with_treeshap(shap, probability):
+    """As far as shap's single precision goes: its values miss the prediction by as much.
+
+    Features are rounded to single precision, lest one that is equal to a threshold only after
+    that goes down one branch in shap and the other in the tree.
+    """
+    features, malignant = load_breast_cancer(return_X_y=True)
+    features = features[:, :8].astype(np.float32).astype(np.float64)
+    if probability:
+        model = RandomForestClassifier(5, max_depth=4, random_state=0).fit(features, malignant)
+        largest = 1.0
+    else:
+        radius, features = features[:, 0], features[:, 1:]
+        model = DecisionTreeRegressor(max_depth=5, random_state=0).fit(features, radius)
+        largest = radius.max()
+    game = FeatureGame(model, features, output=int(probability), background=30)
+    explainer = shap.TreeExplainer(
+        model,
+        data=game.background,
+        feature_perturbation="interventional",
+        model_output="probability" if probability else "raw",
+    )
+    rows = [0, 300, 568]
+    theirs = np.asarray(explainer.shap_values(features[rows]))
+    theirs = theirs[..., 1] if probability else theirs
+    found = explain(game, rows)
+    assert_allclose(found.values, theirs, rtol=0, atol=4 * np.finfo(np.float32).eps * largest)
+    assert_allclose(found.base_values, np.atleast_1d(explainer.expected_value)[-1], rtol=1e-8)
+
+
+# --- outputs, rows, seeds -----------------------------------------------------------------------
+
+
+def test_outputs_are_all_some_or_the_games_own(wine_game):
+    everything = explain(wine_game, [3, 90], outputs="all")
+    own = explain(wine_game, [3, 90])
+    some = explain(wine_game, [3, 90], outputs=["2", 0])
+    assert_array_equal(own.values, everything.values[:, :, 1])
+    assert_array_equal(some.values, everything.values[:, :, [2, 0]])
+    assert_array_equal(some.base_values, everything.base_values[:, [2, 0]])
+    assert own.output_names == ("1",)
+    assert some.output_names == ("2", "0")
+    total = everything.values.sum(axis=1)
+    assert_allclose(total, everything.predictions - everything.base_values, atol=1e-12)
+    assert_allclose(everything.importance(), np.abs(everything.values).mean(axis=0))
+    assert everything.min_fidelity == np.inf
+
+
+def test_the_mean_of_the_rows_is_the_game_of_the_mean(wine_game):
+    mean = wine_game.for_rows(slice(0, 178, 40))
+    found = explain(mean)
+    assert found.rows == (0, 40, 80, 120, 160)
+    assert_allclose(found.values.mean(axis=0), fs.exact(mean).values, atol=1e-12)
+
+
+def test_a_sampled_row_is_the_same_alone_and_among_others_and_for_all_outputs(wine_game):
+    """Outputs with the same draws share every prediction; their values still sum to 0."""
+    options = {"method": "mc", "budget": 40, "seed": 5}
+    together = explain(wine_game, [7, 8], outputs="all", **options)
+    alone = explain(wine_game, [8], outputs="all", **options)
+    assert_array_equal(together.values[1], alone.values[0])
+    assert_array_equal(together.standard_errors[1], alone.standard_errors[0])
+    assert (together.standard_errors > 0).any()
+    assert_allclose(together.values.sum(axis=2), 0.0, atol=1e-12)
+    seeds = {result.seed for row in together.results for result in row}
+    assert len(seeds) == 2
+
+
+def test_sampled_values_lie_around_the_exact_ones(wine_game):
+    """18 values of 60 walks or so, |z| < 5: false alarms below 1 in 1000 with Student's tails."""
+    exact = explain(wine_game, [0, 60, 170])
+    sampled = explain(wine_game, [0, 60, 170], method="mc", budget=56, seed=1)
+    moved = sampled.standard_errors > 0
+    assert moved.any()
+    off = np.abs(sampled.values - exact.values)[moved] / sampled.standard_errors[moved]
+    assert off.max() < 5
+
+
+def test_a_journal_serves_all_rows(wine_game, tmp_path):
+    path = tmp_path / "rows.journal"
+    first = explain(wine_game, [0, 1], journal=path, seed=0)
+    again = explain(wine_game, [0, 1], journal=path, seed=0)
+    assert_array_equal(first.values, again.values)
+    assert [row[0].computed for row in again.results] == [0, 0]
+
+
+def test_ctrl_c_keeps_the_finished_rows():
+    def predict(rows):
+        if (rows[:, 0] == 7.0).any():
+            os.kill(os.getpid(), signal.SIGINT)
+        return rows.sum(axis=1)
+
+    game = FeatureGame(predict, [[1.0, 2.0], [7.0, 0.0], [3.0, 3.0]], background=[[0.0, 0.0]])
+    found = explain(game)
+    assert found.rows == (0,)
+    assert not found.complete
+    assert_array_equal(found.values, [[1.0, 2.0]])
+    with pytest.raises(KeyboardInterrupt):
+        explain(game, [1, 2])
+
+
+def test_an_error_names_its_row():
+    """Only mixtures of row 1 fail, which no row of the data shows."""
+
+    def predict(rows):
+        return np.where(rows[:, 0] > rows[:, 1], np.nan, rows[:, 0])
+
+    game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], background=[[1.0, 1.0]])
+    with pytest.raises(fs.GameError, match=r"coalition \(0,\)") as caught:
+        explain(game)
+    assert caught.value.__notes__ == ["It was raised while row 1 was explained."]
+
+
+def test_frames_have_a_line_per_row_and_output(wine_game):
+    own = explain(wine_game, [2, 5])
+    assert list(own.to_frame().columns) == load_wine().feature_names[:6]
+    assert_array_equal(own.to_frame().loc[5], own.values[1])
+    found = explain(wine_game, [2, 5], outputs="all")
+    assert_array_equal(found.to_frame().loc[(5, "2")], found.values[1, :, 2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rows": [178]}, "row 178 is out of range"),
+        ({"outputs": "2"}, "outputs must be None, 'all' or a list"),
+        ({"outputs": []}, "at least one output"),
+        ({"outputs": [0, "0"]}, "each of them once"),
+        ({"outputs": [3]}, "output must be a number from 0 to 2"),
+        ({"method": "guess"}, "unknown method"),
+    ],
+)
+def test_bad_arguments_are_named(wine_game, arguments, message):
+    with pytest.raises(fs.InputError, match=message):
+        explain(wine_game, **{"rows": [0], **arguments})
+
+
+def test_only_feature_games_are_explained(wine_game):
+    with pytest.raises(fs.InputError, match="needs a feature game"):
+        explain(fs.games.Additive([1.0]))
+    with pytest.raises(fs.InputError, match="the result has 1 players and the game 6"):
+        shap_explanation(wine_game, fs.exact(fs.games.Additive([1.0])))
+
+
+# --- shap's plots -------------------------------------------------------------------------------
+
+
+def test_shap_draws_the_explanation(shap, wine_game):
+    """Bars of all rows, a waterfall of one, for one output and for one of several."""
+    import matplotlib.pyplot as plt
+
+    own = explain(wine_game, [2, 5, 100]).to_shap()
+    every = explain(wine_game, [2, 5, 100], outputs="all").to_shap()
+    assert own.feature_names == list(wine_game.player_names)
+    assert list(every.output_names) == ["0", "1", "2"]
+    assert_array_equal(own.data, WINE[[2, 5, 100], :6])
+    assert_array_equal(every[..., 1].values, own.values)
+    mean = shap_explanation(wine_game, fs.exact(wine_game.for_rows([2, 5])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # shap's own, about matplotlib and numpy
+        for draw, what in (
+            (shap.plots.bar, own),
+            (shap.plots.bar, mean),
+            (shap.plots.waterfall, own[0]),
+            (shap.plots.waterfall, every[1, :, 2]),
+            (shap.plots.beeswarm, own),
+        ):
+            draw(what, show=False)
+            labels = {text.get_text() for text in plt.gca().get_yticklabels()}
+            assert any("alcohol" in label for label in labels)
+            plt.close("all")
+
+
+def test_shap_draws_groups_and_texts(shap):
+    """A group shows the name of its hot column, a text itself."""
+    import matplotlib.pyplot as plt
+
+    frame = pd.DataFrame(
+        {"size": [1.0, 2.0, 4.0], "red": [1, 0, 0], "blue": [0, 1, 0], "town": ["Oslo", "", "Bari"]}
+    )
+    game = FeatureGame(
+        lambda rows: rows["size"] * rows["red"] + rows["town"].str.len(),
+        frame,
+        groups={"colour": ["red", "blue"]},
+    )
+    explanation = explain(game).to_shap()
+    assert explanation.data.tolist() == [
+        [1.0, "red", "Oslo"],
+        [2.0, "blue", ""],
+        [4.0, "0, 0", "Bari"],
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shap.plots.waterfall(explanation[0], show=False)
+        plt.close("all")
+
+
+# --- the paper's setting ------------------------------------------------------------------------
+
+
+def seven_components(features):
+    return PCA(7).fit_transform(StandardScaler().fit_transform(features))
+
+
+def test_the_papers_game_on_wine():
+    """P4: mean probability of class 1, neighbourhoods of ±10 %, 7 components, 10 trees."""
+    components = seven_components(WINE)
+    model = RandomForestClassifier(10, random_state=0).fit(components, CULTIVAR)
+    game = FeatureGame(model, components, kind="conditional", output=1)
+    result = fs.exact(game)
+    empty, grand = game(np.array([[False] * 7, [True] * 7]))
+    probabilities = model.predict_proba(components)[:, 1]
+    assert result.evaluations == 128
+    assert empty == pytest.approx(probabilities.mean())
+    # ±10 % in all seven components leave every wine alone.
+    assert grand == pytest.approx(probabilities.mean())
+    assert result.values.sum() == pytest.approx(grand - empty, abs=1e-12)
+    assert np.abs(result.values).max() > 1e-4
+
+
+@needs("adult")
+def test_the_papers_game_on_adult():
+    adult = load("adult").take(slice(2000))
+    components = seven_components(adult.X)
+    model = RandomForestClassifier(10, random_state=0).fit(components, adult.y)
+    game = FeatureGame(model, components, kind="conditional", output=1)
+    result = fs.exact(game)
+    empty, grand = game(np.array([[False] * 7, [True] * 7]))
+    assert result.values.sum() == pytest.approx(grand - empty, abs=1e-12)
+    single = explain(FeatureGame(model, components, output=1), [0, 1999])
+    assert_allclose(
+        single.predictions, model.predict_proba(components[[0, 1999]])[:, 1], atol=1e-12
+    )

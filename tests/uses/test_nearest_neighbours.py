@@ -1,0 +1,289 @@
+"""KNN-Shapley: the closed form against enumeration, against 1-NN, ties, and bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+import fairshapley as fs
+from fairshapley.games.knn import KNNUtilityGame
+from fairshapley.testing import check_game
+from fairshapley.uses.nearest_neighbours import knn_shapley
+
+TASKS = ["classification", "regression"]
+
+
+def split(data, n, n_tests, seed=0, features=None):
+    """Some standardised rows of a data set, as x, y, x_test, y_test."""
+    x, y = data(return_X_y=True)
+    x = ((x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0))[:, :features]
+    rows = np.random.default_rng(seed).permutation(len(x))[: n + n_tests]
+    return x[rows[:n]], y[rows[:n]], x[rows[n:]], y[rows[n:]]
+
+
+def by_the_definition(x, y, x_test, y_test, k, task, members):
+    """The utility as Jia et al. write it, for one coalition."""
+    total = 0.0
+    for test, target in zip(x_test, y_test, strict=True):
+        order = sorted(members, key=lambda i: (((x[i] - test) ** 2).sum(), i))[:k]
+        if task == "classification":
+            total += sum(y[i] == target for i in order) / k
+        else:
+            total -= (sum(y[i] for i in order) / k - target) ** 2
+    return total / len(x_test)
+
+
+@st.composite
+def problems(draw):
+    """Points on a small grid, so that most distances are tied, and few labels."""
+    n = draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    task = draw(st.sampled_from(TASKS))
+    x, x_test = rng.integers(0, 3, (n, 2)) / 4, rng.integers(0, 3, (3, 2)) / 4
+    y, y_test = rng.integers(0, 3, n), rng.integers(0, 3, 3)
+    if task == "regression":
+        y, y_test = y + rng.random(n), y_test - 1.5
+    return x, y, x_test, y_test, draw(st.integers(1, n + 2)), task
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_the_closed_form_is_that_of_enumeration_with_ties(problem):
+    x, y, x_test, y_test, k, task = problem
+    game = KNNUtilityGame(x, y, x_test, y_test, k=k, task=task)
+    expected = fs.games.FunctionGame(
+        lambda members: by_the_definition(x, y, x_test, y_test, k, task, members), len(x)
+    )
+    masks = np.random.default_rng(0).random((20, len(x))) < 0.5
+    np.testing.assert_allclose(game(masks), expected(masks), rtol=1e-12, atol=1e-12)
+    values = knn_shapley(x, y, x_test, y_test, k=k, task=task).values
+    np.testing.assert_allclose(values, fs.exact(game).values, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("k", range(1, 13))
+def test_the_closed_form_on_ten_real_points_for_every_k(task, k):
+    data = load_iris if task == "classification" else load_diabetes
+    problem = split(data, 10, 20)
+    result = knn_shapley(*problem, k=k, task=task)
+    truth = fs.exact(KNNUtilityGame(*problem, k=k, task=task)).values
+    np.testing.assert_allclose(result.values, truth, rtol=1e-9, atol=1e-9 * np.abs(truth).max())
+
+
+def test_values_by_hand():
+    """Three points at 0, 1, 3 with labels a, b, a, a test point at 0 with label a, k = 1.
+
+    The first is right whenever it is there. Of the six orders, it comes first in two (marginal
+    1), after the second alone in one (1), after the third in one (0), last after both in two (1,
+    for the second hides the third): 5/6. The second hides the third: −1/6. The rest is 1/3.
+    """
+    result = knn_shapley([[0.0], [1.0], [3.0]], list("aba"), [[0.0]], ["a"], k=1)
+    np.testing.assert_allclose(result.values, [5 / 6, -1 / 6, 1 / 3])
+
+
+def test_regression_values_by_hand():
+    """Targets 1 and 3, test target 2, k = 2: v(∅) = −4, v(0) = −2.25, v(1) = −0.25, v(N) = 0."""
+    result = knn_shapley([[0.0], [1.0]], [1.0, 3.0], [[0.0]], [2.0], k=2, task="regression")
+    np.testing.assert_allclose(result.values, [1.0, 3.0])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_values_are_efficient_where_nothing_can_be_enumerated(task):
+    data = load_breast_cancer if task == "classification" else load_diabetes
+    problem = split(data, 400, 40)
+    game = KNNUtilityGame(*problem, k=7, task=task)
+    empty, full = game(np.stack([np.zeros(400, bool), np.ones(400, bool)]))
+    result = knn_shapley(*problem, k=7, task=task)
+    assert result.values.sum() == pytest.approx(full - empty, rel=1e-9)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_estimates_agree_with_the_closed_form(task):
+    """40 points, 10 000 walks' worth of evaluations: within 5 standard errors.
+
+    False alarm: 40 normal scores beyond 5, 2.3e-5; the seed is fixed.
+    """
+    data = load_breast_cancer if task == "classification" else load_diabetes
+    problem = split(data, 40, 10)
+    if task == "regression":
+        problem = problem[0], problem[1] / 100, problem[2], problem[3] / 100
+    truth = knn_shapley(*problem, k=3, task=task).values
+    game = KNNUtilityGame(*problem, k=3, task=task)
+    estimate = fs.estimate(game, "mc", budget=20_000, seed=1)
+    assert (np.abs(estimate.values - truth) <= 5 * estimate.standard_errors).all()
+    assert estimate.standard_errors.max() < 0.1 * np.abs(truth).max()
+
+
+def test_one_neighbour_is_the_accuracy_of_scikit_learn():
+    x, y, x_test, y_test = split(load_breast_cancer, 60, 50)
+    game = KNNUtilityGame(x, y, x_test, y_test, k=1)
+    masks = np.random.default_rng(1).random((200, 60)) < np.linspace(0.05, 0.95, 200)[:, None]
+    masks = masks[masks.any(axis=1)]
+    expected = [
+        KNeighborsClassifier(1).fit(x[mask], y[mask]).score(x_test, y_test) for mask in masks
+    ]
+    np.testing.assert_array_equal(game(masks), expected)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "cosine", "euclidean", "l2"])
+def test_metrics_are_those_of_scikit_learn(metric):
+    """The neighbours' mean is what scikit-learn predicts when k points or more are there."""
+    x, y, x_test, y_test = split(load_diabetes, 50, 20)
+    game = KNNUtilityGame(x, y, x_test, y_test, k=4, task="regression", metric=metric)
+    model = KNeighborsRegressor(4, metric=metric, algorithm="brute").fit(x, y)
+    error = np.square(model.predict(x_test) - y_test).mean()
+    assert game(np.ones((1, 50), bool))[0] == pytest.approx(-error)
+
+
+def test_a_metric_may_be_a_function_and_for_presence():
+    x, y, x_test, y_test = split(load_iris, 8, 5)
+    by_name = knn_shapley(x, y, x_test, y_test, k=2, metric="manhattan")
+    by_function = knn_shapley(x, y, x_test, y_test, k=2, metric=manhattan)
+    np.testing.assert_allclose(by_name.values, by_function.values)
+    assert by_function.configuration["method"]["metric"] == "manhattan"
+    present = knn_shapley(x > 0, y, x_test > 0, y_test, k=2, metric="jaccard")
+    assert present.values.shape == (8,)
+    with pytest.raises(fs.InputError, match="0 and 1"):
+        knn_shapley(x, y, x_test, y_test, metric="jaccard")
+
+
+def manhattan(a, b):
+    return float(np.abs(a - b).sum())
+
+
+def test_whole_numbers_take_a_faster_way_with_the_same_order():
+    """Pixels of the digits: many ties, and products that are exact."""
+    x, y = load_digits(return_X_y=True)
+    whole = KNNUtilityGame(x[:500], y[:500], x[500:540], y[500:540])
+    shifted = KNNUtilityGame(x[:500] + 0.5, y[:500], x[500:540] + 0.5, y[500:540])
+    assert whole._squares is not None
+    assert shifted._squares is None
+    np.testing.assert_array_equal(whole._neighbours, shifted._neighbours)
+
+
+def test_blocks_of_test_points_do_not_matter(monkeypatch):
+    problem = split(load_breast_cancer, 50, 30)
+    whole = knn_shapley(*problem).values
+    game = KNNUtilityGame(*problem)
+    masks = np.random.default_rng(2).random((30, 50)) < 0.5
+    utilities = game(masks)
+    monkeypatch.setattr("fairshapley.games.knn._BLOCK", 120)
+    np.testing.assert_allclose(knn_shapley(*problem).values, whole, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(KNNUtilityGame(*problem)(masks), utilities)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_game_keeps_the_contract(task):
+    data = load_iris if task == "classification" else load_diabetes
+    problem = split(data, 30, 15)
+    game = KNNUtilityGame(*problem, k=3, task=task)
+    check_game(game)
+    masks = np.random.default_rng(3).random((64, 30)) < 0.5
+    values = game(masks)
+    alone = np.concatenate([game(mask[None]) for mask in masks])
+    np.testing.assert_array_equal(values, alone)
+    assert values.min() >= game.value_range[0]
+    assert values.max() <= game.value_range[1]
+    copy = pickle.loads(pickle.dumps(game))  # noqa: S301 - our own bytes
+    np.testing.assert_array_equal(copy(masks), values)
+    same, other = KNNUtilityGame(*problem, k=3, task=task), KNNUtilityGame(*problem, task=task)
+    prints = [fs.games.fingerprint(each) for each in (game, copy, same, other)]
+    assert prints[0] == prints[1] == prints[2] != prints[3]
+
+
+def test_the_result_has_names_provenance_and_a_certificate(tmp_path):
+    names = [f"row {i}" for i in range(12)]
+    problem = split(load_iris, 12, 10)
+    result = knn_shapley(*problem, k=3, player_names=names)
+    assert result.exact
+    assert result.evaluations == 0
+    assert result.marginals is None
+    assert result.method == "knn_shapley"
+    assert result.fingerprint == fs.games.fingerprint(KNNUtilityGame(*problem, k=3))
+    assert result.certificate(0.1, 0.05).holds
+    assert list(result.to_frame().index) == names
+    result.save(tmp_path / "knn.json")
+    np.testing.assert_array_equal(fs.Result.load(tmp_path / "knn.json").values, result.values)
+
+
+def test_equal_points_get_equal_values_unless_a_tie_divides_them():
+    x = [[0.0], [1.0], [0.0], [0.0]]
+    result = knn_shapley(x, [1, 0, 1, 1], [[0.4]], [1], k=2)
+    assert result.identical_players == ((0, 2), (2, 3))
+    assert np.ptp(result.values[[0, 2, 3]]) < 1e-15
+    # Point 1 is as far from the test point as the others, and ties are ordered by row.
+    divided = knn_shapley(x, [1, 0, 1, 1], [[0.5]], [1], k=1)
+    assert divided.identical_players == ((2, 3),)
+    assert divided.values[0] > divided.values[2]
+    assert KNNUtilityGame(x, [1, 0, 1, 1], [[0.5]], [1], k=1).identical_players == ((2, 3),)
+
+
+def test_frames_sparse_matrices_text_and_columns_are_read():
+    x, y, x_test, y_test = split(load_iris, 12, 6)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    expected = knn_shapley(x, y, x_test, y_test).values
+    frame = knn_shapley(
+        pd.DataFrame(x),
+        pd.DataFrame({"y": names[y]}),
+        pd.DataFrame(x_test),
+        pd.Series(names[y_test]),
+    )
+    np.testing.assert_array_equal(frame.values, expected)
+    sparse = knn_shapley(csr_matrix(x), y, csr_matrix(x_test), y_test)
+    np.testing.assert_array_equal(sparse.values, expected)
+
+
+def test_a_label_that_nobody_has_is_never_predicted():
+    result = knn_shapley([[0.0], [1.0]], ["a", "b"], [[0.0], [1.0]], ["a", "new"], k=1)
+    np.testing.assert_allclose(result.values, [0.25 + 0.25, 0.0], atol=1e-15)
+
+
+POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test": [1]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"X": [[0.0], [np.nan], [2.0]]}, "X has a nan in row 1, column 0"),
+        ({"X": [0.0, 1.0, 2.0]}, "X must be a matrix"),
+        ({"X": np.zeros((3, 2, 2))}, "X must be a matrix"),
+        ({"X": np.empty((0, 1)), "y": []}, "X is empty"),
+        ({"X": [["a"], ["b"], ["c"]]}, "X must hold real numbers"),
+        ({"X": [[1.0], [2.0, 3.0], [4.0]]}, "X must hold real numbers"),
+        ({"X_test": np.empty((0, 1)), "y_test": []}, "X_test is empty"),
+        ({"X_test": [[0.5, 1.0]]}, "X has 1 columns and X_test 2"),
+        ({"y": [0, 1]}, "y must have one entry for each of the 3 rows of X"),
+        ({"y_test": [[0, 1]]}, "y_test must have one entry"),
+        ({"y": [0, np.nan, 1]}, "y has missing labels"),
+        ({"y": np.array(["a", None, "b"], object), "y_test": ["a"]}, "y has missing labels"),
+        ({"y": pd.array(["a", None, "b"], dtype="string")}, "y has missing labels"),
+        ({"y": ["0", "1", "0"]}, "both hold text, or both numbers"),
+        ({"y": np.array([0, (1,), 0], object)}, "several types"),
+        ({"y": [0, 1, np.inf], "task": "regression"}, "y has a inf in row 2"),
+        ({"y": ["a", "b", "c"], "task": "regression"}, "y must hold real numbers"),
+        ({"y": [0, 1e200, 1], "task": "regression"}, "targets are too large"),
+        ({"k": 0}, "k must be a whole number from 1"),
+        ({"k": 2.5}, "k must be"),
+        ({"k": True}, "k must be"),
+        ({"k": 10**30}, "k must be"),
+        ({"task": "ranking"}, "task must be"),
+        ({"metric": "no such metric"}, "metric 'no such metric' cannot be used"),
+        ({"metric": "mahalanobis"}, "whiten"),
+        ({"metric": "precomputed"}, "metric must be"),
+        ({"metric": 3}, "metric must be"),
+        ({"metric": np.ones(2)}, "metric must be"),
+        ({"metric": "haversine"}, "metric 'haversine' cannot be used"),
+        ({"X": [[1e200], [0.0], [1.0]]}, "gives inf between test point 0 and training point 0"),
+        ({"player_names": ["a"]}, "player_names has 1 names for 3 players"),
+        ({"xi": -1.0}, "xi"),
+    ],
+)
+def test_bad_input_is_named(wrong, message):
+    with pytest.raises(fs.InputError, match=message):
+        knn_shapley(**POINTS | wrong)

@@ -1,0 +1,263 @@
+"""Files that were changed are found, those that were not pass, and all that was written fits."""
+
+import dataclasses
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.estimators import METHODS
+from fairshapley.evaluation.journal.records import Journal
+
+KEY = b"a secret of more than sixteen bytes"
+GAME = fs.games.SumOfUnanimity(9, seed=1)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a result, its journal and its report."""
+    folder = tmp_path_factory.mktemp("made")
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    result = fs.estimate(game, "mc", budget=600, seed=0, journal=folder / "run.db")
+    result.save(folder / "result.json", key=KEY)
+    result.report(folder / "page.html")
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    """Copies of those files."""
+    return shutil.copytree(made, tmp_path / "files")
+
+
+def failed(found):
+    return {check.name for check in found.checks if check.passed is False}
+
+
+def check(files, **more):
+    given = {"journal": files / "run.db", "report": files / "page.html", "key": KEY} | more
+    return fs.verify(files / "result.json", **given)
+
+
+def test_what_was_not_changed_passes(files):
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    found = check(files)
+    assert found.holds, found
+    assert [one.passed for one in found.checks] == [True] * 7
+    assert "to the last bit" in str(found)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+# -- any changed bit -------------------------------------------------------------------------------
+
+
+def mutations(path, trials, seed):
+    """Flip one random bit of the file at a time, and put it back."""
+    content, draw = path.read_bytes(), np.random.default_rng(seed)
+    for place in draw.integers(8 * len(content), size=trials).tolist():
+        changed = bytearray(content)
+        changed[place // 8] ^= 1 << place % 8
+        path.write_bytes(changed)
+        yield place
+    path.write_bytes(content)
+
+
+def overlooked(files, name, trials, seed, **options):
+    """The flips that verification does not find."""
+    given = {"journal": None, "report": None, "key": None, "recompute": False} | options
+    return [place for place in mutations(files / name, trials, seed) if check(files, **given).holds]
+
+
+@pytest.mark.parametrize(
+    "trials", [470, pytest.param(4900, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
+)
+def test_any_changed_bit_is_found(files, trials):
+    assert overlooked(files, "result.json", trials, seed=trials, key=KEY) == []
+    assert overlooked(files, "run.db", trials, seed=trials, journal=files / "run.db") == []
+    # A page is 5 MB, so that fewer are tried.
+    pages = {"report": files / "page.html"}
+    assert overlooked(files, "page.html", trials * 3 // 47, seed=trials, **pages) == []
+    assert check(files, recompute=False).holds, "and what was put back passes"
+
+
+def test_without_digests_changed_bits_are_overlooked(files):
+    # The counterpart of the test above: it is the digests that find all.
+    data = json.loads((files / "result.json").read_text())
+    for name in ("digest", "signature", "journal_digest"):
+        del data[name]
+    (files / "result.json").write_text(json.dumps(data))
+    assert overlooked(files, "result.json", 200, seed=1)
+    assert overlooked(files, "run.db", 200, seed=1, journal=files / "run.db")
+
+
+def test_any_changed_bit_of_a_row_is_found_by_the_sum(files):
+    draw = np.random.default_rng(3)
+    with closing(sqlite3.connect(files / "run.db")) as db:
+        rows = db.execute("SELECT rowid, coalition, value FROM arrivals").fetchall()
+    with Journal(files / "run.db") as journal:
+        for _ in range(200):
+            rowid, key, value = rows[draw.integers(len(rows))]
+            bit = int(draw.integers(8 * len(key) + 64))
+            bits = bytearray(key + np.float64(value).tobytes())
+            bits[bit // 8] ^= 1 << bit % 8
+            other = float(np.frombuffer(bytes(bits[len(key) :]))[0])
+            if not np.isfinite(other):
+                continue
+            update = "UPDATE arrivals SET coalition = ?, value = ? WHERE rowid = ?"
+            journal._write(update, bytes(bits[: len(key)]), other, rowid)
+            assert "do not add up" in journal.check_rows(1).fault
+            journal._write(update, key, value, rowid)
+        assert journal.check_rows(1).fault == ""
+
+
+# -- what a file is changed to ---------------------------------------------------------------------
+
+
+def test_a_result_with_other_values_does_not_come_out_of_the_journal(files):
+    result = fs.Result.load(files / "result.json")
+    values = result.values.copy()
+    values[:2] += [1e-9, -1e-9]  # the sum stays, and the digest is made anew
+    dataclasses.replace(result, values=values, history=()).save(files / "result.json")
+    found = check(files, key=None)
+    assert failed(found) == {"report", "journal's result", "recomputation"}
+    assert failed(check(files)) == {"result"}, "and the key is missed"
+
+
+def test_files_of_different_runs_do_not_fit(files, tmp_path):
+    other = fs.estimate(
+        fs.games.SumOfUnanimity(20, seed=1), "mc", budget=600, seed=9, journal=tmp_path / "o.db"
+    )
+    other.report(tmp_path / "o.html")
+    assert failed(check(files, report=tmp_path / "o.html")) == {"report"}
+    assert failed(check(files, journal=tmp_path / "o.db")) == {"journal"}
+
+
+def test_a_reformatted_result_is_loaded_but_not_verified(files):
+    data = json.loads((files / "result.json").read_text())
+    (files / "result.json").write_text(json.dumps(data))
+    assert fs.Result.load(files / "result.json", key=KEY).digest == data["digest"]
+    assert failed(check(files)) == {"result"}
+
+
+def test_missing_rows_and_files_that_are_none(files):
+    with closing(sqlite3.connect(files / "run.db")) as db:
+        db.execute("DELETE FROM arrivals WHERE rowid = 100")
+        db.commit()
+    assert failed(check(files)) == {"journal's file", "journal's rows", "recomputation"}
+    (files / "run.db").write_bytes(b"no database")
+    assert failed(check(files)) == {"journal"}
+    (files / "page.html").write_bytes(b"\xff")
+    assert "report" in failed(check(files))
+    with pytest.raises(fs.InputError, match="cannot read"):
+        check(files, report=files / "none.html")
+    with pytest.raises(fs.InputError, match="in memory has no signature"):
+        fs.verify(fs.exact(GAME), key=KEY)
+
+
+# -- what may happen to a journal ------------------------------------------------------------------
+
+
+def test_a_journal_that_was_used_since_still_gives_the_result(files):
+    game = fs.games.SumOfUnanimity(20, seed=1)
+    fs.estimate(game, "kernel", budget=300, seed=4, journal=files / "run.db")
+    found = check(files)
+    assert found.holds, found
+    assert "used since by 1 other runs" in str(found)
+
+
+def test_opening_a_journal_leaves_its_bytes(files):
+    Journal(files / "run.db").close()
+    Journal(files / "run.db", readonly=True).close()
+    assert check(files, recompute=False).checks[3].passed
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method_comes_out_again(method, tmp_path):
+    budget = None if method == "exact" else 300
+    result = fs.estimate(GAME, method, budget=budget, seed=5, journal=tmp_path / "run.db")
+    result.save(tmp_path / "result.json")
+    found = fs.verify(tmp_path / "result.json", journal=tmp_path / "run.db")
+    assert found.holds, found
+    assert all(one.passed for one in found.checks)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"budget": fs.Budget(seconds=0.5)},
+        {"until": fs.Seconds(at_least=0.05)},
+        {"until": fs.Fidelity(at_least=1e9) | fs.Evaluations(at_least=200), "xi": 0.1},
+        {"until": fs.Fair(epsilon1=0.9, delta=0.2, xi=0.5), "budget": 2000},
+        {"budget": 120, "semivalue": "banzhaf", "xi": 0.25},
+    ],
+)
+def test_every_way_to_stop_comes_out_again(limits, tmp_path):
+    game = fs.games.SumOfUnanimity(16, seed=1)
+    result = fs.estimate(game, "mc", seed=5, journal=tmp_path / "run.db", **limits)
+    found = fs.verify(result, journal=tmp_path / "run.db")
+    assert found.holds, found
+    assert all(one.passed for one in found.checks)
+
+
+def test_skipped_evaluations_come_out_again(tmp_path):
+    def utility(coalition):
+        return float("nan") if coalition == (1,) else float(len(coalition))
+
+    game = fs.games.FunctionGame(utility, n_players=5, key="one fails")
+    journal = tmp_path / "run.db"
+    result = fs.estimate(game, "mc", budget=30, seed=0, journal=journal, on_error="skip")
+    assert result.skipped == 1
+    found = fs.verify(result, journal=journal)
+    assert found.holds, found
+
+
+@pytest.mark.parametrize("method", ["mc", "adjusted"])
+def test_null_players_and_ranges_come_out_again(method, tmp_path):
+    game = fs.games.with_null_players(fs.games.TableGame(np.sqrt(np.arange(256))), 2)
+    result = fs.estimate(game, method, budget=100, seed=0, journal=tmp_path / "run.db")
+    found = fs.verify(result, journal=tmp_path / "run.db")
+    assert all(one.passed for one in found.checks), found
+
+
+def test_an_interrupted_run_is_recomputed_as_far_as_it_came(tmp_path):
+    calls = []
+
+    class Stops(fs.games.SumOfUnanimity):
+        def __call__(self, masks):
+            calls.append(len(masks))
+            if sum(calls) > 300:
+                raise KeyboardInterrupt
+            return super().__call__(masks)
+
+    game, journal = Stops(16, seed=1), tmp_path / "run.db"
+    try:
+        result = fs.estimate(game, "mc", budget=5000, seed=5, journal=journal)
+    except KeyboardInterrupt:
+        result = fs.resume(journal)
+    assert not result.complete
+    found = fs.verify(result, journal=journal)
+    assert found.holds, found
+
+
+def test_a_timed_result_of_an_older_version_cannot_be_recomputed(tmp_path):
+    journal = tmp_path / "run.db"
+    budget = fs.Budget(seconds=0.5)
+    result = fs.estimate(fs.games.SumOfUnanimity(16, seed=1), "mc", budget=budget, journal=journal)
+    found = fs.verify(dataclasses.replace(result, rounds=None), journal=journal)
+    assert found.checks[-1].passed is None
+    assert "older version" in found.checks[-1].sentence
+
+
+def test_other_rounding_is_said(files, monkeypatch):
+    result = fs.Result.load(files / "result.json")
+    values = result.values * (1 + 4e-16)
+    assert values.tobytes() != result.values.tobytes()
+    moved = dataclasses.replace(result, values=values, versions=result.versions | {"numpy": "1.0"})
+    last = fs.verify(moved, journal=files / "run.db").checks[-1]
+    assert last.passed
+    assert "to rounding" in last.sentence
+    assert "numpy 1.0" in last.sentence
