@@ -1,9 +1,18 @@
 """Examples of hypothesis are the same in every run: a failure is a change of the code."""
 
 import os
+import signal
 
 # Before anything imports Triton: GPU kernels run in its interpreter, on any machine.
 os.environ["TRITON_INTERPRET"] = "1"
+
+# Tests that care about the terminal say which one they mean.
+for name in ("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+    os.environ.pop(name, None)
+
+# What a shell starts in the background ignores Ctrl-C, and so would the runs that tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 from hypothesis import settings
