@@ -43,8 +43,7 @@ class Memo:
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row, computed when it is new."""
         draw = ListedCoalitions.of(coalitions)
-        self._evaluator.begin_round(draw)
-        return self._evaluator.evaluate(draw)
+        return self._evaluator.evaluate(draw).values
 
 
 def prepare_run(

@@ -21,8 +21,7 @@ from fairshapley.evaluation.pace import CHUNK_SECONDS, Pace
 def evaluate(evaluator, masks):
     """One round of these coalitions."""
     draw = ListedCoalitions.of(np.asarray(masks, dtype=bool))
-    evaluator.begin_round(draw)
-    return evaluator.evaluate(draw)
+    return evaluator.evaluate(draw).values
 
 
 class Recorder:
@@ -63,7 +62,6 @@ def test_the_price_of_a_draw_is_what_is_new(one, other, left):
     evaluator = Evaluator(Recorder(5), 5)
     evaluate(evaluator, one)
     draw = ListedCoalitions.of(other)
-    evaluator.begin_round(draw)
     before, price = evaluator.tally.evaluations, evaluator.price(draw, left)
     evaluator.evaluate(draw)
     cost = evaluator.tally.evaluations - before
@@ -74,6 +72,13 @@ def test_nothing_is_too_dear_for_a_budget_of_all_coalitions():
     evaluator = Evaluator(Recorder(4), 4)
     draw = ListedCoalitions.of(np.ones((100, 4), dtype=bool))
     assert evaluator.price(draw, 16) <= 16
+
+
+def test_a_draw_is_answered_with_the_sizes_of_its_coalitions():
+    masks = np.random.default_rng(0).random((500, 9)) < 0.5
+    values, sizes = Evaluator(Recorder(9), 9, n_active=7).evaluate(ListedCoalitions.of(masks))
+    np.testing.assert_array_equal(sizes, masks[:, :7].sum(axis=1))
+    assert len(values) == 500
 
 
 def test_the_ends_are_evaluated_once():

@@ -1,7 +1,7 @@
 """A run that is to become fair makes estimates at its planned looks, not after every round."""
 
 import fairshapley as fs
-from fairshapley.runs.stopping.fair import looks_as_planned, spent_share, waits
+from fairshapley.fairness.looks import spent_share
 
 FAIR = fs.Fair(epsilon1=0.1, delta=0.1, xi=1e-3)
 BUDGET = fs.Budget(evaluations=5000)
@@ -26,14 +26,14 @@ def test_estimates_are_few(monkeypatch):
 
 
 def test_a_rule_waits_from_one_planned_look_to_the_next():
-    shares = [spent_share(evaluations, BUDGET) for evaluations in range(1, 5001)]
+    shares = [spent_share(evaluations, 5000) for evaluations in range(1, 5001)]
     for last, now in ((2000, 2100), (2000, 2300), (3300, 3340)):
         same = shares[last - 1] == shares[now - 1]
-        assert waits(FAIR, now, last, BUDGET) is same
-    assert not waits(FAIR, 5000, 1, BUDGET)
+        assert FAIR.waits(now, last, BUDGET) is same
+    assert not FAIR.waits(5000, 1, BUDGET)
 
 
 def test_rules_that_look_freely_never_wait():
-    assert not looks_as_planned(FAIR, None)
-    assert not looks_as_planned(FAIR | fs.Fidelity(at_least=10), BUDGET)
-    assert not waits(FAIR, 10, 10, None)
+    assert FAIR.waits(10, 10, BUDGET)
+    assert not FAIR.waits(10, 10, None)
+    assert not (FAIR | fs.Fidelity(at_least=10)).waits(10, 10, BUDGET)

@@ -10,7 +10,6 @@ import fairshapley as fs
 from fairshapley.fairness import Evidence
 from fairshapley.runs.progress import describe
 from fairshapley.runs.stopping import Rule, Snapshot, parse_budget, rule_from_configuration
-from fairshapley.runs.stopping.fair import level_share, unspent_share
 
 
 def snapshot(evaluations=100, marginals=200, seconds=3.0, variance=0.25):
@@ -132,11 +131,11 @@ class TestFair:
             spent, look = 0.0, 0
             for evaluations in stops.tolist():
                 now = replace(base, evaluations=evaluations, last_look=look, budget=budget)
-                if level_share(now) > 0 and rng.random() < 0.7:  # some are not ready to look
-                    spent += level_share(now)
+                if now.level_share > 0 and rng.random() < 0.7:  # some are not ready to look
+                    spent += now.level_share
                     look = evaluations
             last = replace(base, evaluations=1000, last_look=look, budget=budget)
-            assert spent + unspent_share(self.easy, last) == pytest.approx(1)
+            assert spent + last.unspent_share == pytest.approx(1)
 
     def test_it_combines_with_other_rules(self):
         rule = self.easy | fs.Evaluations(at_least=300)

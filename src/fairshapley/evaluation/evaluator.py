@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,15 @@ class OutOfTimeError(Exception):
 
 class ExhaustedError(Exception):
     """A replay without the game met a coalition that the journal does not hold."""
+
+
+class Answers(NamedTuple):
+    """What evaluation says of a draw, coalition by coalition."""
+
+    values: FloatArray
+    """Their utilities, NaN for those skipped"""
+    sizes: SizeArray
+    """How many active players each has"""
 
 
 class Evaluator:
@@ -95,8 +105,6 @@ class Evaluator:
         self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
         self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace)
         self.tally = self._ledger.tally
-        self.sizes: SizeArray = np.empty(0, dtype=np.int32)
-        """Active players in each coalition of the draw evaluated last"""
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
 
@@ -148,7 +156,7 @@ class Evaluator:
         """v(∅) and v(N); they cannot be skipped."""
         masks = np.zeros((2, self.n_players), dtype=bool)
         masks[1] = True
-        empty, full = self.evaluate(ListedCoalitions.of(masks)).tolist()
+        empty, full = self.evaluate(ListedCoalitions.of(masks)).values.tolist()
         if self.tally.skipped:
             raise GameError(
                 "v(∅), the utility of the empty coalition, and v(N) cannot be skipped: failed is "
@@ -156,10 +164,9 @@ class Evaluator:
             )
         return empty, full
 
-    def begin_round(self, draw: Draw) -> None:
-        """Make room in the cache; a round that would fill half of it is not remembered at all."""
-        self.cache.turn()
-        self._ledger.remember = len(draw) <= self.cache.generation_size
+    def _remembers(self, draw: Draw) -> bool:
+        """Whether a round stays in the cache: not when it would fill half of it or more."""
+        return len(draw) <= self.cache.generation_size
 
     def price(self, draw: Draw, at_most: int) -> int:
         """How many evaluations a draw would add; counting ends above `at_most`.
@@ -173,8 +180,9 @@ class Evaluator:
             return len(draw)
         if 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
             return 0  # all coalitions together do not exceed the budget
-        if not self._ledger.remember:
+        if not self._remembers(draw):
             return len(draw)
+        self.cache.turn()  # as `evaluate` will
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
@@ -190,13 +198,12 @@ class Evaluator:
         draw: Draw,
         deadline: float = math.inf,
         after_chunk: Callable[[], None] | None = None,
-    ) -> FloatArray:
-        """The utilities of all coalitions of a draw, NaN for those skipped.
-
-        Call `begin_round` before it.
-        """
+    ) -> Answers:
+        """One round: the utilities of all coalitions of a draw, and their sizes."""
+        self.cache.turn()
+        self._ledger.remember = self._remembers(draw)
         values = np.empty(len(draw))
-        self.sizes = np.empty(len(draw), dtype=np.min_scalar_type(self.n_active))
+        sizes = np.empty(len(draw), dtype=np.min_scalar_type(self.n_active))
         blocks: deque[Block] = deque()
         start = 0
         try:
@@ -215,6 +222,7 @@ class Evaluator:
                 while blocks and self._ledger.settle(blocks[0]):
                     block = blocks.popleft()
                     values[block.start : block.stop] = self._ledger.conclude(block)
+                    sizes[block.start : block.stop] = bits.key_sizes(block.keys)
                     if after_chunk is not None:
                         after_chunk()
         except BaseException as error:
@@ -222,7 +230,7 @@ class Evaluator:
             if isinstance(error, EngineError):
                 raise EngineError(f"{error}. {self._how_to_continue()}") from error
             raise
-        return values
+        return Answers(values, sizes)
 
     def _hungry(self) -> bool:
         return self._dispatcher is None or self._dispatcher.hungry
@@ -271,7 +279,6 @@ class Evaluator:
         stop = min(len(draw), start + self.pace.rows(self.workers))
         masks = draw.masks(start, stop)
         keys = self._keys(masks)
-        self.sizes[start:stop] = bits.key_sizes(keys)
         block = Block(start, stop, keys, self.cache.get_many(keys))
         pending = self._ledger.pending
         missing = [at for at, value in enumerate(block.found) if value is None]

@@ -30,8 +30,7 @@ from fairshapley.runs.setup import (
     game_facts,
     opened_journal,
 )
-from fairshapley.runs.stopping import Budget, Fair, Marginals, Rule, parse_budget
-from fairshapley.runs.stopping.fair import is_sequential
+from fairshapley.runs.stopping import Budget, Marginals, Rule, parse_budget
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
@@ -233,19 +232,20 @@ def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> N
 
 def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
     """An InputError when the run is to become fair and never can be."""
-    traits, until = plan.estimator.traits, plan.until
-    fair = [part for part in until.parts() if isinstance(part, Fair)] if until is not None else []
-    if fair and not traits.certifiable:
+    traits = plan.estimator.traits
+    parts = plan.until.parts() if plan.until is not None else ()
+    bounds = [bound for part in parts if (bound := part.certified_by)]
+    if bounds and not traits.certifiable:
         raise InputError(
             f"{plan.estimator} can never be certified as fair: {traits.not_certifiable_because}"
         )
-    for rule in fair:
-        if rule.bound != "normal" and is_sequential(until, plan.budget):
+    for bound in bounds:
+        if bound != "normal" and plan.sequential:
             raise InputError(
-                f"a {rule.bound} bound holds for planned looks only: give a budget of evaluations "
+                f"a {bound} bound holds for planned looks only: give a budget of evaluations "
                 "and no rule that looks at the estimates after every round, or use bound='normal'"
             )
-        if rule.bound == "bernstein" and (facts.value_width is None or not traits.iid):
+        if bound == "bernstein" and (facts.value_width is None or not traits.iid):
             raise InputError(
                 "bound='bernstein' needs i.i.d. contributions of known range: give the game a "
                 "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
@@ -303,7 +303,7 @@ def resolve_method(
             isinstance(rule, Marginals) for rule in rules
         )
         # Finite-sample bounds need contributions of a known range, which a proxy does not have.
-        bounded = any(isinstance(rule, Fair) and rule.bound == "bernstein" for rule in rules)
+        bounded = any(rule.certified_by == "bernstein" for rule in rules)
         allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         if budget is not None and budget.evaluations is not None:
             allowed = budget.evaluations

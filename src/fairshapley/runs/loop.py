@@ -25,14 +25,7 @@ from fairshapley.results.result import Result
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
-from fairshapley.runs.stopping import Fair, Snapshot
-from fairshapley.runs.stopping.fair import (
-    is_sequential,
-    level_share,
-    looks_now,
-    unspent_share,
-    waits,
-)
+from fairshapley.runs.stopping import Snapshot
 
 # A method on a small game asks ever more often for coalitions that are known already. When so many
 # requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
@@ -177,7 +170,7 @@ class Run:
         if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
             raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
         empty, full = evaluator.endpoints()
-        self.recorder.add(evaluator.sizes, np.array([empty, full]))
+        self.recorder.add(np.array([0, self.game.n_active]), np.array([empty, full]))
         self.problem = Problem(
             self.game.n_players,
             plan.semivalue,
@@ -206,7 +199,7 @@ class Run:
             self.recorder.look(now.evaluations, now.evidence, plan.xi)
             if plan.until is None:
                 continue
-            looked = looks_now(plan.until, now)
+            looked = plan.until.looks_now(now)
             if (said := plan.until.met(now)) is not None:
                 self.looked = looked
                 return said
@@ -217,7 +210,7 @@ class Run:
     def _unwatched(self) -> bool:
         """Whether no rule wants to see an estimate after this round."""
         until, spent = self.plan.until, self.evaluator.tally.evaluations
-        return until is None or waits(until, spent, self.last_look, self.plan.budget)
+        return until is None or until.waits(spent, self.last_look, self.plan.budget)
 
     def _is_exact(self) -> bool:
         """Whether every utility is known, which proves the values."""
@@ -239,20 +232,19 @@ class Run:
             draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
         if draw is None:
             return EXACT if self.estimate().exact else "the method has nothing left to ask"
-        evaluator.begin_round(draw)
         if (stopped := gate(draw)) is not None:
             self._asked = draw
             return stopped
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
         deadline = math.inf if seconds is None else self.started + seconds
         try:
-            values = evaluator.evaluate(draw, deadline, after_chunk)
+            values, sizes = evaluator.evaluate(draw, deadline, after_chunk)
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
         try:
             estimator.tell(self.state, draw, values)
             self.rounds += 1
-            self.recorder.add(evaluator.sizes, values)
+            self.recorder.add(sizes, values)
             if draw.marginals is not None:
                 self.marginals = (self.marginals or 0) + draw.marginals
         except BaseException:
@@ -361,11 +353,11 @@ class Run:
         return bool(found.values[high] - found.values[low] <= allowed)
 
     def _conclusions(self) -> list[str]:
-        """What rules of fairness say at the end of the budget."""
+        """What the rules say at the end of the budget."""
         if self.plan.until is None:
             return []
-        fair = [part for part in self.plan.until.parts() if isinstance(part, Fair)]
-        return [rule.conclude(self.snapshot()) for rule in fair]
+        now = self.snapshot()
+        return [said for rule in self.plan.until.parts() if (said := rule.conclude(now))]
 
     def estimate(self) -> Estimate:
         """What is known now; identical players have one value."""
@@ -422,7 +414,7 @@ class Run:
             xi=self.plan.xi,
             budget=self.plan.budget,
             last_look=self.last_look,
-            sequential=is_sequential(self.plan.until, self.plan.budget),
+            sequential=self.plan.sequential,
             coalitions=2.0**self.game.n_active if self.game.n_active < 1000 else math.inf,
             workers=self.evaluator.workers,
         )
@@ -434,11 +426,9 @@ class Run:
 
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""
-        last, tally, until = self.snapshot(), self.evaluator.tally, self.plan.until
-        now, share = last.evidence, 1.0
+        last, tally = self.snapshot(), self.evaluator.tally
+        now = last.evidence
         self.recorder.look(last.evaluations, now, self.plan.xi, last=True)
-        if until is not None:
-            share = level_share(last) if self.looked else unspent_share(until, last)
         return Result(
             values=now.values,
             standard_errors=np.sqrt(now.variances),
@@ -448,7 +438,7 @@ class Run:
             independent=now.independent,
             obstacle=now.obstacle if complete else now.obstacle or "the run did not finish",
             sequential=last.sequential,
-            level_share=share,
+            level_share=last.level_share if self.looked else last.unspent_share,
             identically_distributed=now.iid,
             evaluations=tally.evaluations,
             marginals=self.marginals,

@@ -57,6 +57,11 @@ class Plan:
     identical_players: tuple[tuple[int, int], ...] = ()
     """Declared pairs of identical players, which get one value"""
 
+    @property
+    def sequential(self) -> bool:
+        """Whether the run may stop at any round because of what was estimated."""
+        return self.until is not None and self.until.looks_freely(self.budget)
+
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
         configuration = {

@@ -13,7 +13,7 @@ from rich.table import Column
 from rich.text import Text
 
 from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
-from fairshapley.runs.stopping import Budget, Fair, Rule, Snapshot
+from fairshapley.runs.stopping import Budget, Rule, Snapshot
 
 ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 
@@ -167,9 +167,9 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
         *_workers(snapshot.workers),
         f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
     ]
-    fair = [rule for rule in until.parts() if isinstance(rule, Fair)] if until is not None else []
-    predicted = [rule.predicted(snapshot) for rule in fair]
-    words += [f"fair after about {needed:,.2g} evaluations" for needed in predicted]
+    rules = until.parts() if until is not None else ()
+    predicted = [rule.predicted(snapshot) for rule in rules]
+    words += [f"fair after about {cost:,.2g} evaluations" for cost in predicted if cost is not None]
     left = seconds_left(snapshot, budget)
     if left < math.inf:
         words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")

@@ -48,8 +48,7 @@ def leave_one_out(
     facts = game_facts(game, needed=journal is not None)
     draw = _WithoutEach(facts.n_players)
     with evaluating(game, facts, engine=engine, journal=journal) as evaluator:
-        evaluator.begin_round(draw)
-        values = evaluator.evaluate(draw)
+        values = evaluator.evaluate(draw).values
     losses: FloatArray = values[0] - values[1:]
     return losses
 

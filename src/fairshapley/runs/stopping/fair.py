@@ -16,13 +16,10 @@ from fairshapley.fairness.certificate import (
     excess_widths,
 )
 from fairshapley.fairness.levels import check_bound, check_delta, check_epsilon1
+from fairshapley.fairness.looks import LOOK_SHARE, spent_share
 from fairshapley.fairness.scores import check_xi
-from fairshapley.runs.stopping.rules import Budget, Rule, Snapshot
+from fairshapley.runs.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
 
-# A run that is to become fair is looked at when it has spent this share of its budget, this share
-# squared, and so on; each look spends the level of what was spent since the last one. Looking more
-# often would stop a little earlier but leave less level for each look.
-LOOK_SHARE = 2 / 3
 # When, a quarter into the budget, the target would take this many times the budget, it is given up.
 OUT_OF_REACH = 4.0
 ENOUGH_TO_JUDGE = 0.25
@@ -71,13 +68,18 @@ class Fair(Rule):
         if self.xi is not None:
             object.__setattr__(self, "xi", check_xi(self.xi))
 
+    @property
+    def certified_by(self) -> str:
+        """The bound."""
+        return self.bound
+
     def met(self, snapshot: Snapshot) -> str | None:
         """Look when it is time to; a sentence when the run is fair, or never will be."""
         if snapshot.evidence.obstacle:
             return f"the run can no longer be certified: {snapshot.evidence.obstacle}"
-        if not self.ready(snapshot):
+        if not self.looks_now(snapshot):
             return None
-        certificate = self.certificate(snapshot, level_share(snapshot))
+        certificate = self.certificate(snapshot, snapshot.level_share)
         target = f"({self.epsilon1:g}, {certificate.epsilon2:g}, {self.delta:g})-Shapley fair"
         if certificate.holds:
             return f"certified as {target}"
@@ -96,15 +98,15 @@ class Fair(Rule):
             return f"not certified: {snapshot.evidence.obstacle}"
         if np.isnan(snapshot.evidence.variances).any():
             return "not certified: the variance of some players is not known yet"
-        certificate = self.certificate(snapshot, unspent_share(self, snapshot))
+        certificate = self.certificate(snapshot, snapshot.unspent_share)
         if certificate.holds:
             return "certified at the last look"
         needed = _cost(self.predicted(snapshot), snapshot)
         return f"not certified: {certificate.reason}; it would take {needed}"
 
-    def ready(self, snapshot: Snapshot) -> bool:
+    def looks_now(self, snapshot: Snapshot) -> bool:
         """Whether it is time to look, and there are enough contributions to look at."""
-        if level_share(snapshot) == 0 or np.isnan(snapshot.evidence.variances).any():
+        if snapshot.level_share == 0 or np.isnan(snapshot.evidence.variances).any():
             return False
         fewest = int(snapshot.evidence.counts.min())
         return fewest >= (FEW_CONTRIBUTIONS if self.bound == "normal" else 2)
@@ -139,6 +141,13 @@ class Fair(Rule):
         """At planned times only, where a budget of evaluations allows to plan them."""
         return evaluation_limit(budget) == math.inf
 
+    def waits(self, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+        """From one planned look to the next."""
+        limit = evaluation_limit(budget)
+        if limit == math.inf:
+            return False
+        return spent_share(evaluations, limit) == spent_share(last_look, limit)
+
     def configuration(self) -> dict[str, Any]:
         """The tolerances."""
         return {
@@ -157,59 +166,3 @@ def _cost(needed: float, snapshot: Snapshot) -> str:
             return "more evaluations than can be told"
         return f"all {snapshot.coalitions:,.0f} coalitions"
     return f"about {needed:,.0f} evaluations"
-
-
-def evaluation_limit(budget: Budget | None) -> float:
-    """The budget's evaluations, infinite where it has none."""
-    limit = budget.evaluations if budget is not None else None
-    return math.inf if limit is None else limit
-
-
-def is_sequential(rule: Rule | None, budget: Budget | None) -> bool:
-    """Whether a run may stop at any round because of what was estimated."""
-    return rule is not None and any(part.looks_freely(budget) for part in rule.parts())
-
-
-def looks_as_planned(rule: Rule, budget: Budget | None) -> bool:
-    """Whether a rule needs the estimates at planned times only, a few times in a run."""
-    return all(isinstance(part, Fair) and not part.looks_freely(budget) for part in rule.parts())
-
-
-def waits(rule: Rule, evaluations: int, last_look: int, budget: Budget | None) -> bool:
-    """Whether a rule has no look planned now, so that no estimate need be made for it."""
-    if not looks_as_planned(rule, budget):
-        return False
-    return spent_share(evaluations, budget) == spent_share(last_look, budget)
-
-
-def looks_now(rule: Rule, snapshot: Snapshot) -> bool:
-    """Whether a rule of fairness looks at this round, which spends its level."""
-    fair = [part for part in rule.parts() if isinstance(part, Fair)]
-    return any(part.ready(snapshot) for part in fair)
-
-
-def spent_share(evaluations: int, budget: Budget | None) -> float:
-    """The share of δ that planned looks have used up after so many evaluations.
-
-    Looks are planned at LOOK_SHARE, LOOK_SHARE², … of the budget.
-    """
-    used = evaluations / evaluation_limit(budget)
-    if used < LOOK_SHARE**20:  # 0.03 % of the budget
-        return 0.0
-    return LOOK_SHARE ** max(1, math.ceil(math.log(used) / math.log(LOOK_SHARE)))
-
-
-def unspent_share(rule: Rule, snapshot: Snapshot) -> float:
-    """The share of δ that is left when the run has stopped without a look."""
-    looks = any(isinstance(part, Fair) for part in rule.parts())
-    if not looks or snapshot.sequential:
-        return 1.0
-    return 1.0 - spent_share(snapshot.last_look, snapshot.budget)
-
-
-def level_share(snapshot: Snapshot) -> float:
-    """The share of δ that a look now may spend; 0 when none is planned since the last one."""
-    if snapshot.sequential:
-        return 1.0
-    now = spent_share(snapshot.evaluations, snapshot.budget)
-    return now - spent_share(snapshot.last_look, snapshot.budget)

@@ -10,6 +10,7 @@ from typing import Any
 from fairshapley._basics import checks
 from fairshapley.errors import BudgetError
 from fairshapley.fairness.certificate import Evidence
+from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.scores import fidelity
 
 
@@ -58,6 +59,12 @@ class Budget:
         return " and ".join(f"{limit:,} {unit}" for unit, limit in self.limits().items())
 
 
+def evaluation_limit(budget: Budget | None) -> float:
+    """The budget's evaluations, infinite where it has none."""
+    limit = budget.evaluations if budget is not None else None
+    return math.inf if limit is None else limit
+
+
 def parse_budget(budget: int | Budget | None) -> Budget | None:
     """A budget as given to `estimate`: an int counts utility evaluations.
 
@@ -95,6 +102,22 @@ class Snapshot:
         """The lowest fidelity score; NaN while a player's variance cannot be estimated."""
         return float(fidelity(self.evidence.values, self.evidence.variances, self.xi).min())
 
+    @property
+    def level_share(self) -> float:
+        """The share of δ that a look now may spend; 0 when none is planned since the last one."""
+        if self.sequential:
+            return 1.0
+        return spent_share(self.evaluations, evaluation_limit(self.budget)) - self._spent
+
+    @property
+    def unspent_share(self) -> float:
+        """The share of δ that is left when the run has stopped without a look."""
+        return 1.0 if self.sequential else 1.0 - self._spent
+
+    @property
+    def _spent(self) -> float:
+        return spent_share(self.last_look, evaluation_limit(self.budget))
+
 
 @dataclass(frozen=True)
 class Rule(ABC):
@@ -112,6 +135,11 @@ class Rule(ABC):
         """The rules that this one is made of."""
         return (self,)
 
+    @property
+    def certified_by(self) -> str | None:
+        """The bound of the certificate that the rule asks for; None when it asks for none."""
+        return None
+
     def looks_freely(self, budget: Budget | None) -> bool:
         """Whether the rule may stop a run at any round because of what was estimated.
 
@@ -119,6 +147,22 @@ class Rule(ABC):
         at planned times, says False.
         """
         return True
+
+    def waits(self, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+        """Whether the rule has no look planned now, so that no estimate need be made for it."""
+        return False
+
+    def looks_now(self, snapshot: Snapshot) -> bool:
+        """Whether the rule takes a planned look at this round, which spends its level."""
+        return False
+
+    def predicted(self, snapshot: Snapshot) -> float | None:
+        """The evaluations that a certificate will have taken; None when none is asked for."""
+        return None
+
+    def conclude(self, snapshot: Snapshot) -> str | None:
+        """What there is to say when the budget is spent and the rule was not met."""
+        return None
 
     def __or__(self, other: Rule) -> Rule:
         return AnyOf((self, other)) if isinstance(other, Rule) else NotImplemented
@@ -128,33 +172,45 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True)
-class AnyOf(Rule):
-    """Stop when any of the rules is met."""
+class _Combination(Rule):
+    """Several rules together."""
 
     rules: tuple[Rule, ...]
 
     def parts(self) -> tuple[Rule, ...]:
         """The rules inside."""
         return tuple(part for rule in self.rules for part in rule.parts())
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """Whether any of them does."""
+        return any(rule.looks_freely(budget) for rule in self.rules)
+
+    def waits(self, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+        """Whether all of them do."""
+        return all(rule.waits(evaluations, last_look, budget) for rule in self.rules)
+
+    def looks_now(self, snapshot: Snapshot) -> bool:
+        """Whether any of them does."""
+        return any(rule.looks_now(snapshot) for rule in self.rules)
+
+    def configuration(self) -> dict[str, Any]:
+        """The rules inside."""
+        rules = [rule.configuration() for rule in self.rules]
+        return {"rule": type(self).__name__, "rules": rules}
+
+
+@dataclass(frozen=True)
+class AnyOf(_Combination):
+    """Stop when any of the rules is met."""
 
     def met(self, snapshot: Snapshot) -> str | None:
         """The first sentence of a rule that is met."""
         return next((said for rule in self.rules if (said := rule.met(snapshot))), None)
 
-    def configuration(self) -> dict[str, Any]:
-        """The rules inside."""
-        return {"rule": "AnyOf", "rules": [rule.configuration() for rule in self.rules]}
-
 
 @dataclass(frozen=True)
-class AllOf(Rule):
+class AllOf(_Combination):
     """Stop when all of the rules are met."""
-
-    rules: tuple[Rule, ...]
-
-    def parts(self) -> tuple[Rule, ...]:
-        """The rules inside."""
-        return tuple(part for rule in self.rules for part in rule.parts())
 
     def met(self, snapshot: Snapshot) -> str | None:
         """All sentences, when there is one of every rule."""
@@ -162,7 +218,3 @@ class AllOf(Rule):
         if any(said is None for said in sentences):
             return None
         return ", and ".join(said for said in sentences if said)
-
-    def configuration(self) -> dict[str, Any]:
-        """The rules inside."""
-        return {"rule": "AllOf", "rules": [rule.configuration() for rule in self.rules]}
