@@ -82,8 +82,8 @@ def test_a_reader_that_ends_is_no_error(saved):
 @pytest.mark.parametrize(
     ("encoding", "words"),
     [
-        ("cp1252", ("xi = 0.001", "0.00", "×", "\\u0141ódz", "\\u897f")),
-        ("ascii", ("xi = 0.001", "epsilon1", " x mean", "\\u0141odz", "\\u897f")),
+        ("cp1252", ("xi = 0.001", "0.00", "\\u0141ódz", "\\u897f")),
+        ("ascii", ("xi = 0.001", "epsilon1", "\\u0141odz", "\\u897f")),
     ],
 )
 def test_other_encodings(saved, encoding, words):
