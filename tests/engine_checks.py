@@ -14,7 +14,7 @@ import fairshapley as fs
 
 def plain(result):
     """All of a result but the date, the time it took and what happened to its workers."""
-    return {**result.to_dict(), "seconds": 0, "created": 0, "notes": 0}
+    return {**result.to_dict(), "seconds": 0, "created": 0, "notes": 0, "journal_digest": 0}
 
 
 def check_same_bits(engine, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -86,11 +86,14 @@ class JournalFile:
             raise JournalError(f"the journal {self.path} {problem}")
 
     def _make_file(self) -> None:
-        """Make an empty file that its owner alone may read; SQLite gives its logs the same mode."""
+        """Make an empty file that its owner alone may read; SQLite gives its logs the same mode.
+
+        A file that is there already must be writable: its log, which is another file, may be.
+        """
         try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            pass
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            self.path.open("r+b").close()
         except OSError as error:
             raise JournalError(
                 f"the journal {self.path} {UNWRITABLE.format(error.strerror)}"
