@@ -3,6 +3,8 @@
 import os
 import signal
 
+from hypothesis import settings
+
 # Before anything imports Triton: GPU kernels run in its interpreter, on any machine.
 os.environ["TRITON_INTERPRET"] = "1"
 
@@ -13,9 +15,6 @@ for name in ("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FO
 # What a shell starts in the background ignores Ctrl-C, and so would the runs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
