@@ -9,28 +9,25 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from linecache import getline
-from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
 
-import fairshapley
 from tests.faults.oracle import Fault, Points
 
-SOURCE = Path(fairshapley.__file__).parent
 # In the guard nothing can fail but by its own second signal, after which its handler does what
 # Python's does; a file that cannot be removed is left to loky's tracker.
 UNDISTURBED = ("InterruptGuard.__enter__", "InterruptGuard.__exit__", "_remove")
 
 
-def failing_lines(error: type[BaseException], *parts: str) -> Fault:
-    """An exception before a line of some files or folders of the package.
+def failing_lines(error: type[BaseException], *modules: ModuleType) -> Fault:
+    """An exception before a line of some modules; a package stands for all of its modules.
 
     Leaving a ``with`` block is no such line, though it is traced as one: Python lets no exception
     in between the end of the block and the call of ``__exit__``.
     """
-    prefixes = tuple(str(SOURCE / part) for part in parts)
+    prefixes = tuple(module.__file__.removesuffix("__init__.py") for module in modules)
 
     @contextlib.contextmanager
     def fault(points: Points) -> Iterator[None]:

@@ -18,7 +18,11 @@ import loky
 import pytest
 
 import fairshapley as fs
+from fairshapley import estimators, evaluation, runs
+from fairshapley.evaluation import dispatch
+from fairshapley.evaluation.engines import processes
 from fairshapley.evaluation.journal.records import Journal
+from fairshapley.runs import history
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.loop import Run
 from tests.faults.layers import (
@@ -40,12 +44,9 @@ EXACT = Scenario(n_players=5, options={"method": "exact"})
 PROCESSES = Scenario(engine=lambda: fs.ProcessEngine(2, chunk_size=7), in_flight=4)
 SCENARIOS = {"plain": PLAIN, "continued": CONTINUED, "kept open": KEPT_OPEN, "skipping": SKIPPING}
 
-OUR_FILES = (
-    *("evaluation", "estimators", "run.py", "recording.py", "preparation.py", "plan.py"),
-    "valuation.py",
-)
+OURS = (estimators, evaluation, runs)
 # Ctrl-C does not reach what a worker runs.
-DRIVER_FILES = ("evaluation/engines/processes.py", "evaluation/dispatch.py")
+DRIVERS = (processes, dispatch)
 
 
 @dataclass
@@ -88,13 +89,13 @@ def _cases() -> Iterator[tuple[str, Case]]:
         for which in range(3):
             yield (
                 f"lines, {error.__name__}, {which}",
-                Case(PLAIN, failing_lines(error, *OUR_FILES), 900, False, _lines, (which, 3)),
+                Case(PLAIN, failing_lines(error, *OURS), 1_200, False, _lines, (which, 3)),
             )
         for name, scenario in {"continued": CONTINUED, "exact": EXACT}.items():
-            fault = failing_lines(error, *OUR_FILES)
+            fault = failing_lines(error, *OURS)
             yield f"lines, {name}, {error.__name__}", Case(scenario, fault, 500, False, _once)
-        files = OUR_FILES if error is MemoryError else DRIVER_FILES
-        fault = failing_lines(error, *files)
+        modules = OURS if error is MemoryError else DRIVERS
+        fault = failing_lines(error, *modules)
         yield f"lines, pool, {error.__name__}", Case(PROCESSES, fault, 80, False, _once)
 
 
@@ -208,7 +209,7 @@ def test_a_broken_journal_is_found(
 
 def test_a_torn_state_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that shows what it has after half a round is caught."""
-    trials = Trials(PLAIN, folder, failing_lines(MemoryError, "recording.py"))
+    trials = Trials(PLAIN, folder, failing_lines(MemoryError, history))
     first = inspect.getsourcelines(Recorder.add)[1]
     added = [at for at, (_, line) in enumerate(trials.labels) if line == first + 2]
     trials.trial(added[-1])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import fairshapley as fs
+from fairshapley._basics import files
 from tests.faults.layers import failing_lines, small_files
 from tests.faults.oracle import Fault, Points, open_files
 
@@ -44,8 +45,8 @@ def failing_calls(points: Points) -> Iterator[None]:
     ("fault", "least"),
     [
         (failing_calls, 5),
-        (failing_lines(MemoryError, "_files.py"), 15),
-        (failing_lines(KeyboardInterrupt, "_files.py"), 15),
+        (failing_lines(MemoryError, files), 15),
+        (failing_lines(KeyboardInterrupt, files), 15),
         (small_files(200, 6000), 30),
     ],
     ids=["calls", "memory", "interrupt", "size"],
