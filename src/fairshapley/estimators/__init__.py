@@ -15,6 +15,7 @@ from fairshapley.estimators.greedy.importance import importance_variance, optima
 from fairshapley.estimators.greedy.proposal import size_explained_variance
 from fairshapley.estimators.regression.kernel_shap import UnbiasedKernelSHAP
 from fairshapley.estimators.regression.leverage_shap import LeverageSHAP
+from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.strata.stratified import Stratified
 from fairshapley.estimators.strata.svarm import StratifiedSVARM
 from fairshapley.estimators.walks.monte_carlo import MonteCarlo
@@ -30,6 +31,7 @@ __all__ = [
     "Exact",
     "GreedyActive",
     "LeverageSHAP",
+    "Moments",
     "MonteCarlo",
     "Orthogonal",
     "Owen",

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any
 
+from fairshapley import __version__
 from fairshapley.errors import FairShapleyError, JournalError
 from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.evaluation.evaluator import JournalSlot, OnError
@@ -154,11 +155,11 @@ class RunLog:
 
 @functools.cache
 def _installed_versions() -> dict[str, str]:
-    packages = ("fairshapley", "numpy", "scipy", "scikit-learn")
-    found = {name: metadata.version(name) for name in packages}
+    found = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
     # The last bits of a result may depend on the type of the machine.
     machine = f"{platform.system()} {platform.machine()}".strip()
-    return {"python": platform.python_version(), **found, "machine": machine}
+    own = {"python": platform.python_version(), "fairshapley": __version__}
+    return {**own, **found, "machine": machine}
 
 
 def versions() -> dict[str, str]:

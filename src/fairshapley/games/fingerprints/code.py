@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fairshapley import __version__
+
 # What an object is made of: raw bytes, and other objects with the path that leads to them.
 Parts: TypeAlias = Iterator[bytes | tuple[str, object]]
 
@@ -34,7 +36,6 @@ _PYTHON = str(sys.implementation.cache_tag)
 _STDLIB = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _OWN = __name__.partition(".")[0]
 _distributions = functools.cache(importlib.metadata.packages_distributions)
-_version = functools.cache(importlib.metadata.version)
 
 
 def function_parts(fn: types.FunctionType, path: str) -> Parts:
@@ -251,6 +252,12 @@ def _installed(module: str) -> bool:
         or not {"site-packages", "dist-packages"}.isdisjoint(Path(place).parts)
         for place in places
     )
+
+
+@functools.cache
+def _version(distribution: str) -> str:
+    """The version of the code that runs: for a checkout, what is installed may be older."""
+    return __version__ if distribution == _OWN else importlib.metadata.version(distribution)
 
 
 def named_parts(module: str, qualname: str) -> Parts:
