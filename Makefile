@@ -29,6 +29,7 @@ test-portable: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo --no-cache
 
 types: $(STAMP)
 	$(BIN)/mypy

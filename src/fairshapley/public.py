@@ -32,7 +32,6 @@ from fairshapley.estimators import (
 )
 from fairshapley.evaluation import DaskEngine, Journal, ProcessEngine, RayEngine, SerialEngine
 from fairshapley.fairness import (
-    Audit,
     Certificate,
     Decisions,
     Guarantee,
@@ -40,11 +39,12 @@ from fairshapley.fairness import (
     required_fidelity,
 )
 from fairshapley.results.payouts import Payout
+from fairshapley.results.repeated_runs import Audit, Comparison
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
-from fairshapley.runs.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
-from fairshapley.uses.audits import Comparison, audit, compare
+from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
+from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
 from fairshapley.uses.explanation import Attributions, explain, shap_explanation
 from fairshapley.uses.leaving_out import leave_one_out

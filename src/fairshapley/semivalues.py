@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, gammaln
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.game import check_n_players
 
 
 def log_binomial(n: int, k: FloatArray) -> FloatArray:
@@ -41,7 +41,7 @@ class Semivalue(ABC):
 
     def log_weights(self, n_players: int) -> FloatArray:
         """The logarithms of the weights α_0 … α_{n−1}."""
-        sizes = np.arange(check_n_players(n_players), dtype=np.float64)
+        sizes = np.arange(checks.whole("n_players", n_players), dtype=np.float64)
         log_weights = self._log_weights(n_players, sizes)
         # gammaln of n is good to about n·log(n)·1e−16: normalising takes that out again.
         top = log_weights.max()
@@ -62,7 +62,7 @@ class Semivalue(ABC):
 
     def log_coalition_weights(self, n_players: int) -> FloatArray:
         """The logarithm of α_k / C(n−1, k): the weight of one single coalition of size k."""
-        sizes = np.arange(check_n_players(n_players), dtype=np.float64)
+        sizes = np.arange(checks.whole("n_players", n_players), dtype=np.float64)
         return self.log_weights(n_players) - log_binomial(n_players - 1, sizes)
 
 

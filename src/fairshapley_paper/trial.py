@@ -18,8 +18,8 @@ from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.games.game import Game
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog
-from fairshapley.runs.stopping import Budget
 from fairshapley.semivalues import Semivalue
+from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Setting, Trial
 from fairshapley_paper.methods import METHODS
 

@@ -129,7 +129,7 @@ ACCEPTED = {
     "tuple[str, ...]": [[], ["x"], ["a", "b"]],
     "tuple[float, float]": [[1.0, 2.0]],
     "tuple[tuple[int, int], ...]": [[]],
-    "tuple[Look, ...]": [[]],
+    "tuple[Checkpoint, ...]": [[]],
     "tuple[SizeBin, ...]": [[]],
     "tuple[InputFile, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],

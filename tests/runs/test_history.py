@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.runs.history import FOLD_ROWS, MOST_BINS, Look, Recorder, SizeBin
+from fairshapley.results.checkpoints import Checkpoint, SizeBin
+from fairshapley.runs.history import FOLD_ROWS, MOST_BINS, Recorder
 
 
 def records(result):
@@ -29,7 +30,7 @@ def test_the_profile_of_an_exact_run_by_hand():
     np.testing.assert_allclose(
         [item.deviation for item in result.profile], [0, spread, spread, 0], atol=1e-12
     )
-    assert result.history == (Look(8, math.inf, math.inf),)
+    assert result.history == (Checkpoint(8, math.inf, math.inf),)
 
 
 def test_history_ends_with_the_result_and_looks_are_spaced_evenly():

@@ -14,7 +14,7 @@ from rich.console import Console
 import fairshapley as fs
 from fairshapley.fairness import Evidence
 from fairshapley.runs.progress import TerminalBar, describe, seconds_left
-from fairshapley.runs.stopping import Snapshot
+from fairshapley.stopping import Snapshot
 
 SCRIPT = textwrap.dedent("""
     import time

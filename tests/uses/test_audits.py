@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.fairness.audit import audit_runs
+from fairshapley.results.repeated_runs import audit_runs
 
 mpl.use("Agg")
 

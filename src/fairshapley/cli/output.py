@@ -24,7 +24,7 @@ from fairshapley.results.tables import write_values
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
     from fairshapley.results.result import Result
-    from fairshapley.runs.stopping import Fair
+    from fairshapley.stopping import Fair
 
 
 class Ending:

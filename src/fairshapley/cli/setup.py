@@ -19,8 +19,8 @@ from fairshapley.results.origin import InputFile, input_file
 from fairshapley.results.tables import VALUE_ENDINGS, check_writable
 from fairshapley.runs.calls import resolve_method
 from fairshapley.runs.setup import opened_journal
-from fairshapley.runs.stopping import Budget, Fair
 from fairshapley.semivalues import parse_semivalue
+from fairshapley.stopping import Budget, Fair
 from fairshapley.tabular.decimals import DECIMALS, Decimal
 
 if TYPE_CHECKING:

@@ -94,7 +94,7 @@ class Estimator(ABC, Generic[State, Drawn]):
     """The base of all estimators; subclasses are frozen dataclasses with keyword-only fields."""
 
     name: ClassVar[str]
-    look_growth: ClassVar[float] = 2**0.5
+    checkpoint_growth: ClassVar[float] = 2**0.5
     """The factor by which evaluations grow between the looks that `Result.history` keeps: some 25
     looks from a thousand to ten million; fewer where an estimate takes a good part of the run"""
 

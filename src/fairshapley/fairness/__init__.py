@@ -1,9 +1,8 @@
-"""Fairness of an estimate: fidelity, guarantee, certificate, decisions, axioms, audit.
+"""Fairness of an estimate: fidelity, guarantee, certificate, decisions, axioms, planned looks.
 
 It reads values, never a game.
 """
 
-from fairshapley.fairness.audit import Audit
 from fairshapley.fairness.axioms import (
     AxiomCheck,
     check_axioms,
@@ -20,7 +19,6 @@ from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.fairness.scores import fidelity
 
 __all__ = [
-    "Audit",
     "AxiomCheck",
     "Certificate",
     "Decisions",

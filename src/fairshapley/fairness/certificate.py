@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import lambertw, stdtrit
 
+from fairshapley._basics.markup import block_html, sentences_html, table_html
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import (
@@ -33,6 +34,8 @@ HEAVY_TAIL = 3.0
 HEAVY_SHARE = 0.1
 # A confidence sequence is valid at all times; it is shortest around this many contributions.
 SEQUENCE_TARGET = 1000
+# The players that a notebook shows where a certificate does not hold.
+SHOWN_PLAYERS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +108,25 @@ class Certificate:
         return "\n".join([self.statement, *(f"Warning: {text}" for text in self.warnings)])
 
     def _repr_html_(self) -> str:
-        from fairshapley.results.notebook import certificate_html
-
-        return certificate_html(self)
+        """The verdict, the sentences, and the players that stand in its way."""
+        verdict = "Certified" if self.holds else "Not certified"
+        title = f"{verdict}: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
+        said = [self.statement, *(f"Warning: {text}" for text in self.warnings)]
+        parts = [sentences_html(said)]
+        worst = self.worst_players[:SHOWN_PLAYERS].tolist()
+        # Without any interval there is nothing to say of single players.
+        if worst and np.isfinite(self.half_widths[worst]).any():
+            rows = [
+                (
+                    f"{player}",
+                    f"{self.values[player]:.4g}",
+                    f"{self.half_widths[player]:.3g}",
+                    f"{self.allowed[player]:.3g}",
+                )
+                for player in worst
+            ]
+            parts.append(table_html(("player", "value", "known to ±", "needed ±"), rows))
+        return block_html(title, *parts)
 
 
 def excess_widths(half_widths: FloatArray, allowed: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from fairshapley._basics import checks
+from fairshapley._basics.markup import block_html, table_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import (
@@ -24,7 +26,6 @@ from fairshapley.fairness.levels import (
     player_level,
 )
 from fairshapley.fairness.scores import check_xi
-from fairshapley.games.game import check_n_players
 
 BOUNDS = ("chebyshev", "normal")
 
@@ -59,9 +60,14 @@ class Guarantee:
         )
 
     def _repr_html_(self) -> str:
-        from fairshapley.results.notebook import guarantee_html
-
-        return guarantee_html(self)
+        """The sentence, with the numbers behind it."""
+        rows = [
+            ("probability of failure δ", f"{self.delta:.4g}"),
+            ("δ from the minimum fidelity alone", f"{self.delta_from_minimum:.4g}"),
+            ("minimum fidelity", f"{self.min_fidelity:.4g}"),
+            ("most uncertain player", f"{int(np.argmax(self.failures))}"),
+        ]
+        return block_html(str(self), table_html((), rows))
 
 
 def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> FloatArray:
@@ -143,7 +149,7 @@ def required_fidelity(
     """
     check_bound(bound, BOUNDS)
     tolerance, failure = check_epsilon1(epsilon1), check_delta(delta)
-    level = player_level(failure, check_n_players(n_players), independent=independent)
+    level = player_level(failure, checks.whole("n_players", n_players), independent=independent)
     if bound == "normal":
         return float(ndtri(level / 2) / tolerance) ** 2
     return 1.0 / (tolerance**2 * level)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley.results.checkpoints import Checkpoint, SizeBin
 from fairshapley.results.origin import InputFile
-from fairshapley.runs.history import Look, SizeBin
 
 
 def plain(value: Any) -> Any:
@@ -131,7 +131,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "tuple[str, ...]": _texts,
     "tuple[float, float]": _two,
     "tuple[tuple[int, int], ...]": _pairs,
-    "tuple[Look, ...]": _records(Look, _count, _amount, _amount),
+    "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),
     "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
     "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,

@@ -28,10 +28,10 @@ from fairshapley.fairness.guarantees import (
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.results import serialising as result_file
+from fairshapley.results.checkpoints import Checkpoint, SizeBin
 from fairshapley.results.fields import checked
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
-from fairshapley.runs.history import Look, SizeBin
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +124,7 @@ class Result:
     """The lowest and the highest utility there can be, where the game states them"""
     journal_digest: str | None = None
     """The SHA-256 of the journal's file when the run ended; None without a journal"""
-    history: tuple[Look, ...] = ()
+    history: tuple[Checkpoint, ...] = ()
     """The minimum fidelity as the evaluations grew; empty where it was not recorded"""
     profile: tuple[SizeBin, ...] = ()
     """Coalitions asked for and their utilities by size; empty where they were not recorded"""

@@ -30,8 +30,8 @@ from fairshapley.runs.setup import (
     game_facts,
     opened_journal,
 )
-from fairshapley.runs.stopping import Budget, Marginals, Rule, parse_budget
 from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100

@@ -1,53 +1,27 @@
 """What a run keeps of its course: its minimum fidelity as it grew, and utilities by coalition size.
 
-Looks are placed by the number of evaluations, never by the clock, so that one worker, many workers
-and a continued run record the same bits.
+Checkpoints are placed by the number of evaluations, never by the clock, so that one worker, many
+workers and a continued run record the same bits.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, SizeArray
 from fairshapley.fairness.certificate import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
+from fairshapley.results.checkpoints import Checkpoint, SizeBin
 
-# More looks than two while the evaluations double are not kept, however many are taken.
+# More checkpoints than two while the evaluations double are not kept.
 FINEST = 2**0.5
 # A profile of more sizes than this is kept in bins of several sizes each.
 MOST_BINS = 101
 # Rounds are folded in when there are so many coalitions: many small ones would cost more.
 FOLD_ROWS = 8192
-
-
-class Look(NamedTuple):
-    """The state of a run after some evaluations: an entry of `Result.history`."""
-
-    evaluations: int
-    min_fidelity: float
-    """The lowest fidelity score of a player"""
-    lower_fidelity: float
-    """The lowest of the low readings, see `Result.lower_fidelity`"""
-
-
-class SizeBin(NamedTuple):
-    """The utilities of coalitions of some sizes: an entry of `Result.profile`."""
-
-    first: int
-    """The smallest size in the bin"""
-    last: int
-    """The largest; the same where every size has a bin of its own"""
-    coalitions: int
-    """Coalitions asked for, those that were known already too"""
-    size: float
-    """Their mean size"""
-    mean: float
-    """Their mean utility"""
-    deviation: float
-    """The standard deviation of their utilities"""
 
 
 class Recorder:
@@ -58,14 +32,14 @@ class Recorder:
     n_players
         The players whose presence matters; sizes go from 0 to this number.
     growth
-        The factor by which evaluations grow from one look that is due to the next.
+        The factor by which evaluations grow from one checkpoint to the next.
     """
 
     def __init__(self, n_players: int, growth: float) -> None:
         self._growth = growth
         # Before there are two evaluations for each player, estimates say next to nothing.
         self._seen, self._next = 0, 2.0 * n_players
-        self._looks: list[Look] = []
+        self._checkpoints: list[Checkpoint] = []
         self._waiting: list[tuple[SizeArray, FloatArray]] = []
         self._rows = 0
         width = -(-(n_players + 1) // MOST_BINS)
@@ -103,27 +77,28 @@ class Recorder:
                 self._sums[place] += np.bincount(at, weights, bins)
 
     def due(self, evaluations: int) -> bool:
-        """Whether a look is to be taken after so many evaluations."""
+        """Whether a checkpoint is due after so many evaluations."""
         return evaluations >= self._next
 
-    def look(self, evaluations: int, evidence: Evidence, xi: float, *, last: bool = False) -> None:
-        """Keep a look, unless there was one shortly before, or a variance is not known yet.
+    def keep(self, evaluations: int, evidence: Evidence, xi: float, *, last: bool = False) -> None:
+        """Keep a checkpoint, unless there was one shortly before or a variance is not known yet.
 
-        A look that a rule of fairness takes comes here too: it costs nothing more.
+        What a rule of fairness looks at comes here too: it costs nothing more.
         """
         if not last and evaluations < self._seen * FINEST:
             return
         self._seen, self._next = evaluations, evaluations * self._growth
         lowest = float(fidelity(evidence.values, evidence.variances, xi).min())
-        if math.isnan(lowest) or (self._looks and self._looks[-1].evaluations == evaluations):
+        kept = self._checkpoints
+        if math.isnan(lowest) or (kept and kept[-1].evaluations == evaluations):
             return
         low = float(lower_fidelity(evidence.values, evidence.variances, xi).min())
-        self._looks.append(Look(evaluations, lowest, low))
+        kept.append(Checkpoint(evaluations, lowest, low))
 
     def records(self) -> dict[str, Any]:
         """The fields of a result: its history and its profile."""
         self._fold()
-        return {"history": tuple(self._looks), "profile": tuple(self._profile())}
+        return {"history": tuple(self._checkpoints), "profile": tuple(self._profile())}
 
     def _profile(self) -> list[SizeBin]:
         offset, found = self._offset or 0.0, []

@@ -25,7 +25,7 @@ from fairshapley.results.result import Result
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
-from fairshapley.runs.stopping import Snapshot
+from fairshapley.stopping import Snapshot
 
 # A method on a small game asks ever more often for coalitions that are known already. When so many
 # requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
@@ -52,7 +52,7 @@ class Stall:
         self._patience = STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * coalitions
         self._evaluations = self._requests = 0
 
-    def look(self, tally: Tally) -> str | None:
+    def noticed(self, tally: Tally) -> str | None:
         """The reason to stop, after a round that brought the tally to this."""
         if tally.evaluations > self._evaluations:
             self._evaluations, self._requests = tally.evaluations, tally.requests
@@ -190,13 +190,13 @@ class Run:
         self._start()
         while not self._is_exact():
             said = self._round(self._blocked, lambda: self._show(reporter))
-            if (said := said or self.stall.look(evaluator.tally)) is not None:
+            if (said := said or self.stall.noticed(evaluator.tally)) is not None:
                 return "; ".join([said, *self._conclusions()])
             due = self.recorder.due(evaluator.tally.evaluations)
             if self._is_exact() or (self._unwatched() and not due):
                 continue
             now = self.snapshot()
-            self.recorder.look(now.evaluations, now.evidence, plan.xi)
+            self.recorder.keep(now.evaluations, now.evidence, plan.xi)
             if plan.until is None:
                 continue
             looked = plan.until.looks_now(now)
@@ -259,7 +259,7 @@ class Run:
         self.problem = self.pooling = self.state = None
         self.proven = self.marginals = self._asked = None
         self.rounds = 0
-        self.recorder = Recorder(self.game.n_active, self.plan.estimator.look_growth)
+        self.recorder = Recorder(self.game.n_active, self.plan.estimator.checkpoint_growth)
 
     def _show(self, reporter: ProgressReporter) -> None:
         if reporter.due:
@@ -428,7 +428,7 @@ class Run:
         """The state of the run as a result."""
         last, tally = self.snapshot(), self.evaluator.tally
         now = last.evidence
-        self.recorder.look(last.evaluations, now, self.plan.xi, last=True)
+        self.recorder.keep(last.evaluations, now, self.plan.xi, last=True)
         return Result(
             values=now.values,
             standard_errors=np.sqrt(now.variances),

@@ -16,8 +16,8 @@ from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
 from fairshapley.randomness import root_seed
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import sealed
-from fairshapley.runs.stopping import Budget, Rule, rule_from_configuration
 from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.stopping import Budget, Rule, rule_from_configuration
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from rich.table import Column
 from rich.text import Text
 
 from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
-from fairshapley.runs.stopping import Budget, Rule, Snapshot
+from fairshapley.stopping import Budget, Rule, Snapshot
 
 ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.extras import extra
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
-from fairshapley.fairness.audit import Audit, audit_runs
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed
+from fairshapley.results.repeated_runs import Audit, Comparison, audit_runs
 from fairshapley.runs.calls import estimate, exact
 from fairshapley.runs.setup import check_game
-from fairshapley.runs.stopping import Budget, Rule
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
+from fairshapley.stopping import Budget, Rule
 
 # 65 536 evaluations for a truth that is exact; larger games need one that is given.
 EXACT_TRUTH_PLAYERS = 16
@@ -85,67 +79,6 @@ def audit(
     ]
     dominated = getattr(game, "dominated_pairs", ())
     return audit_runs(runs, phi, xi=xi, epsilon1=epsilon1, delta=delta, dominated_pairs=dominated)
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Audits of several methods on one game at equal cost.
-
-    Examples
-    --------
-    >>> import fairshapley as fs
-    >>> game = fs.games.SumOfUnanimity(12, seed=1)
-    >>> methods = {"walks": "mc", "pairs": fs.MonteCarlo(antithetic=True)}
-    >>> comparison = compare(game, methods, budget=300, repeats=10)
-    >>> list(comparison.to_frame().index)
-    ['walks', 'pairs']
-    """
-
-    audits: dict[str, Audit]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per method: cost, errors, audited and reported fidelity, coverage (pandas)."""
-        with extra("report", "to_frame needs pandas", "the audits hold arrays"):
-            import pandas as pd
-        rows = {
-            name: {
-                "evaluations": one.evaluations,
-                "mse": float(one.mse.mean()),
-                "worst_error": float(np.sqrt(one.mse.max())),
-                "max_bias_in_errors": float(np.abs(one.bias_in_errors).max()),
-                "true_min_fidelity": one.min_true_fidelity,
-                "reported_min_fidelity": one.min_reported_fidelity,
-                "coverage": one.coverage,
-                "fair_share": one.fair_share,
-                "certificates": one.certificates,
-                "certificate_failures": one.certificate_failures,
-                "seconds": one.seconds,
-            }
-            for name, one in self.audits.items()
-        }
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
-
-    def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
-        """The methods side by side (needs matplotlib).
-
-        Parameters
-        ----------
-        kind
-            "fidelity", true and reported; "errors" of all players; or "coverage" of intervals.
-        axes
-            Where to draw; by default a new figure.
-        """
-        from fairshapley.results.plots import plot_comparison
-
-        return plot_comparison(self, kind, axes)
-
-    def __str__(self) -> str:
-        return "\n\n".join(f"[{name}]\n{one}" for name, one in self.audits.items())
-
-    def _repr_html_(self) -> str:
-        from fairshapley.results.notebook import comparison_html
-
-        return comparison_html(self)
 
 
 def compare(

@@ -15,6 +15,7 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import Game
 from fairshapley.metrics.uses import add_remove_curve
+from fairshapley.results.plots.canvas import legend_label, new_axes
 from fairshapley.results.result import Result
 
 if TYPE_CHECKING:
@@ -75,9 +76,15 @@ class Curve:
         label
             What the legend calls the curve; by default which values came first.
         """
-        from fairshapley.results.plots import plot_curve
-
-        return plot_curve(self, axes, label=label)
+        axes = new_axes(axes)
+        # With many points marks would hide the line.
+        mark = "o" if len(self.counts) <= 50 else ""
+        name = f"{self.first}est value first" if label is None else legend_label(label)
+        axes.plot(self.counts, self.utilities, marker=mark, markersize=4, label=name)
+        axes.set_xlabel("players added" if self.action == "add" else "players removed")
+        axes.set_ylabel("utility")
+        axes.legend()
+        return axes
 
 
 def curve(

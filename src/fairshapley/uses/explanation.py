@@ -25,8 +25,8 @@ from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate
 from fairshapley.runs.setup import JournalOption
-from fairshapley.runs.stopping import Budget, Rule
 from fairshapley.semivalues import Semivalue
+from fairshapley.stopping import Budget, Rule
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from fairshapley.results.result import Result
 from fairshapley.results.serialising import as_bytes, from_plain, read_plain
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
-from fairshapley.runs.stopping import Seconds
+from fairshapley.stopping import Seconds
 
 # Between machines sums are taken in another order, see docs/verify.md.
 ROUNDING = 1e-9

@@ -32,8 +32,8 @@ from fairshapley.runs.calls import (
 )
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import JournalOption, check_game
-from fairshapley.runs.stopping import Budget, parse_budget
 from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.stopping import Budget, parse_budget
 
 # With so many evaluations of the proxy for one of the game, c²·se_g² is a few percent of se².
 PROXY_EVALUATIONS = 30
@@ -243,7 +243,7 @@ class ProxyAdjusted(Estimator[ProxyState, Draw]):
     """
 
     name = "proxy"
-    look_growth = RegressionAdjusted.look_growth
+    checkpoint_growth = RegressionAdjusted.checkpoint_growth
 
     proxy: Game
     known: Result

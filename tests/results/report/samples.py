@@ -3,7 +3,7 @@
 import numpy as np
 
 import fairshapley as fs
-from fairshapley.runs.history import Look, SizeBin
+from fairshapley.results.checkpoints import Checkpoint, SizeBin
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -46,7 +46,7 @@ def by_hand(n_players=60, *, names=None, **changes):
         "identical_players": ((0, 1), (4, 7)) if n_players > 7 else (),
         "fingerprint": "0123456789abcdef",
         "versions": {"fairshapley": fs.__version__},
-        "history": tuple(Look(100 * 2**k, 0.5 * 2**k, 0.25 * 2**k) for k in range(8)),
+        "history": tuple(Checkpoint(100 * 2**k, 0.5 * 2**k, 0.25 * 2**k) for k in range(8)),
         "profile": tuple(
             SizeBin(size, size, 100 + size, float(size), size**0.5, 0.1)
             for size in range(n_players + 1 if n_players < 100 else 100)

@@ -12,6 +12,7 @@ from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
 from fairshapley._basics.digests import page_is_whole, read_marks
+from fairshapley.results.checkpoints import SizeBin
 from fairshapley.results.origin import InputFile
 from fairshapley.results.report.drawing import charts
 from fairshapley.results.report.fairness import (
@@ -24,7 +25,6 @@ from fairshapley.results.report.findings import callouts, label_rows
 from fairshapley.results.report.page import report_html
 from fairshapley.results.report.players import PlayerTable, identical_groups
 from fairshapley.results.report.provenance import snippet
-from fairshapley.runs.history import SizeBin
 
 
 def players(result, labels=None, epsilon1=0.5, delta=0.1):

@@ -16,8 +16,8 @@ from fairshapley.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
     from fairshapley._basics.types import FloatArray
+    from fairshapley.results.repeated_runs import Comparison
     from fairshapley.tabular import TabularGame
-    from fairshapley.uses.audits import Comparison
 
 COLUMNS = {
     "evaluations": "evaluations",

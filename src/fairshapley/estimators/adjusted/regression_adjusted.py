@@ -143,7 +143,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     """
 
     name = "adjusted"
-    look_growth = 8.0
+    checkpoint_growth = 8.0
 
     units: Literal["auto", "pairs", "singles"] = "auto"
     proxy: ProxyOption = "auto"

@@ -104,7 +104,7 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
     """
 
     name = "leverage"
-    look_growth = 8.0
+    checkpoint_growth = 8.0
 
     levels: bool = True
 

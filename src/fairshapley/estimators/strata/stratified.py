@@ -100,7 +100,7 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
     """
 
     name = "stratified"
-    look_growth = 2.0
+    checkpoint_growth = 2.0
 
     allocation: Literal["maleki", "neyman", "equal"] = "maleki"
 

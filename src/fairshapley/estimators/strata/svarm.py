@@ -99,7 +99,7 @@ class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
     """
 
     name = "svarm"
-    look_growth = 4.0
+    checkpoint_growth = 4.0
 
     @property
     def traits(self) -> Traits:

@@ -5,14 +5,12 @@ Nothing here shows or saves a figure; ``axes.figure.savefig(path)`` does.
 
 from fairshapley.results.plots.comparisons import plot_comparison
 from fairshapley.results.plots.course import plot_convergence, plot_sizes
-from fairshapley.results.plots.curves import plot_curve
 from fairshapley.results.plots.scores import plot_fidelity
 from fairshapley.results.plots.values import plot_values
 
 __all__ = [
     "plot_comparison",
     "plot_convergence",
-    "plot_curve",
     "plot_fidelity",
     "plot_sizes",
     "plot_values",

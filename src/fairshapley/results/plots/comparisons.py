@@ -9,13 +9,11 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.audit import Audit
 from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literals, log_scale, new_axes
+from fairshapley.results.repeated_runs import Audit, Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from fairshapley.uses.audits import Comparison
 
 # What an interval of an audit promises, see `Audit.covered`.
 PROMISED_COVERAGE = 0.95

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fairshapley import estimators
 from fairshapley.errors import FairShapleyError
 from fairshapley.results.report.wording import duration, visible
-from fairshapley.runs.stopping import AllOf, AnyOf, Rule, rule_from_configuration
+from fairshapley.stopping import AllOf, AnyOf, Rule, rule_from_configuration
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley.errors import InputError
-from fairshapley.runs.stopping.rules import Budget, Rule, Snapshot
+from fairshapley.stopping.rules import Budget, Rule, Snapshot
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
+from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import check_fairness, within_tolerance
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.fairness.scores import check_xi
+from fairshapley.results.result import Result
 
 if TYPE_CHECKING:
-    from fairshapley.results.result import Result
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +135,67 @@ class Audit:
                 f"{self.certificate_failures} of them wrongly",
             ]
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Audits of several methods on one game at equal cost.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(12, seed=1)
+    >>> methods = {"walks": "mc", "pairs": fs.MonteCarlo(antithetic=True)}
+    >>> comparison = fs.compare(game, methods, budget=300, repeats=10)
+    >>> list(comparison.to_frame().index)
+    ['walks', 'pairs']
+    """
+
+    audits: dict[str, Audit]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per method: cost, errors, audited and reported fidelity, coverage (pandas)."""
+        with extra("report", "to_frame needs pandas", "the audits hold arrays"):
+            import pandas as pd
+        rows = {
+            name: {
+                "evaluations": one.evaluations,
+                "mse": float(one.mse.mean()),
+                "worst_error": float(np.sqrt(one.mse.max())),
+                "max_bias_in_errors": float(np.abs(one.bias_in_errors).max()),
+                "true_min_fidelity": one.min_true_fidelity,
+                "reported_min_fidelity": one.min_reported_fidelity,
+                "coverage": one.coverage,
+                "fair_share": one.fair_share,
+                "certificates": one.certificates,
+                "certificate_failures": one.certificate_failures,
+                "seconds": one.seconds,
+            }
+            for name, one in self.audits.items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+    def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
+        """The methods side by side (needs matplotlib).
+
+        Parameters
+        ----------
+        kind
+            "fidelity", true and reported; "errors" of all players; or "coverage" of intervals.
+        axes
+            Where to draw; by default a new figure.
+        """
+        from fairshapley.results.plots import plot_comparison
+
+        return plot_comparison(self, kind, axes)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"[{name}]\n{one}" for name, one in self.audits.items())
+
+    def _repr_html_(self) -> str:
+        from fairshapley.results.notebook import comparison_html
+
+        return comparison_html(self)
 
 
 def audit_runs(

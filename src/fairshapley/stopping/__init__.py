@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairshapley.errors import InputError
-from fairshapley.runs.stopping.fair import Fair
-from fairshapley.runs.stopping.rules import AllOf, AnyOf, Budget, Rule, Snapshot, parse_budget
-from fairshapley.runs.stopping.thresholds import Evaluations, Fidelity, Marginals, Seconds
+from fairshapley.stopping.fair import Fair
+from fairshapley.stopping.rules import AllOf, AnyOf, Budget, Rule, Snapshot, parse_budget
+from fairshapley.stopping.thresholds import Evaluations, Fidelity, Marginals, Seconds
 
 __all__ = [
     "AllOf",

@@ -18,7 +18,7 @@ from fairshapley.fairness.certificate import (
 from fairshapley.fairness.levels import check_bound, check_delta, check_epsilon1
 from fairshapley.fairness.looks import LOOK_SHARE, spent_share
 from fairshapley.fairness.scores import check_xi
-from fairshapley.runs.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
+from fairshapley.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
 
 # When, a quarter into the budget, the target would take this many times the budget, it is given up.
 OUT_OF_REACH = 4.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import fairshapley as fs
 from fairshapley.fairness import Evidence
 from fairshapley.runs.progress import describe
-from fairshapley.runs.stopping import Rule, Snapshot, parse_budget, rule_from_configuration
+from fairshapley.stopping import Rule, Snapshot, parse_budget, rule_from_configuration
 
 
 def snapshot(evaluations=100, marginals=200, seconds=3.0, variance=0.25):
