@@ -96,13 +96,13 @@ def altered(run, **fields):
 def test_unknown_values_and_intervals_are_told_apart(run):
     values, counts = run.values.tolist(), run.counts.tolist()
     values[3], counts[4] = "nan", 1
-    axes = altered(run, values=values, counts=counts, complete=False).plot()
+    axes = altered(run, values=values, counts=counts, complete=False, history=[]).plot()
     assert len(bars(axes)[0]) == 10
     hollow = [line for line in axes.get_lines() if line.get_fillstyle() == "none"]
     np.testing.assert_allclose(hollow[0].get_xdata(), [run.values[4]])
     assert "1 players have no value yet" in axes.get_xlabel()
     with pytest.raises(fs.InputError, match="no player has a value"):
-        altered(run, values=["nan"] * 12, complete=False).plot()
+        altered(run, values=["nan"] * 12, complete=False, history=[]).plot()
 
 
 def test_exact_values_have_no_spread():
