@@ -69,10 +69,13 @@ def test_each_violation_is_found():
 
 
 def test_estimates_break_symmetry():
-    """The paper's point: two identical players get different estimates."""
+    """The paper's point: two identical players get different estimates, unless they are declared."""
     game = fs.games.PlantedGame(12, seed=3)
-    estimate = fs.estimate(game, "mc", budget=100, seed=0)
-    assert not check_axioms(table_of(game), estimate.values)[1].holds
+    table = table_of(game)
+    undeclared = fs.estimate(fs.games.TableGame(table), "mc", budget=100, seed=0)
+    assert not check_axioms(table, undeclared.values)[1].holds
+    declared = fs.estimate(game, "mc", budget=100, seed=0)
+    assert check_axioms(table, declared.values)[1].holds
 
 
 @pytest.mark.parametrize("table", [[], [1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]]])
