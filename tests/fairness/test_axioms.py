@@ -69,7 +69,7 @@ def test_each_violation_is_found():
 
 
 def test_estimates_break_symmetry():
-    """The paper's point: two identical players get different estimates, unless they are declared."""
+    """The paper's point: identical players get different estimates, unless they are declared."""
     game = fs.games.PlantedGame(12, seed=3)
     table = table_of(game)
     undeclared = fs.estimate(fs.games.TableGame(table), "mc", budget=100, seed=0)
