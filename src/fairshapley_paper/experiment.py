@@ -74,7 +74,7 @@ class Setting:
     bootstrap: int = 20
     """m': permutations before them, for every method of the paper"""
     bootstrap_marginals: int | None = None
-    """In place of `bootstrap`: so many marginal contributions, shared by the players"""
+    """In place of `bootstrap`: the number of marginal contributions, shared by the players"""
     evaluations: int | None = None
     """The budget of the honest accounting; by default what the marginals may cost at most.
 
@@ -90,7 +90,7 @@ class Setting:
     """Where the time is short: these methods of the experiment alone"""
 
     def permutations(self, n_players: int) -> int:
-        """The bootstrap's permutations on a game of so many players; at least 2."""
+        """The bootstrap's permutations on a game of `n_players`; at least 2."""
         if self.bootstrap_marginals is None:
             return self.bootstrap
         return max(2, round(self.bootstrap_marginals / n_players))

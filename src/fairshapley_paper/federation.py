@@ -48,7 +48,7 @@ class Federation:
     test_rows: int | None
     rounds: int
     valued_every: int
-    """Every so manieth round is valued, the last of them being the last"""
+    """The distance between rounds that are valued; the last round is one of them"""
     epochs: int
     lr: float
     decay: float

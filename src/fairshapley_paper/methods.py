@@ -28,7 +28,7 @@ class Method:
     name: str
     label: str
     make: Callable[[int], Estimator[Any, Any]]
-    """The estimator with a bootstrap of so many permutations"""
+    """The estimator with a bootstrap of the given number of permutations"""
     published: bool = True
     """Whether the paper has it"""
     shapley_only: bool = False

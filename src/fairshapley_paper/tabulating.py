@@ -44,7 +44,7 @@ def tabulate(
     device
         Where to train, e.g. "cuda"; the CPU unless given.
     seconds
-        Begin no further federation after so many seconds.
+        Start no further federation after this many seconds.
     """
     started = time.perf_counter()
     wanted = [federation_of(name, size, seed) for name in names or FEDERATIONS]
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small networks and few rounds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", help='e.g. "cuda"; the CPU unless given')
-    parser.add_argument("--seconds", type=float, help="begin no federation after so many seconds")
+    parser.add_argument("--seconds", type=float, help="start no federation after this many seconds")
     options = parser.parse_args(arguments)
     try:
         tabulate(

@@ -155,7 +155,7 @@ def test_every_worker_gets_work_unless_the_way_is_longer():
     assert pace.share(1000, 0) == 64  # in this process
     pace.observe(64, 64 * 5e-3)
     assert pace.share(99, 2) == 25
-    assert pace.share(8, 2) == 4  # 20 ms of work are worth the way
+    assert pace.share(8, 2) == 4  # 20 ms of work are worth sending
     assert pace.rows(2) == 4 * pace.size()
     assert (pace.capacity(0), pace.capacity(3)) == (1, 6)
     pace.observe(1, 10.0)

@@ -161,7 +161,7 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"test": (X[:0], Y[:0])}, "test is empty"),
         ({"test": (X[:, :0], Y)}, "no columns"),
         ({"train": (X[:, 0], Y)}, r"reshape\(-1, 1\)"),
-        ({"train": ([[1.0], [2.0, 3.0]], [0, 1])}, "rows must be alike"),
+        ({"train": ([[1.0], [2.0, 3.0]], [0, 1])}, "rows must have the same length"),
         ({"train": (["good", None, "bad"], [1, 1, 0])}, "row 1 of X of train has no text"),
         ({"train": (X.astype(complex), Y)}, "must hold numbers"),
         ({"test": (X[:, :5], Y)}, "30 columns, X of test has 5"),

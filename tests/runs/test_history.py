@@ -36,13 +36,13 @@ def test_the_profile_of_an_exact_run_by_hand():
 def test_history_ends_with_the_result_and_looks_are_spaced_evenly():
     game = fs.games.SumOfUnanimity(20, seed=1)
     result = fs.estimate(game, "mc", budget=5000, seed=0)
-    spent = np.array([look.evaluations for look in result.history])
+    spent = np.array([point.evaluations for point in result.history])
     assert spent[-1] == result.evaluations
     assert result.history[-1].min_fidelity == pytest.approx(result.min_fidelity, rel=1e-12)
     low = result.lower_fidelity().min()
     assert result.history[-1].lower_fidelity == pytest.approx(low, rel=1e-12)
     assert 10 < len(spent) < 20
-    # Rounds of up to 57 coalitions: each look is late by no more than one round.
+    # Rounds of up to 57 coalitions: each checkpoint is late by no more than one round.
     assert ((spent[1:-1] >= 2**0.5 * spent[:-2]) & (spent[1:-1] <= 2**0.5 * spent[:-2] + 57)).all()
 
 
@@ -69,7 +69,7 @@ def test_however_a_run_is_run_it_records_the_same(method, tmp_path):
     first = fs.estimate(game, method, budget=500, seed=3, journal=journal)
     second = fs.estimate(game, method, budget=900, seed=3, journal=journal)
     assert records(whole) == records(small_chunks) == records(second)
-    shared = len(first.history) - 1  # the last look is that at the end of the run
+    shared = len(first.history) - 1  # the last checkpoint is at the end of the run
     assert first.history[:shared] == whole.history[:shared]
     assert fs.resume(journal).to_dict() == second.to_dict()
 

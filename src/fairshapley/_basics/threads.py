@@ -15,8 +15,8 @@ from typing import Any
 # scikit-learn depends on it.
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-# Below so many rows several threads gain little, and lose much on a machine that is busy: with two
-# threads on two busy cores factors of 500 rows took hundreds of times as long.
+# Below this many rows several threads gain little, and lose much on a busy machine: with two
+# threads on two busy cores, factors of 500 rows took hundreds of times as long.
 _SMALL_ROWS = 2048
 
 # Many threads may be inside at once. The first sets the limit and the last takes it off, so that

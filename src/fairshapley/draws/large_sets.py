@@ -15,7 +15,7 @@ from fairshapley._basics.types import BoolArray, ByteArray, IntArray
 
 # Random bytes drawn at a time: 4 MiB.
 BLOCK_BYTES = 1 << 22
-# Putting players in is cheaper than taking them off: the bytes aim below the size, by so many
+# Putting players in is cheaper than taking them off: the bytes aim below the size, by this many
 # standard deviations of how many they let in.
 DEVIATIONS = 2.0
 

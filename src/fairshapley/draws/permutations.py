@@ -12,7 +12,7 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 # Entry (r, i) is the place of player i in permutation r: np.uint16, or np.uint32 above 65 536.
 RankArray: TypeAlias = NDArray[Any]
 
-# Keys are drawn for so many entries at a time: 16 MiB.
+# Keys are drawn for this many entries at a time: 16 MiB.
 KEY_ENTRIES = 1 << 22
 
 
@@ -60,7 +60,7 @@ def _smallest_keys(
 ) -> IntArray:
     """Draw these rows of `masks`; those whose last player is tied with the next must be redrawn.
 
-    A tie between the two concerns all players alike, so that sets without one stay uniform.
+    A tie is equally likely for all players, so sets without one stay uniform.
     """
     keys = rng.integers(1 << 32, size=(len(rows), n_players), dtype=np.uint32)
     ordered = np.sort(keys, axis=1)

@@ -34,7 +34,7 @@ class Problem:
     """v(N)"""
     xi: float
     nulls: int = 0
-    """The last players, so many of them, are declared null"""
+    """How many players, the last ones, are declared null"""
     identical: tuple[tuple[int, int], ...] = ()
     """Pairs of players that no utility tells apart"""
 
@@ -79,7 +79,7 @@ class Traits:
     independent: bool = False
     """No sample serves two players, so that the φ̂_i are independent"""
     iid: bool = True
-    """The contributions are independent and alike in distribution, as finite-sample bounds need"""
+    """The contributions are independent with one distribution, as finite-sample bounds require"""
     not_certifiable_because: str = ""
     """Why nothing may be certified: what is averaged chose where to sample, or is biased"""
 
@@ -95,8 +95,8 @@ class Estimator(ABC, Generic[State, Drawn]):
 
     name: ClassVar[str]
     checkpoint_growth: ClassVar[float] = 2**0.5
-    """The factor by which evaluations grow between the looks that `Result.history` keeps: some 25
-    looks from a thousand to ten million; fewer where an estimate takes a good part of the run"""
+    """The factor by which evaluations grow between the checkpoints of `Result.history`: some 25 of
+    them from a thousand to ten million; fewer where an estimate takes much of the run's time"""
 
     @property
     @abstractmethod

@@ -18,7 +18,7 @@ class Cache:
     """Two generations of utilities by coalition; a full young one makes the older one go.
 
     The generations change only between rounds, so that what is remembered does not depend on the
-    size of an engine's chunks. v(∅) and v(N), which every round may need, stay for ever.
+    size of an engine's chunks. v(∅) and v(N), which every round may need, are never dropped.
     """
 
     def __init__(self, n_players: int, max_bytes: int) -> None:

@@ -223,7 +223,7 @@ class Dispatcher:
             ) from error
 
     def abandon(self) -> list[Chunk]:
-        """Drop all chunks; those that were answered meanwhile are given back."""
+        """Drop all chunks; those that were answered in the meantime are given back."""
         flying, self._flying = self._flying, {}
         self._queue.clear()
         self._suspects.clear()

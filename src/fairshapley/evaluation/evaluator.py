@@ -36,7 +36,7 @@ CACHE_BYTES = 512 * 2**20
 # Two evaluations of the same coalition may differ by the order of a sum inside a linear algebra
 # library; more than that is another utility.
 VERIFY_TOLERANCE = 1e-9
-# While one chunk hangs, others may run ahead of it: so many blocks are kept until it is answered.
+# While one chunk hangs, others may run ahead: this many blocks are kept until it is answered.
 MAX_BLOCKS = 16
 
 

@@ -1,7 +1,7 @@
 """Ctrl-C that stops a run without tearing its state.
 
 While the guard is active the signal raises KeyboardInterrupt only inside a utility; anywhere else
-it is remembered, and acted upon at the next `check`. A second Ctrl-C raises wherever it arrives,
+it is remembered, and acted on at the next `check`. A second Ctrl-C raises wherever it arrives,
 and is passed on to the caller.
 """
 

@@ -1,4 +1,4 @@
-"""How many coalitions make a chunk: enough to be worth the way, few enough to be lost."""
+"""How many coalitions make a chunk: enough to be worth sending, few enough to lose."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Pace:
         return max(1, min(CHUNKS_PER_WORKER * workers * self.size(), self._most))
 
     def share(self, missing: int, workers: int) -> int:
-        """The size of the next chunk when so many of the round are left to compute.
+        """The size of the next chunk, given how many coalitions of the round are left to compute.
 
         Every worker gets some, unless the way there would take longer than the work.
         """

@@ -29,7 +29,7 @@ BOUNDS = ("normal", "chebyshev", "bernstein")
 FEW_CONTRIBUTIONS = 100
 # The largest squared deviation among m normal contributions of n players is about 2·log(mn)
 # variances. Tails are heavy when one contribution exceeds that 3 times and makes up a tenth of a
-# player's sum of squares: then the mean of so many is not normal yet.
+# player's sum of squares: then the mean of this many is not normal yet.
 HEAVY_TAIL = 3.0
 HEAVY_SHARE = 0.1
 # A confidence sequence is valid at all times; it is shortest around this many contributions.

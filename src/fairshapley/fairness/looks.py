@@ -11,7 +11,7 @@ LOOK_SHARE = 2 / 3
 
 
 def spent_share(evaluations: int, limit: float) -> float:
-    """The share of δ that planned looks have used up after so many of `limit` evaluations.
+    """The share of δ that planned looks have used up after `evaluations` of at most `limit`.
 
     Looks are planned at LOOK_SHARE, LOOK_SHARE², … of the budget.
 

@@ -41,7 +41,7 @@ def fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> Float
 
 
 def lower_fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> FloatArray:
-    """A low reading of the fidelity: (max(0, |φ̂| − se) + ξ)² / se².
+    """A cautious estimate of the fidelity: (max(0, |φ̂| − se) + ξ)² / se².
 
     With |φ̂| plugged in, the score overstates: by about 1 where |φ| is many standard errors, and
     more near zero. The minimum of this one lay below the audited minimum in 97.6 % of 460 runs.

@@ -34,7 +34,7 @@ def check_coherent(result: Result) -> None:
 
 
 def contradictions(result: Result) -> Iterator[str]:
-    """What cannot be so, in sentences; nothing for a result that a run has made."""
+    """What contradicts what, in sentences; nothing for a result that a run has made."""
     yield from _players(result)
     yield from _numbers(result)
     yield from _evaluations(result)
@@ -126,12 +126,12 @@ def _range(result: Result) -> Iterator[str]:
 
 
 def _history(result: Result) -> Iterator[str]:
-    """The last look was taken when the run ended, at the values it ended with."""
-    looks = [look.evaluations for look in result.history]
-    if looks != sorted(looks) or (looks and looks[-1] > result.evaluations):
+    """The last checkpoint is from the end of the run, with the values it ended with."""
+    points = [point.evaluations for point in result.history]
+    if points != sorted(points) or (points and points[-1] > result.evaluations):
         yield "history must grow up to evaluations"
         return
-    if not looks or looks[-1] != result.evaluations:
+    if not points or points[-1] != result.evaluations:
         return
     recorded, found = result.history[-1].min_fidelity, result.min_fidelity
     smallest = float(np.square(result.standard_errors).min())

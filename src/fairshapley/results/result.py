@@ -322,7 +322,7 @@ class Result:
 
     @property
     def relative_xi(self) -> float:
-        """ξ in units of the mean |φ̂|; above 1 the tolerance near zero says next to nothing."""
+        """ξ in units of the mean |φ̂|; above 1 the tolerance near zero says very little."""
         mean = float(np.abs(self.values).mean())
         return self.xi / mean if mean > 0 else math.inf
 

@@ -82,7 +82,8 @@ def estimate(
         A file that keeps every utility: running again with it continues where the last run
         stopped, however it stopped.
     verify
-        Compute so many journalled coalitions again first, and stop when a value differs.
+        The number of journalled coalitions to compute again first; a value that differs stops
+        the run.
     progress
         None shows a bar on a terminal, True or False always or never; a function is called with
         a snapshot ten times a second.

@@ -16,11 +16,11 @@ from fairshapley.fairness.certificate import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
 
-# More checkpoints than two while the evaluations double are not kept.
+# While the evaluations double, at most two checkpoints are kept.
 FINEST = 2**0.5
 # A profile of more sizes than this is kept in bins of several sizes each.
 MOST_BINS = 101
-# Rounds are folded in when there are so many coalitions: many small ones would cost more.
+# Rounds are folded in together, once they hold this many coalitions: one by one costs more.
 FOLD_ROWS = 8192
 
 
@@ -37,7 +37,7 @@ class Recorder:
 
     def __init__(self, n_players: int, growth: float) -> None:
         self._growth = growth
-        # Before there are two evaluations for each player, estimates say next to nothing.
+        # Before there are two evaluations for each player, estimates say very little.
         self._seen, self._next = 0, 2.0 * n_players
         self._checkpoints: list[Checkpoint] = []
         self._waiting: list[tuple[SizeArray, FloatArray]] = []
@@ -77,7 +77,7 @@ class Recorder:
                 self._sums[place] += np.bincount(at, weights, bins)
 
     def due(self, evaluations: int) -> bool:
-        """Whether a checkpoint is due after so many evaluations."""
+        """Whether a checkpoint is due after this many evaluations."""
         return evaluations >= self._next
 
     def keep(self, evaluations: int, evidence: Evidence, xi: float, *, last: bool = False) -> None:

@@ -27,8 +27,8 @@ from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.stopping import Snapshot
 
-# A method on a small game asks ever more often for coalitions that are known already. When so many
-# requests in a row (20 for each coalition there is, and some) brought nothing new, it has stalled.
+# On a small game a method asks more and more often for coalitions that are known already. It has
+# stalled when this many requests in a row, plus 20 for each coalition there is, brought nothing.
 STALL_REQUESTS = 10_000
 STALL_REQUESTS_PER_COALITION = 20
 STALL_PLAYERS = 18
@@ -130,7 +130,7 @@ class Run:
             return replace(result, notes=(*result.notes, note))
 
     def replay(self, rounds: int | None = None) -> Result:
-        """Run with what the journal holds, and write nothing: to the end, or so many rounds."""
+        """Run with what the journal holds, to the end or for some rounds; write nothing."""
         stopped = "the rounds of the run were replayed"
         if rounds is None:
             with ProgressReporter(False, "", None, None) as reporter:

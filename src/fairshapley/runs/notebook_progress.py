@@ -22,9 +22,9 @@ class NotebookLine:
     method
         What is run.
     total
-        The evaluations of the budget; without one the bar shows that something goes on.
+        The evaluations of the budget; without one the bar shows activity only.
     transient
-        Whether the line goes away at the end.
+        Whether the line is removed at the end.
     """
 
     def __init__(self, method: str, total: int | None, *, transient: bool) -> None:

@@ -17,7 +17,7 @@ from fairshapley.stopping import Budget, Rule, Snapshot
 
 ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 
-# Ten looks a second are enough for the eye, and cost a run nothing.
+# Ten updates a second are enough for the eye, and cost a run nothing.
 REFRESH_SECONDS = 0.1
 
 
@@ -26,7 +26,7 @@ WIDTH_WITH_BAR = 80
 
 
 class StatusColumn(ProgressColumn):
-    """How far a run is, in words; they go on in the next line rather than lose a number."""
+    """How far a run is, in words; they wrap rather than lose a number."""
 
     def __init__(self, unit: str) -> None:
         super().__init__(table_column=Column(overflow="fold"))
@@ -49,8 +49,8 @@ class TerminalBar:
     Parameters
     ----------
     console, title, total, transient, unit
-        Where to draw; what is run; how much there is to do; whether the bar goes away; what is
-        counted.
+        Where to draw; what is run; how much there is to do; whether the bar is removed at the
+        end; what is counted.
     """
 
     def __init__(
@@ -126,19 +126,19 @@ class ProgressReporter:
 
     @property
     def due(self) -> bool:
-        """Whether a look at the run is wanted now."""
+        """Whether an update is due."""
         return (self._bar is not None or self._call is not None) and (
             time.monotonic() >= self._next
         )
 
-    def show(self, look: Callable[[], Snapshot]) -> None:
-        """Show the state of the run, which `look` gives.
+    def show(self, state: Callable[[], Snapshot]) -> None:
+        """Show the state of the run, which `state` gives.
 
-        A look takes an estimate, which some methods compute from all they were told: the next
-        one waits so long that looking takes a twentieth of the time.
+        An update takes an estimate, which some methods compute from all they were told: the next
+        update waits until updates take no more than a twentieth of the time.
         """
         began = time.monotonic()
-        snapshot = look()
+        snapshot = state()
         now = time.monotonic()
         self._next = now + max(REFRESH_SECONDS, 20.0 * (now - began))
         if self._call is not None:

@@ -133,7 +133,7 @@ class Fair(Rule):
         final = 1.0 if snapshot.sequential else 1.0 - LOOK_SHARE
         certificate = self.certificate(snapshot, final)
         excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
-        # A ratio above 1e9 is as good as infinite, and its square does not overflow.
+        # A ratio above 1e9 counts as infinite, and its square does not overflow.
         needed = snapshot.evaluations * min(excess, 1e9) * min(excess, 1e9)
         return min(needed, snapshot.coalitions) if excess < 1e9 else snapshot.coalitions
 

@@ -93,7 +93,7 @@ class Snapshot:
     sequential: bool = False
     """Whether the run may stop at any round because of what it has estimated"""
     coalitions: float = math.inf
-    """How many there are: after so many evaluations the values are exact"""
+    """How many there are; once all are evaluated the values are exact"""
     workers: int = 0
     """How many workers compute; 0 when it is the process of the run"""
 

@@ -33,7 +33,7 @@ class _Threshold(Rule):
 
 @dataclass(frozen=True)
 class Evaluations(_Threshold):
-    """Stop once at least so many distinct utilities were evaluated.
+    """Stop once at least this many distinct utilities have been evaluated.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Evaluations(_Threshold):
 
 @dataclass(frozen=True)
 class Marginals(_Threshold):
-    """Stop once at least so many marginal contributions were averaged."""
+    """Stop once at least this many marginal contributions have been averaged."""
 
     def met(self, snapshot: Snapshot) -> str | None:
         """Compare the marginal contributions."""
@@ -67,7 +67,7 @@ class Marginals(_Threshold):
 
 @dataclass(frozen=True)
 class Seconds(_Threshold):
-    """Stop after the round in which so many seconds have passed."""
+    """Stop after the round in which this many seconds have passed."""
 
     def met(self, snapshot: Snapshot) -> str | None:
         """Compare the time."""

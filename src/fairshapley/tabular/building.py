@@ -96,7 +96,7 @@ def table_game(
     drop
         Columns to leave out.
     sample
-        Value so many of the rows, drawn at random.
+        The number of rows to value, drawn at random.
     test_size, split_seed
         The share or number of test rows where `test` is None; what fixes the choice of these and
         of the sample.

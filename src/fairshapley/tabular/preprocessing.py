@@ -170,7 +170,7 @@ class Preprocessor:
             if isinstance(known, NumberColumn) and kind not in (known.kind, "empty"):
                 raise InputError(
                     f"column {known.name!r:.60} holds {known.kind} in the training rows and {kind} "
-                    f"in the {what} rows: make them alike, or leave it out with --drop"
+                    f"in the {what} rows: make them agree, or leave it out with --drop"
                 )
             parts.append(known.encode(column))
         return np.concatenate(parts, axis=1)
@@ -255,7 +255,9 @@ def _sentences(columns: Sequence[NumberColumn | TextColumn]) -> list[str]:
 def _shortened(sentences: list[str]) -> list[str]:
     """As many sentences on columns as anybody reads."""
     rest = len(sentences) - MOST_SENTENCES
-    return [*sentences[:MOST_SENTENCES], f"{rest:,} more columns alike"] if rest > 0 else sentences
+    return (
+        [*sentences[:MOST_SENTENCES], f"likewise {rest:,} more columns"] if rest > 0 else sentences
+    )
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

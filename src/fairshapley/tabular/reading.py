@@ -31,7 +31,7 @@ STANDARD_INPUT = "-"
 MOST_ROWS_AT_ONCE = 10_000
 # Of a CSV file; a million columns have longer ones.
 LONGEST_LINE = 2**24
-# Every cell becomes a number, or refers to a text, of so many bytes.
+# The bytes of a cell: every cell becomes a number, or refers to a text.
 CELL_BYTES = 8
 # The index that pandas writes beside the columns.
 PANDAS_INDEX = "__index_level_"

@@ -20,7 +20,7 @@ from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import JournalOption, check_game
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
-# Each of the two pilots takes so many evaluations for each player, and at least some.
+# Evaluations of each of the two pilots: for each player, and at least.
 PILOT_PER_PLAYER = 20
 LEAST_PILOT = 200
 
@@ -70,13 +70,13 @@ def mean_value(
     journal: JournalOption = None,
     progress: ProgressOption = False,
 ) -> Tolerance:
-    r"""ξ = mean |φ|, read low from two pilot runs of their own.
+    r"""ξ = mean |φ|, or somewhat less, from two separate pilot runs.
 
     The mean of \|φ̂\| is too large, because noise adds to it. But for any signs s that do not
     depend on φ̂, Σ s_i·φ̂_i/n has the expectation Σ s_i·φ_i/n ≤ mean \|φ\|. So the signs come
-    from one pilot and the values from the other, and the lower one of both ways round is taken.
-    For Shapley values an equal share of v(N) − v(∅) is a second lower reading, and the larger
-    one is taken. When a pilot evaluates every coalition, the mean is exact.
+    from one pilot and the values from the other; of the two ways to do this, the lower mean is
+    taken. For Shapley values \|v(N) − v(∅)\|/n is a second lower bound, and the larger of the
+    two bounds is ξ. When a pilot evaluates every coalition, the mean is exact.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def mean_value(
     budget
         Evaluations of each pilot; by default 20 per player, 200 at least.
     seed
-        Fixes the pilots; the run that follows may have the same, its draws are others.
+        Fixes the pilots; the run that follows may use the same seed and still draws anew.
 
     Examples
     --------
@@ -116,25 +116,25 @@ def mean_value(
         if pilot.exact:
             break
     evaluations = sum(pilot.evaluations for pilot in pilots)
-    xi, how = _reading(pilots)
+    xi, how = _lower_bound(pilots)
     if shapley and not pilots[-1].exact:
         share = abs(float(pilots[0].values.sum())) / n_players
         if share > xi:
-            xi, how = share, "an equal share of v(N) − v(∅), which is the larger low reading"
+            xi, how = share, "an equal share of v(N) − v(∅), the larger of two lower bounds"
     if not 0 < xi < np.inf:
         raise InputError(
-            "two pilot runs found no value that differs from zero, so that their mean is no "
-            "tolerance: give ξ as a number"
+            "two pilot runs found no value that differs from zero, so their mean cannot be used as "
+            "a tolerance: give ξ as a number"
         )
     sentence = f"ξ = {xi:.6g} stands for the mean |value|: {how} ({evaluations:,} evaluations)"
     return Tolerance(xi, sentence, evaluations)
 
 
-def _reading(pilots: list[Result]) -> tuple[float, str]:
+def _lower_bound(pilots: list[Result]) -> tuple[float, str]:
     last = pilots[-1]
     if last.exact:
-        return float(np.abs(last.values).mean()), "it is exact, every coalition was evaluated"
+        return float(np.abs(last.values).mean()), "exact, because every coalition was evaluated"
     first, second = (pilot.values for pilot in pilots)
-    readings = (np.sign(first) * second).mean(), (np.sign(second) * first).mean()
-    how = "read low from two pilot runs before this one, signs of the one times values of the other"
-    return float(min(readings)), how
+    means = (np.sign(first) * second).mean(), (np.sign(second) * first).mean()
+    how = "a lower estimate from two pilot runs: the signs of one times the values of the other"
+    return float(min(means)), how

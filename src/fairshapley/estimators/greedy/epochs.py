@@ -121,7 +121,7 @@ class Epochs:
         self.position += len(players)
 
     def include(self, mean: PlainMean, passes: float) -> None:
-        """Count these contributions as an epoch of so many passes."""
+        """Count these contributions as an epoch of this many passes."""
         self._closed = self._closed.plus(mean, passes)
 
     def turn(self, invariabilities: FloatArray) -> None:

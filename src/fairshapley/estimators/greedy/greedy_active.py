@@ -60,7 +60,7 @@ class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
       Unbiased, with standard errors that can be believed; the counts are effective ones,
       the degrees of freedom of those errors plus 1.
     * ``reuse="walk"`` and ``selection="uniform"``: each player's number of contributions is fixed,
-      each contribution is unbiased given those before it, hence so is their mean, and s²/m is
+      each contribution is unbiased given those before it, so their mean is too, and s²/m is
       its variance. Both are honest as they are.
 
     Parameters

@@ -73,7 +73,7 @@ def selection_heap(
 ) -> Heap:
     """All players, the next to select on top, in O(n); see `selection_key`.
 
-    `attempts` are contributions and failed tries alike: a player whose evaluations fail has had its
+    `attempts` counts contributions and failed tries: a player whose evaluations fail has had its
     turn. A player with fewer than `due` attempts comes before the others.
     """
     first = np.zeros(len(attempts), dtype=np.int64) if due is None else due

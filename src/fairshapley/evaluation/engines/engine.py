@@ -63,7 +63,7 @@ class Session(Protocol):
         ...
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Hand in a chunk; `alone` says that nothing else will be handed in meanwhile.
+        """Hand in a chunk; `alone` says that nothing else is handed in before it is answered.
 
         One of no rows lets a worker load the game, and asks it nothing.
         """
@@ -142,5 +142,5 @@ def check_count(name: str, number: Any) -> int | None:
 
 def check_timeout(timeout: Any) -> float | None:
     """A positive number of seconds, None as it is, or an InputError."""
-    hint = " (seconds for a chunk); None waits for ever"
+    hint = " (seconds for a chunk); None sets no limit"
     return None if timeout is None else checks.real("timeout", timeout, above=0, hint=hint)

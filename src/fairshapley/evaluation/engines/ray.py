@@ -154,7 +154,7 @@ class RaySession:
         # Ray lends arrays to its workers without copying them, but copies bytes for every task.
         self._payload = np.frombuffer(payload, dtype=np.uint8)
         self._settings = Settings(engine.cpus, engine.timeout)
-        # What is done about a worker that dies is decided by the evaluator, alike for all engines.
+        # The evaluator decides, for all engines, what is done about a worker that dies.
         self._task = ray.remote(run_chunk).options(
             max_retries=0, num_cpus=engine.cpus, num_gpus=engine.gpus
         )

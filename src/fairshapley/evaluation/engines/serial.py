@@ -53,7 +53,7 @@ class SerialSession:
         self._count = 0
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Keep the chunk until it is waited for; a copy, lest a game change ours."""
+        """Keep the chunk until it is waited for; a copy, in case the game changes it."""
         self._count += 1
         self._chunks[self._count] = masks.copy()
         return self._count

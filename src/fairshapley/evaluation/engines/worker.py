@@ -27,7 +27,7 @@ from fairshapley.games.game import Game
 
 # Two runs may share a cluster; more games than that are not kept in a worker's memory.
 KEPT_GAMES = 2
-# A worker whose utility hangs sends its reply, and ends itself so much later.
+# Seconds after which a worker whose utility hangs ends itself, once it has sent its reply.
 LAST_SECONDS = 0.5
 # A utility that hangs in compiled code and lets no other thread run is ended from outside Python,
 # so long after the timeout that it cannot be mistaken.

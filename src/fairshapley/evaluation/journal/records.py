@@ -29,7 +29,7 @@ RunStatus = Literal["running", "finished", "interrupted", "failed"]
 # large: the mirror takes some 10 to 20 MB, and a fold 0.2 s at 10⁶ rows.
 FOLD_ROWS = 65_536
 FOLD_BYTES = 16 << 20
-# A replay keeps up to so many rows in memory, some 150 bytes each.
+# A replay keeps up to this many rows in memory, some 150 bytes each.
 LOADED_ROWS = 4_000_000
 
 SCHEMA = """
@@ -121,7 +121,7 @@ class Journal(SummedFile):
     Coalitions are the rows of ``np.packbits(masks, axis=1, bitorder="little")`` as bytes. What
     `append` has written when it returns survives the death of the process; a power failure may take
     the last batches and leaves the file sound. One thread at a time uses a journal; other processes
-    may read it meanwhile. The files ``-wal`` and ``-shm`` beside it belong to it: they are there
+    may still read it. The files ``-wal`` and ``-shm`` beside it belong to it: they are there
     while it is open, stay after a kill or a reader, and go when a writer next closes it.
 
     Parameters

@@ -24,7 +24,7 @@ RANGE_SLACK = 1e-9
 
 @dataclass(frozen=True)
 class RowCheck:
-    """What a look at all rows of a game found."""
+    """What reading all rows of a game found."""
 
     count: int
     """The rows"""

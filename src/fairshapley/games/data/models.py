@@ -49,7 +49,7 @@ def _regressor_or_other(model: Any) -> Task:
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...] | None:
-    """The seeds to average over: those given, or the first so many.
+    """The seeds to average over: those given, or the first ones, as many as asked for.
 
     Examples
     --------

@@ -149,7 +149,7 @@ def _refuse_target(missing: BoolArray, what: str) -> None:
 
 
 def as_labels(values: Any, what: str) -> NDArray[Any]:
-    """A copy as an array; a list stays one of objects, lest numpy make texts of its numbers.
+    """A copy as an array; a list keeps its objects: numpy would turn numbers into texts.
 
     Examples
     --------
@@ -171,7 +171,9 @@ def _as_array(values: Any, what: str) -> NDArray[Any]:
             return np.ma.filled(values.astype(np.float64), np.nan)
         return np.array(values)
     except (TypeError, ValueError, RuntimeError):
-        raise InputError(f"{what} cannot be read as an array: its rows must be alike") from None
+        raise InputError(
+            f"{what} cannot be read as an array: its rows must have the same length and type"
+        ) from None
 
 
 def _all_texts(array: NDArray[Any]) -> bool:

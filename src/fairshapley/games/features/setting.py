@@ -93,7 +93,7 @@ def finite_predictions(predictor: Predictor, table: Table, what: str) -> FloatAr
 
 
 def choose_background(data: Table, background: Any, kind: Kind, seed: int | None) -> Table:
-    """The background rows: given, or so many rows of the data, drawn without replacement."""
+    """The background rows: given, or a number of rows of the data, drawn without replacement."""
     if background is None:
         size = len(data) if kind == "conditional" else min(DEFAULT_BACKGROUND, len(data))
     elif isinstance(background, str) or not hasattr(background, "__len__"):

@@ -40,7 +40,7 @@ _TAIL_PLAYERS = 12
 # is no tail: at 16 players 4000 random coalitions took 0.3 of the time of factors of their own, at
 # 20 players 500 took 1.7 times as long.
 _MOST_PLAYERS_WITH_TAIL = 16
-# Panels of so many rows: fewer make many small products, which are slow.
+# Panels of this many rows: fewer make many small products, which are slow.
 _PANEL_ROWS = 256
 
 

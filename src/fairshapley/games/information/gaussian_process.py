@@ -30,7 +30,7 @@ _NOISES = (1e-6, 10.0)
 # optimiser starts at the best point of this grid, in the same units.
 _FIRST_LENGTHS = (0.3, 1.0, 3.0, 10.0)
 _FIRST_NOISES = (0.01, 0.1, 0.4, 0.8)
-# The grid, and the median distance, look at so many rows.
+# The grid, and the median distance, look at this many rows.
 _GRID_ROWS = 500
 # A learnt parameter this close to a bound is the bound's choice.
 _AT_BOUND = 1.001
@@ -75,7 +75,7 @@ def fit_kernel(
     features, targets
         The rows of all agents.
     fit_rows
-        Learn from so many rows, drawn without replacement; None takes all.
+        The number of rows to learn from, drawn without replacement; None takes all.
     restarts, seed
         Further random starts of the optimiser, and the seed of all draws.
 
@@ -95,7 +95,7 @@ def fit_kernel(
         variance = float(targets.var())
     if not np.isfinite(variance):
         raise InputError("the targets are too large for their variance: divide them by a constant")
-    # Rounding alone leaves so much of the variance of equal numbers.
+    # Rounding alone leaves this much of the variance of equal numbers.
     if variance <= (1e-14 * float(np.abs(targets).max())) ** 2:
         raise InputError(
             "the targets are all the same, nothing can be learnt from them: give length_scale, "

@@ -64,7 +64,7 @@ class InformationGame:
     noise
         σ², the variance of the noise.
     fit_rows
-        Learn from so many rows, drawn from all agents alike; by default from all. The time to
+        The number of rows to learn from, drawn from all agents; by default all. The time to
         learn grows with the third power: thousands of rows take minutes.
     restarts
         Further starts of the optimiser, at random; the best end is taken.

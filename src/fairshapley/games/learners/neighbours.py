@@ -32,7 +32,7 @@ _POWERS = {
 }
 # The sorted rows and what they contribute are kept for every pair of a test and a training row.
 MAX_TABLE_BYTES = 1024**3
-# Every so many ranks it is looked whether all sets have their neighbours: that waits for a device.
+# The ranks between two checks that all sets have their neighbours: a check waits for the device.
 RANKS_PER_LOOK = 8
 
 

@@ -17,7 +17,7 @@ LONGEST_NAME = 40
 
 
 def new_axes(axes: Axes | None, *, height: float | None = None) -> Axes:
-    """The axes given, or those of a new figure (of so many inches' height)."""
+    """The axes given, or those of a new figure of this height in inches."""
     with extra("report", "plot needs matplotlib"):
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes as AnyAxes
@@ -45,7 +45,7 @@ def log_scale(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def literal(text: str) -> str:
-    r"""A text from the data as matplotlib shall draw it: no mathematics, one line, not too long.
+    r"""A text from the data as matplotlib should draw it: no mathematics, one line, not too long.
 
     Examples
     --------

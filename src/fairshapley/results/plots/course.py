@@ -36,8 +36,8 @@ def plot_convergence(
     epsilon1, delta, bound
         The fairness asked for; see `fairshapley.required_fidelity`.
     """
-    looks = [look for look in result.history if np.isfinite(look.min_fidelity)]
-    if not looks:
+    points = [point for point in result.history if np.isfinite(point.min_fidelity)]
+    if not points:
         raise InputError(
             "there is no convergence to draw: "
             + (
@@ -48,10 +48,10 @@ def plot_convergence(
         )
     needed = required_line(result, epsilon1, delta, bound)
     axes = new_axes(axes)
-    spent = [look.evaluations for look in looks]
+    spent = [point.evaluations for point in points]
     for label, style, scores in (
-        ("minimum fidelity", "-", [look.min_fidelity for look in looks]),
-        ("cautious estimate", ":", [look.lower_fidelity for look in looks]),
+        ("minimum fidelity", "-", [point.min_fidelity for point in points]),
+        ("cautious estimate", ":", [point.lower_fidelity for point in points]),
     ):
         # A score of 0 has no place on a logarithmic axis.
         drawn = np.where(np.array(scores) > 0, scores, np.nan)

@@ -19,7 +19,7 @@ from fairshapley.results.report.wording import number, several
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
-# A phone's chart has room for names of so many letters, as in charts.js.
+# A phone's chart has room for names of this many letters, as in charts.js.
 NARROW_NAME = 14
 QUANTILES = (
     ("lowest", 0.0),
@@ -133,30 +133,31 @@ def _requests(profile: Sequence[SizeBin]) -> Chart | None:
 
 
 def _convergence(result: Result, target: float) -> Chart | None:
-    looks = [look for look in result.history if math.isfinite(look.min_fidelity)]
-    if len(looks) < 2:
+    points = [point for point in result.history if math.isfinite(point.min_fidelity)]
+    if len(points) < 2:
         return None
+    first, last = points[0], points[-1]
     rows = tuple(
-        (f"{look.evaluations:,}", number(look.min_fidelity), number(look.lower_fidelity))
-        for look in looks
+        (f"{point.evaluations:,}", number(point.min_fidelity), number(point.lower_fidelity))
+        for point in points
     )
     return Chart(
         "convergence",
         "Minimum fidelity over the course of the run",
         "The cautious estimate allows for values that are overestimated by chance. The dashed "
         "line is the required score.",
-        f"The minimum fidelity rose from {number(looks[0].min_fidelity)} after "
-        f"{looks[0].evaluations:,} evaluations to {number(looks[-1].min_fidelity)} after "
-        f"{looks[-1].evaluations:,}. The required score is {number(target)}."
-        if looks[-1].min_fidelity > looks[0].min_fidelity
-        else f"After {looks[-1].evaluations:,} evaluations the minimum fidelity was "
-        f"{number(looks[-1].min_fidelity)}. The required score is {number(target)}.",
+        f"The minimum fidelity rose from {number(first.min_fidelity)} after "
+        f"{first.evaluations:,} evaluations to {number(last.min_fidelity)} after "
+        f"{last.evaluations:,}. The required score is {number(target)}."
+        if last.min_fidelity > first.min_fidelity
+        else f"After {last.evaluations:,} evaluations the minimum fidelity was "
+        f"{number(last.min_fidelity)}. The required score is {number(target)}.",
         ("evaluations", "minimum fidelity", "cautious estimate"),
         rows,
         {
-            "x": [look.evaluations for look in looks],
-            "lowest": [look.min_fidelity for look in looks],
-            "low": [look.lower_fidelity for look in looks],
+            "x": [point.evaluations for point in points],
+            "lowest": [point.min_fidelity for point in points],
+            "low": [point.lower_fidelity for point in points],
             "target": target,
         },
     )

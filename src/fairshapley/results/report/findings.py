@@ -1,4 +1,4 @@
-"""Players worth a look: values below zero, identical players, values near zero; and labels."""
+"""Players worth checking: values below zero, identical players, values near zero; and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairshapley.results.report.wording import isolated, number, percent, severa
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
-# A card names so many; the table of players can be filtered for all of them.
+# A card names this many players; the table of players can be filtered for all of them.
 NAMED = 6
 # When more than this share of all values is below zero, wrong labels are an unlikely reason.
 MANY = 0.25

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Rows of the table for print and for browsers without scripts.
 PLAIN_ROWS = 200
-# Numbers in the page are rounded to so many digits; a saved result has them all.
+# Significant digits of the numbers in the page; a saved result has them all.
 DIGITS = 7
 # More labels than this are searched for rather than chosen from a list.
 MOST_LABELS = 50
