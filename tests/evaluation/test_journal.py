@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal import file as journal_file
-from fairshapley.evaluation.journal import records as module
 from fairshapley.evaluation.journal.records import Journal
 
 NOBODY = 65534
@@ -171,14 +170,18 @@ def test_a_batch_is_written_whole_or_not_at_all(tmp_path):
 
 
 @pytest.mark.parametrize("fold_rows", [1, 40, 1000])
-def test_a_sample_is_uniform_over_both_tables(tmp_path, monkeypatch, fold_rows):
-    monkeypatch.setattr(module, "FOLD_ROWS", fold_rows)
+def test_a_sample_is_uniform_over_both_tables(tmp_path, fold_rows):
+    class Folding(Journal):
+        _fold_rows = fold_rows
+
     keys = [bytes([0, i]) for i in range(50)] + [bytes([200, i]) for i in range(10)]
-    with Journal(tmp_path / "j", shared=True) as journal:
+    with Folding(tmp_path / "j", shared=True) as journal:
         journal.append(journal.open_game("other", 16), keys[:7], [-1.0] * 7)
         game = journal.open_game("a", 16)
         for index, key in enumerate(keys):
             journal.append(game, [key], [float(index)])
+        waiting = journal._db.execute("SELECT count(*) FROM arrivals").fetchone()[0]
+        assert waiting == {1: 0, 40: 67 - 40, 1000: 67}[fold_rows]
         rng = np.random.default_rng(0)
         hits = np.zeros(60)
         for _ in range(600):
@@ -296,15 +299,18 @@ def test_an_overwritten_page_is_found_at_open(tmp_path, start):
     refuses(path, "damaged")
 
 
-def test_damage_in_a_file_too_large_to_check_is_found_when_read(tmp_path, monkeypatch):
+def test_damage_in_a_file_too_large_to_check_is_found_when_read(tmp_path):
+    class Unchecked(Journal):
+        _checked_bytes = 0
+
     path = filled(tmp_path / "j", 5000)
     with Journal(path) as journal:
         journal._fold()
     with path.open("r+b") as file:
         file.seek(8 * 4096)
         file.write(b"\xff" * (path.stat().st_size - 8 * 4096))
-    monkeypatch.setattr(journal_file, "CHECKED_BYTES", 0)
-    with Journal(path) as journal:
+    refuses(path, "damaged")
+    with Unchecked(path) as journal:
         game = journal.open_game("a", 100)
         with pytest.raises(JournalError, match="damaged"):
             journal.lookup(game, keys_of(5000))
@@ -530,11 +536,14 @@ def test_a_full_disk_keeps_what_was_acknowledged(tmp_path, limit):
         import resource, sys
         import numpy as np
         from fairshapley.errors import JournalError
-        from fairshapley.evaluation import journal as module
-        module.FOLD_ROWS = 5_000
+        from fairshapley.evaluation.journal.records import Journal
+
+        class Folding(Journal):
+            _fold_rows = 5_000
+
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
         rng = np.random.default_rng(0)
-        with module.Journal(sys.argv[1]) as journal:
+        with Folding(sys.argv[1]) as journal:
             game = journal.open_game("a", 100)
             for _ in range(10_000):
                 keys = [row.tobytes() for row in rng.integers(0, 256, (100, 13), dtype=np.uint8)]
@@ -556,6 +565,9 @@ def test_a_full_disk_keeps_what_was_acknowledged(tmp_path, limit):
     with Journal(tmp_path / "j") as journal:
         game = journal.open_game("a", 100)
         assert journal.count(game) == int(count)
+        folded = journal._scalar("SELECT count(*) FROM evaluations")
+        assert folded % 5000 == 0
+        assert (folded > 0) == (limit == 2_000_000)
         journal.append(game, [bytes(13)], [0.0])
         assert journal.count(game) == int(count) + 1
 
@@ -577,9 +589,12 @@ def test_a_database_that_may_not_grow_says_that_the_disk_is_full(tmp_path):
 APPENDER = """
     import sys
     import numpy as np
-    from fairshapley.evaluation import journal as module
-    module.FOLD_ROWS = 1_000
-    with module.Journal(sys.argv[1]) as journal:
+    from fairshapley.evaluation.journal.records import Journal
+
+    class Folding(Journal):
+        _fold_rows = 1_000
+
+    with Folding(sys.argv[1]) as journal:
         game = journal.open_game("a", 64)
         print("open", flush=True)
         for batch in range(1_000_000):
@@ -609,6 +624,8 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, batches):
         # At most the batch under way was added, and it is whole.
         assert journal.count(game) in (acknowledged * 50, acknowledged * 50 + 50)
         assert journal._scalar("PRAGMA integrity_check") == "ok"
+        folded = journal._scalar("SELECT count(*) FROM evaluations")
+        assert folded // 1000 == journal.count(game) // 1000
 
 
 def test_many_processes_may_open_a_new_journal_at_once(tmp_path):

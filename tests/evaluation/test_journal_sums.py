@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.evaluation.journal import records as module
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.evaluation.journal.row_sums import row_sum
 
@@ -21,13 +20,12 @@ def changed(path, statement, *arguments):
         db.commit()
 
 
-def test_the_sum_does_not_depend_on_slices_order_or_tables(monkeypatch):
+def test_the_sum_does_not_depend_on_slices_order_or_tables():
     whole = row_sum(KEYS, np.array(VALUES))
     assert whole == sum(row_sum([k], np.array([v])) for k, v in zip(KEYS, VALUES, strict=True)) % (
         1 << 64
     )
-    monkeypatch.setattr("fairshapley.evaluation.journal.row_sums.SLICE_BYTES", 100)
-    assert row_sum(KEYS[::-1], np.array(VALUES[::-1])) == whole
+    assert row_sum(KEYS[::-1], np.array(VALUES[::-1]), slice_bytes=100) == whole
     # Journals on other machines must have the same sums.
     assert row_sum([b"\x01\x02"], np.array([0.5])) == row_sum([b"\x01\x02\x00"], np.array([0.5]))
     assert f"{row_sum([bytes(range(13))], np.array([0.1])):016x}" == PINNED
@@ -37,14 +35,18 @@ PINNED = "4a5f169c40b3d011"
 
 
 @pytest.mark.parametrize("fold_rows", [5, 1000])
-def test_two_writers_and_folds_keep_the_sum(tmp_path, monkeypatch, fold_rows):
-    monkeypatch.setattr(module, "FOLD_ROWS", fold_rows)
-    with Journal(tmp_path / "j") as one, Journal(tmp_path / "j") as two:
+def test_two_writers_and_folds_keep_the_sum(tmp_path, fold_rows):
+    class Folding(Journal):
+        _fold_rows = fold_rows
+
+    with Folding(tmp_path / "j") as one, Folding(tmp_path / "j") as two:
         game = one.open_game("a", 16)
         for start in range(0, 40, 4):
             one.append(game, KEYS[start : start + 4], VALUES[start : start + 4])
             two.append(game, KEYS[start : start + 6], [9.0] * len(KEYS[start : start + 6]))
             assert one.check_rows(game).fault == ""
+        folded = one._db.execute("SELECT count(*) FROM evaluations").fetchone()[0]
+        assert (folded > 0) == (fold_rows == 5)
         one._fold()
         found = two.check_rows(game, (0.0, 9.0))
         assert (found.count, found.fault, found.summed) == (40, "", True)

@@ -24,6 +24,8 @@ UNDISTURBED = ("InterruptGuard.__enter__", "InterruptGuard.__exit__", "_remove")
 def failing_lines(error: type[BaseException], *modules: ModuleType) -> Fault:
     """An exception before a line of some modules; a package stands for all of its modules.
 
+    Each of them must have lines that run: one that has none would go untested.
+
     Leaving a ``with`` block is no such line, though it is traced as one: Python lets no exception
     in between the end of the block and the call of ``__exit__``.
     """
@@ -54,6 +56,10 @@ def failing_lines(error: type[BaseException], *modules: ModuleType) -> Fault:
             yield
         finally:
             sys.settrace(before)
+        if points.at is None:  # a run that nothing disturbed
+            files = {file for file, _ in points.labels}
+            for prefix in prefixes:
+                assert any(file.startswith(prefix) for file in files), f"{prefix}: no line ran"
 
     return fault
 
@@ -109,7 +115,8 @@ def failing_statements(kind: str, *, after: bool) -> Fault:
         connect = sqlite3.connect
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
-                "fairshapley.evaluation.journal.file.sqlite3.connect",
+                sqlite3,
+                "connect",
                 lambda *given, **options: connect(*given, factory=Connection, **options),
             )
             yield

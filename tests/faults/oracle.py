@@ -26,7 +26,6 @@ import pytest
 
 import fairshapley as fs
 from fairshapley._basics.bits import keys as pack
-from fairshapley.evaluation.journal import records as journal_module
 from fairshapley.runs.loop import Run
 
 # What a disturbed run may raise; anything else is a defect of the code that met the fault.
@@ -237,7 +236,7 @@ class Trials:
         shutil.copytree(self.template, home)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(tempfile, "tempdir", str(home))
-            patch.setattr(journal_module, "FOLD_ROWS", 24)
+            patch.setattr(fs.Journal, "_fold_rows", 24)
             yield home / "j.db"
         gc.collect()
         left = sorted(file.name for file in home.iterdir())

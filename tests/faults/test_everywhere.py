@@ -22,7 +22,7 @@ from fairshapley import estimators, evaluation, runs
 from fairshapley.evaluation import dispatch
 from fairshapley.evaluation.engines import processes
 from fairshapley.evaluation.journal.records import Journal
-from fairshapley.runs import history
+from fairshapley.runs import history, setup
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.loop import Run
 from tests.faults.layers import (
@@ -201,7 +201,7 @@ def test_a_broken_journal_is_found(
     broken: type[Journal], finding: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = Trials(PLAIN, folder, failing_statements("io", after=False))
-    monkeypatch.setattr("fairshapley.runs.setup.Journal", broken)
+    monkeypatch.setattr(setup, "Journal", broken)
     inserts = [at for at, label in enumerate(trials.labels) if "INTO arrivals" in label]
     with pytest.raises(AssertionError, match=finding):
         trials.trial(inserts[len(inserts) // 2])

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from fairshapley._basics.digests import file_digest
 from fairshapley.errors import InputError, JournalError
@@ -50,6 +50,8 @@ class JournalFile:
     timeout
         The seconds to wait for another process that is writing.
     """
+
+    _checked_bytes: ClassVar[int] = CHECKED_BYTES
 
     def __init__(
         self, path: str | os.PathLike[str], schema: str, *, readonly: bool, timeout: float
@@ -176,7 +178,7 @@ class JournalFile:
             finding = f"{size} bytes are left"
         elif size < expected and not self.has_log():
             finding = f"{size} of {expected} bytes are left"
-        elif expected <= CHECKED_BYTES:
+        elif expected <= self._checked_bytes:
             finding = str(self._scalar("PRAGMA quick_check(1)"))
         if finding != "ok":
             raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}")

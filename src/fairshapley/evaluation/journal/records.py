@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -148,6 +148,8 @@ class Journal(SummedFile):
     {b'\x07': 1.0}
     """
 
+    _fold_rows: ClassVar[int] = FOLD_ROWS
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -233,7 +235,7 @@ class Journal(SummedFile):
         self._mirrors[game] = mirror
         self._n_arrivals += len(rows)
         width = len(rows[0][1]) if rows else 1
-        if self._n_arrivals >= min(FOLD_ROWS, FOLD_BYTES // width):
+        if self._n_arrivals >= min(self._fold_rows, FOLD_BYTES // width):
             self._fold()
 
     def _fold(self) -> None:

@@ -40,7 +40,9 @@ def _mixed(words: _Words) -> _Words:
     return words
 
 
-def row_sum(keys: Collection[bytes], values: FloatArray) -> int:
+def row_sum(
+    keys: Collection[bytes], values: FloatArray, *, slice_bytes: int = SLICE_BYTES
+) -> int:
     r"""The sum, modulo 2⁶⁴, of the hashes of rows; all keys have the same length.
 
     A single word that changes (8 bytes of a coalition, or the value) always changes the sum.
@@ -60,7 +62,7 @@ def row_sum(keys: Collection[bytes], values: FloatArray) -> int:
     numbers = np.ascontiguousarray(values, dtype="<f8").view("<u8")
     width = raw.shape[1]
     n_words = -(-width // WORD) + 1
-    rows = max(1, SLICE_BYTES // (n_words * WORD))
+    rows = max(1, slice_bytes // (n_words * WORD))
     total = 0
     for start in range(0, count, rows):
         part = raw[start : start + rows]
