@@ -5,13 +5,14 @@ import hashlib
 import os
 import pickle
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fairshapley import InputError
-from fairshapley.datasets import DataError, MissingDataError, available, describe, files, load
+from fairshapley.datasets import DataError, MissingDataError, available, describe, load
 from fairshapley.datasets.files import locate, read_bytes, sha256
 from fairshapley.datasets.parsing import read_archive, read_lines, read_numbers, read_table
 from tests.data_folder import needs
@@ -223,22 +224,21 @@ def test_lines_end_at_line_feeds_alone(tmp_path):
     assert read_lines(path, "utf-8") == ["one\x85two", "three\u2028four"]
 
 
-def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_BYTES", 10_000)
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path):
     packed = tmp_path / "table.csv.gz"
     packed.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 10**6))
     plain = tmp_path / "table.csv"
     plain.write_bytes(b"a,b\n" + b"1,2\n" * 10_000)
     for path in (packed, plain):
         for read in (
-            lambda path: read_table(path, {"a": "number"}),
-            lambda path: read_numbers(path, 2, np.float64, skip=1),
-            lambda path: read_lines(path, "utf-8"),
+            partial(read_table, kinds={"a": "number"}),
+            partial(read_numbers, columns=2, dtype=np.float64, skip=1),
+            partial(read_lines, encoding="utf-8"),
             read_bytes,
         ):
             with pytest.raises(DataError, match="unpacks to more than"):
-                read(path)
+                read(path, most_bytes=10_000)
     archive = tmp_path / "archive.npz"
     np.savez_compressed(archive, X=np.zeros(10**6))
     with pytest.raises(DataError, match="unpacks to more than"):
-        read_archive(archive, ["X"])
+        read_archive(archive, ["X"], most_bytes=10_000)

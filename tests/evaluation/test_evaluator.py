@@ -1,7 +1,5 @@
 """The evaluator: each distinct coalition once, in any chunks, with every failure named."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +14,8 @@ from fairshapley.draws import ListedCoalitions
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.pace import CHUNK_SECONDS, Pace
+from fairshapley.runs.loop import Run
+from fairshapley.runs.plan import GameFacts, Plan, RunLog
 
 
 def evaluate(evaluator, masks):
@@ -118,10 +118,13 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
     assert len(evaluator.cache) == 0
 
 
-def test_large_games_are_enumerated_without_a_cache(monkeypatch):
-    monkeypatch.setattr("fairshapley.runs.calls.Evaluator", partial(Evaluator, cache_bytes=10_000))
+def test_large_games_are_enumerated_without_a_cache():
     game = fs.games.SumOfUnanimity(10, seed=0)
-    result = fs.exact(game)
+    evaluator = Evaluator(game, 10, cache_bytes=10_000)
+    plan = Plan(estimator=fs.Exact(), semivalue=fs.Shapley(), xi=0.0, budget=None, until=None)
+    facts = GameFacts(10, None, None, None, 10)
+    result = Run(plan, facts, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False, verify=0)
+    assert len(evaluator.cache) == 2  # v(∅) and v(N) alone are remembered
     assert result.exact
     assert result.evaluations == 1024
     np.testing.assert_allclose(result.values, game.shapley_values)

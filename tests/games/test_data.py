@@ -222,7 +222,7 @@ def test_learners_are_given_all_rows_and_masks_of_them(monkeypatch):
         return FakeLearner(len(X_test))
 
     monkeypatch.setattr("fairshapley.games.learners.batch_learner", batch_learner)
-    monkeypatch.setattr("fairshapley.games.data.data_game.CHUNK_BYTES", 80)
+    monkeypatch.setattr(DataGame, "_chunk_bytes", 80)
     train, test = ([[1.0], [2.0], [3.0]], [1, 2, 3]), ([[0.0]], [2])
     game = DataGame(
         Ridge(),
@@ -388,10 +388,12 @@ def test_scores_that_overflow_are_silent(model):
         fs.exact(game)
 
 
-def test_memory_is_bounded_while_classes_are_counted(monkeypatch):
-    monkeypatch.setattr("fairshapley.games.data.data_game.CHUNK_BYTES", 2**20)
+def test_memory_is_bounded_while_classes_are_counted():
+    class Chunked(DataGame):
+        _chunk_bytes = 2**20
+
     rows = np.arange(1000.0)[:, None], np.arange(1000) % 2
-    game = DataGame(GaussianNB(), rows, (rows[0][:2], rows[1][:2]))
+    game = Chunked(GaussianNB(), rows, (rows[0][:2], rows[1][:2]))
     nobody = np.zeros((2000, 1000), dtype=bool)
     tracemalloc.start()
     game(nobody)

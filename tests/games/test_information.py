@@ -77,19 +77,22 @@ def test_every_coalition_has_the_gain_of_its_own_determinant():
     assert fs.exact(game).values.sum() == pytest.approx(expected[-1], rel=1e-12)
 
 
+def limited(datasets, game=InformationGame, **limits):
+    """A game whose factor has other limits."""
+    made = game(datasets, **KERNEL)
+    made._factor = BlockFactor([len(rows) for rows in datasets], made._block, **limits)
+    return made
+
+
 @pytest.mark.parametrize(
     ("tail", "most", "panel"), [(1, 99, 1), (3, 99, 30), (12, 2, 1), (12, 2, 40), (12, 2, 10_000)]
 )
-def test_heads_tails_and_panels_give_the_same_determinants(tail, most, panel, monkeypatch):
+def test_heads_tails_and_panels_give_the_same_determinants(tail, most, panel):
     """Agents of different sizes; every way of sharing, and the same bits in every batch."""
     datasets = [part[: 3 + 2 * i] for i, part in enumerate(agents(8, 20)[0])]
     masks = all_coalitions(8)
     expected = InformationGame(datasets, **KERNEL)(masks)
-    module = "fairshapley.games.information.block_factor"
-    monkeypatch.setattr(f"{module}._TAIL_PLAYERS", tail)
-    monkeypatch.setattr(f"{module}._MOST_PLAYERS_WITH_TAIL", most)
-    monkeypatch.setattr(f"{module}._PANEL_ROWS", panel)
-    game = InformationGame(datasets, **KERNEL)
+    game = limited(datasets, tail_players=tail, most_players_with_tail=most, panel_rows=panel)
     values = game(masks)
     assert game._factor.head == (8 if most < 8 else 8 - tail)
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-12)
@@ -99,26 +102,27 @@ def test_heads_tails_and_panels_give_the_same_determinants(tail, most, panel, mo
     np.testing.assert_array_equal(np.concatenate(pieces), values)
 
 
-def test_the_memory_of_a_tail_is_bounded(monkeypatch):
+def test_the_memory_of_a_tail_is_bounded():
     """Complements of 10, 20, 30, … rows: 100 + 400 + 900 entries fit, 1600 more do not."""
-    monkeypatch.setattr("fairshapley.games.information.block_factor._TAIL_ENTRIES", 1500)
     datasets, _ = agents(6, 10)
-    game = InformationGame(datasets, **KERNEL)
+    game = limited(datasets, tail_entries=1500)
     assert game._factor.head == 3
     masks = all_coalitions(6)
     np.testing.assert_allclose(game(masks), [gain(datasets, mask) for mask in masks], rtol=1e-12)
 
 
 @pytest.mark.parametrize("most", [16, 2])
-def test_a_matrix_that_is_not_kept_gives_the_same_bits(most, monkeypatch):
+def test_a_matrix_that_is_not_kept_gives_the_same_bits(most):
     """With a tail, and with none."""
-    monkeypatch.setattr("fairshapley.games.information.block_factor._MOST_PLAYERS_WITH_TAIL", most)
-    monkeypatch.setattr("fairshapley.games.information.block_factor._PANEL_ROWS", 20)
+
+    class Forgetful(InformationGame):
+        _kept_entries = 0
+
+    limits = {"most_players_with_tail": most, "panel_rows": 20}
     datasets, _ = agents(6, 10)
     masks = all_coalitions(6)
-    expected = InformationGame(datasets, **KERNEL)(masks)
-    monkeypatch.setattr("fairshapley.games.information.information_game._KEPT_ENTRIES", 0)
-    game = InformationGame(datasets, **KERNEL)
+    expected = limited(datasets, **limits)(masks)
+    game = limited(datasets, Forgetful, **limits)
     np.testing.assert_array_equal(game(masks), expected)
     assert game._kept[1] is None
 

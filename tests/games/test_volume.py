@@ -167,7 +167,10 @@ def test_very_many_cubes_keep_apart():
 
 
 @pytest.mark.parametrize("omega", [0.3, None])
-def test_the_game_keeps_the_contract(omega, monkeypatch):
+def test_the_game_keeps_the_contract(omega):
+    class Chunked(VolumeGame):
+        _chunk = 3000
+
     datasets = providers(8, 15, 5)
     game = VolumeGame(datasets, omega)
     check_game(game)
@@ -175,8 +178,7 @@ def test_the_game_keeps_the_contract(omega, monkeypatch):
     values = game(masks)
     pieces = [game(masks[i : i + 7]) for i in range(0, len(masks), 7)]
     np.testing.assert_array_equal(np.concatenate(pieces), values)
-    monkeypatch.setattr("fairshapley.games.volume._CHUNK", 3000)
-    np.testing.assert_array_equal(game(masks), values)
+    np.testing.assert_array_equal(Chunked(datasets, omega)(masks), values)
     copy = pickle.loads(pickle.dumps(game))  # noqa: S301 - made here
     np.testing.assert_array_equal(copy(masks), values)
     other = VolumeGame([*datasets[:-1], datasets[-1] + 1e-9], omega)

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import fairshapley as fs
 from fairshapley.errors import InputError
 from fairshapley.tabular import MODELS, make_model, read_table, table_game
+from fairshapley.tabular.building import _features, _Part
 from fairshapley.tabular.splitting import sample_rows, split_rows
 
 DRAW = np.random.default_rng(0)
@@ -134,11 +135,12 @@ def test_classes_that_floats_cannot_tell_apart_are_refused():
         table_game(train, "y")
 
 
-def test_features_that_would_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("fairshapley.tabular.building.MOST_FEATURE_BYTES", 100)
-    train = pa.table({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4})
+def test_features_that_would_fill_the_memory_are_refused():
+    table = pa.table({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4})
+    rows = _Part(table, np.arange(1, 9), "training")
+    _features(rows, rows, "y", (), (), [], most_bytes=2 * 2 * 8 * 8)
     with pytest.raises(InputError, match=r"the 2 features of these rows would take"):
-        table_game(train, "y")
+        _features(rows, rows, "y", (), (), [], most_bytes=2 * 2 * 8 * 8 - 1)
 
 
 def test_thousands_of_columns_take_time_by_their_number_and_have_few_notes():

@@ -173,7 +173,8 @@ def test_blocks_of_test_points_do_not_matter(monkeypatch):
     game = KNNUtilityGame(*problem)
     masks = np.random.default_rng(2).random((30, 50)) < 0.5
     utilities = game(masks)
-    monkeypatch.setattr("fairshapley.games.knn._BLOCK", 120)
+    monkeypatch.setattr(KNNUtilityGame, "_block", 120)
+    assert len(list(KNNUtilityGame(*problem).sorted_blocks())) == 15
     np.testing.assert_allclose(knn_shapley(*problem).values, whole, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(KNNUtilityGame(*problem)(masks), utilities)
 

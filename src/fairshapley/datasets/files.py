@@ -107,36 +107,36 @@ def reading(path: Path) -> Iterator[None]:
         ) from None
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """A file for reading, unpacked where its name ends in .gz; a DataError after MOST_BYTES."""
+def open_bytes(path: Path, *, most_bytes: int = MOST_BYTES) -> IO[bytes]:
+    """A file for reading, unpacked where its name ends in .gz; a DataError after `most_bytes`."""
     stream = gzip.GzipFile(path) if path.suffix == ".gz" else path.open("rb")
     count = 0
 
     def watch(block: bytes) -> None:
         nonlocal count
         count += len(block)
-        check_size(path, count)
+        check_size(path, count, most_bytes=most_bytes)
 
     return io.BufferedReader(WatchedStream(stream, watch), 2**20)
 
 
-def check_size(path: Path, size: int) -> None:
+def check_size(path: Path, size: int, *, most_bytes: int = MOST_BYTES) -> None:
     """A DataError when a file holds more bytes, unpacked, than any of the published ones."""
-    if size > MOST_BYTES:
+    if size > most_bytes:
         raise DataError(
-            f"{path}: it unpacks to more than {MOST_BYTES // 2**20:,} MiB, so that it is not the "
+            f"{path}: it unpacks to more than {most_bytes // 2**20:,} MiB, so that it is not the "
             "file that was published: get the publisher's file again"
         )
 
 
-def open_text(path: Path, encoding: str) -> IO[str]:
+def open_text(path: Path, encoding: str, *, most_bytes: int = MOST_BYTES) -> IO[str]:
     """A text file for reading, as `open_bytes` does; line ends are left alone."""
-    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
+    return io.TextIOWrapper(open_bytes(path, most_bytes=most_bytes), encoding=encoding, newline="")
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
     """The whole content of a file, as `open_bytes` reads it."""
-    with reading(path), open_bytes(path) as stream:
+    with reading(path), open_bytes(path, most_bytes=most_bytes) as stream:
         return stream.read()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.datasets.files import DataError, check_size, listed, open_text, reading
+from fairshapley.datasets.files import MOST_BYTES, DataError, check_size, listed, open_text, reading
 
 Kind: TypeAlias = Literal["number", "number or empty", "text"]
 Columns: TypeAlias = dict[str, NDArray[Any]]
@@ -38,6 +38,7 @@ def read_table(
     delimiter: str = ",",
     quoted: bool = True,
     encoding: str = "utf-8",
+    most_bytes: int = MOST_BYTES,
 ) -> Columns:
     """The named columns of a table in a text file: numbers as float64, texts as objects.
 
@@ -55,8 +56,10 @@ def read_table(
         How many lines to leave out at the beginning.
     delimiter, quoted, encoding
         What parts the columns, whether quotation marks may enclose a field, and the encoding.
+    most_bytes
+        The size, unpacked, above which the file is refused.
     """
-    with reading(path), open_text(path, encoding) as stream:
+    with reading(path), open_text(path, encoding, most_bytes=most_bytes) as stream:
         reader = csv.reader(
             itertools.islice(stream, skip, None),
             delimiter=delimiter,
@@ -137,10 +140,12 @@ def _numbers(path: Path, name: str, cells: list[str], *, missing: bool) -> Float
     return numbers
 
 
-def read_numbers(path: Path, columns: int, dtype: DTypeLike, *, skip: int = 0) -> NDArray[Any]:
+def read_numbers(
+    path: Path, columns: int, dtype: DTypeLike, *, skip: int = 0, most_bytes: int = MOST_BYTES
+) -> NDArray[Any]:
     """A table that holds numbers alone, with a known number of columns, `skip` lines in."""
     try:
-        with reading(path), open_text(path, "ascii") as stream:
+        with reading(path), open_text(path, "ascii", most_bytes=most_bytes) as stream:
             # islice: an empty file would make loadtxt warn instead of fail.
             lines = itertools.islice(stream, skip, None)
             first = next(lines, None)
@@ -168,7 +173,7 @@ def read_numbers(path: Path, columns: int, dtype: DTypeLike, *, skip: int = 0) -
     return table
 
 
-def read_archive(path: Path, names: Sequence[str]) -> Columns:
+def read_archive(path: Path, names: Sequence[str], *, most_bytes: int = MOST_BYTES) -> Columns:
     """The named arrays of a NumPy archive; one that holds Python objects is refused."""
     try:
         # Opened here: np.load leaves a damaged file open.
@@ -183,7 +188,8 @@ def read_archive(path: Path, names: Sequence[str]) -> Columns:
                     f"{path}: expected the arrays {listed(list(names))}; {listed(missing)} not "
                     f"found among {listed(archive.files)}: this is another file"
                 )
-            check_size(path, sum(one.file_size for one in archive.zip.infolist()))
+            unpacked = sum(one.file_size for one in archive.zip.infolist())
+            check_size(path, unpacked, most_bytes=most_bytes)
             return {name: archive[name] for name in names}
     except DataError:
         raise
@@ -195,12 +201,12 @@ def read_archive(path: Path, names: Sequence[str]) -> Columns:
         ) from None
 
 
-def read_lines(path: Path, encoding: str) -> list[str]:
+def read_lines(path: Path, encoding: str, *, most_bytes: int = MOST_BYTES) -> list[str]:
     """The lines of a text file without blanks around them, without empty ones.
 
     Only line feeds end a line: some of the texts hold characters that Python also takes for ends.
     """
-    with reading(path), open_text(path, encoding) as stream:
+    with reading(path), open_text(path, encoding, most_bytes=most_bytes) as stream:
         lines = (line.strip(" \t\r\n") for line in stream.read().split("\n"))
         return [line for line in lines if line]
 

@@ -34,7 +34,9 @@ def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> In
     return sizes.astype(np.int64)
 
 
-def random_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:
+def random_sets(
+    rng: np.random.Generator, sizes: IntArray, n_players: int, *, key_entries: int = KEY_ENTRIES
+) -> BoolArray:
     """One uniform coalition of each given size, 0 … n_players; a row each.
 
     The players with the smallest of n random keys: sorting keys of 32 bits takes vector
@@ -46,7 +48,7 @@ def random_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> Bo
     array([0, 2, 3])
     """
     masks: BoolArray = np.empty((len(sizes), n_players), dtype=bool)
-    step = max(1, KEY_ENTRIES // max(n_players, 1))
+    step = max(1, key_entries // max(n_players, 1))
     waiting = np.arange(len(sizes))
     while len(waiting):
         rows, waiting = waiting[:step], waiting[step:]

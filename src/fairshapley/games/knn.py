@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +67,8 @@ class KNNUtilityGame:
     >>> game(np.array([[True, True, False], [True, False, True], [False, True, False]]))
     array([0.5, 1. , 0. ])
     """
+
+    _block: ClassVar[int] = _BLOCK
 
     def __init__(
         self,
@@ -162,7 +164,7 @@ class KNNUtilityGame:
 
     def sorted_blocks(self) -> Iterator[tuple[slice, IntArray]]:
         """Blocks of test points, with the training points in order of their distance."""
-        step = max(1, _BLOCK // self.n_players)
+        step = max(1, self._block // self.n_players)
         for start in range(0, self.n_tests, step):
             part = slice(start, min(start + step, self.n_tests))
             yield part, _stable_order(self._distances(part)).astype(np.int64, copy=False)
@@ -236,14 +238,14 @@ class KNNUtilityGame:
         """The utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
         values = np.empty(len(masks))
-        step = max(1, _BLOCK // (self.n_players * self.n_tests))
+        step = max(1, self._block // (self.n_players * self.n_tests))
         for start in range(0, len(masks), step):
             values[start : start + step] = self._utilities(masks[start : start + step])
         return values
 
     def _utilities(self, masks: BoolArray) -> FloatArray:
         per_test = np.empty((len(masks), self.n_tests))
-        step = max(1, _BLOCK // (self.n_players * len(masks)))
+        step = max(1, self._block // (self.n_players * len(masks)))
         for start in range(0, self.n_tests, step):
             part = slice(start, start + step)
             order = self._neighbours[part]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,8 @@ class VolumeGame:
     array([3., 3.])
     """
 
+    _chunk: ClassVar[int] = _CHUNK
+
     def __init__(
         self,
         datasets: Datasets,
@@ -131,7 +134,7 @@ class VolumeGame:
         masks = check_coalitions(coalitions, self.n_players)
         values = np.zeros(len(masks))
         inhabited = np.flatnonzero(masks.any(axis=1))
-        step = max(1, _CHUNK // self._rows.size)
+        step = max(1, self._chunk // self._rows.size)
         for start in range(0, len(inhabited), step):
             part = inhabited[start : start + step]
             values[part] = self._volumes(masks[part])

@@ -90,19 +90,25 @@ def inversion_error(
             f"the true values of players {zeros[0]} and {zeros[1]} are both 0, so the error of "
             "their difference has no relative size: use relative=False"
         )
-    total = 0.0
-    rows = max(1, _CHUNK // errors.size)
-    for start in range(0, errors.size, rows):
-        block = slice(start, start + rows)
-        gaps = np.abs(errors[block, None] - errors)
-        larger = np.maximum(size[block, None], size)
-        # Only the one player with value 0, if any, meets 0 here: itself.
-        with np.errstate(over="ignore"):
-            total += float(np.divide(gaps, larger, out=gaps, where=larger > 0).sum())
+    total = relative_gaps(errors, size)
     if not math.isfinite(total):
         raise InputError(
             "some true values are too close to 0 for relative errors: use relative=False"
         )
+    return total
+
+
+def relative_gaps(errors: FloatArray, sizes: FloatArray, *, chunk: int = _CHUNK) -> float:
+    """Σ_{i≠j} |e_i − e_j|/max(s_i, s_j), from temporary arrays of `chunk` entries."""
+    total = 0.0
+    rows = max(1, chunk // errors.size)
+    for start in range(0, errors.size, rows):
+        block = slice(start, start + rows)
+        gaps = np.abs(errors[block, None] - errors)
+        larger = np.maximum(sizes[block, None], sizes)
+        # Only the one player with value 0, if any, meets 0 here: itself.
+        with np.errstate(over="ignore"):
+            total += float(np.divide(gaps, larger, out=gaps, where=larger > 0).sum())
     return total
 
 

@@ -222,6 +222,8 @@ def _features(
     roles: tuple[str | None, ...],
     drop: Sequence[str],
     notes: list[str],
+    *,
+    most_bytes: int = MOST_FEATURE_BYTES,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The features of training and test rows."""
     for name in (*drop, *(role for role in roles if role is not None)):
@@ -232,7 +234,7 @@ def _features(
     names = [name for name in rows.table.column_names if name not in used]
     fitted = Preprocessor.fit(rows.table, names)
     needed = 8 * fitted.width * (len(rows.numbers) + len(scored.numbers))
-    if needed > MOST_FEATURE_BYTES:
+    if needed > most_bytes:
         raise InputError(
             f"the {fitted.width:,} features of these rows would take {needed / 2**30:,.1f} GiB: "
             "leave columns of text out with --drop, or take fewer rows with --sample"

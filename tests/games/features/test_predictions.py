@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fairshapley as fs
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features import conditional as conditional_module
+from fairshapley.games.features.conditional import ConditionalExpectation
 from tests.games.features.samples import DIABETES, IRIS, PROGRESSION, SPECIES, coalitions, identity
 
 # --- what predict is handed ---------------------------------------------------------------------
@@ -230,8 +230,8 @@ def test_blocks_of_neighbours_give_the_same_bits(monkeypatch):
     game = FeatureGame(identity, IRIS, kind="conditional")
     masks = coalitions(4)
     whole = game(masks)
-    for name, little in (("_BYTES", 64), ("_KEPT", 0), ("_COMPARED", 500)):
-        monkeypatch.setattr(conditional_module, name, little)
+    for name, little in (("_block_bytes", 64), ("_kept_bytes", 0), ("_compared", 500)):
+        monkeypatch.setattr(ConditionalExpectation, name, little)
         assert_array_equal(pickle.loads(pickle.dumps(game))(masks), whole)  # noqa: S301
 
 

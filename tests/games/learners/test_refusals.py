@@ -15,9 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.learners import NotVectorisedError, batch_learner, newton
+from fairshapley.games.learners import NotVectorisedError, batch_learner
 from fairshapley.games.learners.arrays import Backend
 from fairshapley.games.learners.designs import Products
+from fairshapley.games.learners.newton import minimise
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]])
 Y = np.array([0, 1, 0, 1])
@@ -175,8 +176,21 @@ def test_too_large():
         batch_learner(LogisticRegression(), wide, np.arange(30) % 10, wide)
 
 
-def test_a_fit_that_does_not_converge_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(newton, "MAX_ITERATIONS", 2)
-    learner = batch_learner(LogisticRegression(C=1e6), X, Y, X)
+class Exponential:
+    """exp(p) − 10·p, whose minimum log 10 takes some steps from 0."""
+
+    def derivatives(self, margins, parameters):
+        return np.exp(margins) - 10.0, np.exp(margins)[None]
+
+    def margins(self, parameters):
+        return parameters
+
+    def take(self, columns):
+        return self
+
+
+def test_a_fit_that_does_not_converge_says_what_to_do():
+    start = np.zeros((1, 32))
+    np.testing.assert_allclose(minimise(Exponential(), start, Backend()), np.log(10.0))
     with pytest.raises(GameError, match="32 fits did not converge in 2 Newton steps: scale"):
-        learner.predict(np.ones((1, 4), dtype=bool), "label")
+        minimise(Exponential(), start, Backend(), max_iterations=2)

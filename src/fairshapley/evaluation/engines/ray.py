@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -146,6 +146,8 @@ class RayEngine:
 class RaySession:
     """A game in the object store of a cluster."""
 
+    empty_seconds: ClassVar[float] = EMPTY_SECONDS
+
     def __init__(self, engine: RayEngine, ray: Any, payload: bytes, n_players: int) -> None:
         self._ray = ray
         self._engine = engine
@@ -183,10 +185,10 @@ class RaySession:
         self._workers, self._looked = int(places), time.monotonic()
         if self._workers:
             self._seen = self._looked
-        elif self._looked > self._seen + EMPTY_SECONDS:
+        elif self._looked > self._seen + self.empty_seconds:
             raise EngineError(
                 f"the Ray cluster has had no room for a task of {self._engine.cpus} CPUs and "
-                f"{self._engine.gpus:g} GPUs for {EMPTY_SECONDS:.0f} s: it has {total}"
+                f"{self._engine.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
             )
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:

@@ -40,9 +40,7 @@ def _mixed(words: _Words) -> _Words:
     return words
 
 
-def row_sum(
-    keys: Collection[bytes], values: FloatArray, *, slice_bytes: int = SLICE_BYTES
-) -> int:
+def row_sum(keys: Collection[bytes], values: FloatArray, *, slice_bytes: int = SLICE_BYTES) -> int:
     r"""The sum, modulo 2⁶⁴, of the hashes of rows; all keys have the same length.
 
     A single word that changes (8 bytes of a coalition, or the value) always changes the sum.

@@ -7,7 +7,7 @@ and background row; a coalition is the AND of its players' bits.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class ConditionalExpectation:
         How far a neighbour may be: see `FeatureGame`.
     """
 
+    _block_bytes: ClassVar[int] = _BYTES
+    _kept_bytes: ClassVar[int] = _KEPT
+    _compared: ClassVar[int] = _COMPARED
+
     def __init__(
         self,
         explained: Table,
@@ -86,8 +90,8 @@ class ConditionalExpectation:
         n_words = len(self._everyone)
         values = np.empty((len(coalitions), self.n_outputs))
         per_row = 8 * n_words
-        rows_at_once = max(1, min(self.n_explained, _BYTES // per_row))
-        at_once = max(1, _BYTES // (rows_at_once * per_row))
+        rows_at_once = max(1, min(self.n_explained, self._block_bytes // per_row))
+        at_once = max(1, self._block_bytes // (rows_at_once * per_row))
         sums = _byte_sums(self.background_predictions, n_words)
         # Means are kept for all explained rows of some coalitions: 2**20 doubles at most.
         step = max(1, (1 << 20) // (self.n_explained * self.n_outputs))
@@ -126,14 +130,14 @@ class ConditionalExpectation:
     def _near(self, rows: slice) -> NDArray[np.uint64]:
         """Each player's neighbour bits for some explained rows, (players, rows, words)."""
         bits = len(self._everyone) * 64 * self.n_explained * len(self.players.columns)
-        if bits > 8 * _KEPT:
+        if bits > 8 * self._kept_bytes:
             return self._bits(rows)
         if self._kept is None:
             self._kept = self._bits(slice(0, self.n_explained))
         return self._kept[:, rows]
 
     def _bits(self, rows: slice) -> NDArray[np.uint64]:
-        step = max(1, _COMPARED // len(self.background_predictions))
+        step = max(1, self._compared // len(self.background_predictions))
         blocks = []
         for start in range(rows.start, rows.stop, step):
             block = slice(start, min(rows.stop, start + step))

@@ -59,13 +59,23 @@ class BlockFactor:
     array([1., 2., 3.])
     """
 
-    def __init__(self, sizes: Sequence[int], block: Block) -> None:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        block: Block,
+        *,
+        tail_players: int = _TAIL_PLAYERS,
+        tail_entries: int = _TAIL_ENTRIES,
+        most_players_with_tail: int = _MOST_PLAYERS_WITH_TAIL,
+        panel_rows: int = _PANEL_ROWS,
+    ) -> None:
         self._sizes: IntArray = np.array(sizes, dtype=np.int64)
         self._ends = np.cumsum(self._sizes)
         self.block = block
-        self.head = _head(sizes)
+        few = len(sizes) <= most_players_with_tail
+        self.head = _head(sizes, tail_players if few else 0, tail_entries)
         """The number of players before the tail"""
-        self.panels = _panels(sizes[: self.head])
+        self.panels = _panels(sizes[: self.head], panel_rows)
         """The head players that join the factor together"""
         behind = int(self._sizes[self.head :].sum())
         self.tail = slice(int(self._ends[-1]) - behind, int(self._ends[-1]))
@@ -186,26 +196,24 @@ class _HeadFactor:
         return solved
 
 
-def _head(sizes: Sequence[int]) -> int:
+def _head(sizes: Sequence[int], tail_players: int, tail_entries: int) -> int:
     """How many players come before the tail."""
     head, behind, entries = len(sizes), 0, 0
-    if head > _MOST_PLAYERS_WITH_TAIL:
-        return head
-    while head > 0 and len(sizes) - head < _TAIL_PLAYERS:
+    while head > 0 and len(sizes) - head < tail_players:
         behind += sizes[head - 1]
         entries += behind * behind
-        if entries > _TAIL_ENTRIES:
+        if entries > tail_entries:
             break
         head -= 1
     return head
 
 
-def _panels(sizes: Sequence[int]) -> list[slice]:
-    """Consecutive players with at least `_PANEL_ROWS` rows together, but for the last."""
+def _panels(sizes: Sequence[int], panel_rows: int) -> list[slice]:
+    """Consecutive players with at least `panel_rows` rows together, but for the last."""
     panels, start, n_rows = [], 0, 0
     for player, size in enumerate(sizes):
         n_rows += size
-        if n_rows >= _PANEL_ROWS or player == len(sizes) - 1:
+        if n_rows >= panel_rows or player == len(sizes) - 1:
             panels.append(slice(start, player + 1))
             start, n_rows = player + 1, 0
     return panels

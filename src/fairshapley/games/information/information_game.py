@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,6 +88,8 @@ class InformationGame:
     >>> fs.exact(game).values.round(2)
     array([0.95, 0.95, 2.22])
     """
+
+    _kept_entries: ClassVar[int] = _KEPT_ENTRIES
 
     def __init__(
         self,
@@ -183,7 +185,7 @@ class InformationGame:
         rows = np.concatenate(self.datasets) / self.length_scale
         everything = slice(0, len(rows))
         matrix = None
-        if len(rows) ** 2 <= _KEPT_ENTRIES:
+        if len(rows) ** 2 <= self._kept_entries:
             matrix = self._computed(rows, everything, everything)
         return rows, matrix
 

@@ -45,7 +45,9 @@ class Objective(Protocol):
         ...
 
 
-def minimise(objective: Objective, start: Array, where: Backend) -> Array:
+def minimise(
+    objective: Objective, start: Array, where: Backend, *, max_iterations: int = MAX_ITERATIONS
+) -> Array:
     """The minimum of each function, from the parameters `start` (parameters, columns).
 
     A problem is done after a step that moves no margin by more than ε^(3/8), 1.3e−6 in float64:
@@ -59,7 +61,7 @@ def minimise(objective: Objective, start: Array, where: Backend) -> Array:
     margins = objective.margins(parameters)
     direction, slope = xp.zeros_like(start), xp.zeros_like(start[0, :])
     open_ = xp.ones_like(slope, dtype=xp.bool)
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(max_iterations):
         step, direction, slope, back = newton_step(
             where, objective, margins, parameters, direction, slope
         )
@@ -82,7 +84,7 @@ def minimise(objective: Objective, start: Array, where: Backend) -> Array:
         direction, slope = direction[:, order], slope[order]
     else:
         raise GameError(
-            f"{left} fits did not converge in {MAX_ITERATIONS} Newton steps: scale the features, "
+            f"{left} fits did not converge in {max_iterations} Newton steps: scale the features, "
             "penalise more, use float64, or fit one coalition at a time (vectorised=False)"
         )
     return _put(xp, solution, places, parameters)
