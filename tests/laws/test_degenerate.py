@@ -12,13 +12,19 @@ import pytest
 import fairshapley as fs
 from fairshapley.estimators import METHODS, from_configuration
 from fairshapley.estimators.adjusted import regression_adjusted
-from tests.laws.degenerate import FAMILIES, check
+from tests.laws.degenerate import FAMILIES, check, step
 from tests.laws.estimators import ESTIMATORS, MORE
 
 EVERY_METHOD = ["auto", "exact", *ESTIMATORS, fs.RegressionAdjusted()]
 PLAYERS = (1, 2, 3, 5, 8, 17, 40)
 # From the least that there is, for n players.
-BUDGETS = (lambda n: 2, lambda n: 3, lambda n: n + 3, lambda n: 3 * n + 4, lambda n: 16 * n)
+BUDGETS = (
+    lambda n: 2,
+    lambda n: 3,
+    lambda n: n + 3,
+    lambda n: 3 * n + 4,
+    lambda n: 16 * min(n, 20),
+)
 LARGEST_BUDGET = BUDGETS[-1]
 FAIR = fs.Fair(epsilon1=0.5, delta=0.1)
 SEMIVALUES = ("shapley", "banzhaf", "beta(4,1)")
@@ -76,10 +82,20 @@ def test_no_method_breaks_at_any_size(method, n):
             gives_result(method, family, n, LARGEST_BUDGET, scale)
 
 
+@pytest.mark.parametrize("size", range(1, 18))
+def test_steps_at_every_size(size):
+    """All gains of half of the units are often 0."""
+    game = step(17, size)
+    for seed in range(2):
+        result = fs.estimate(game, budget=300, seed=seed, progress=False)
+        check(result, game, "step", efficient=True, honest=True)
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("n", [5, 17])
+@pytest.mark.parametrize("n", [5, 12])
 @pytest.mark.parametrize("method", MORE, ids=str)
 def test_no_setting_of_a_method_breaks(method, n):
+    """Of few players: walks that are all cut off soon take long to be found out."""
     for family, scale in product(FAMILIES, SCALES):
         gives_result(method, family, n, LARGEST_BUDGET, scale)
 

@@ -56,6 +56,25 @@ def test_the_mean_is_unbiased_and_its_errors_are_honest(streamed, semivalue):
     assert 0.8 < (reported / spread).mean() < 1.25
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_have_no_scale_of_their_own(streamed, seed):
+    """Nor while nothing was left of any unit, because the proxy's start was right."""
+
+    def utility(masks):
+        return masks.sum(axis=1) + (masks[:, :7].all(axis=1) & ~masks[:, 7])
+
+    def scaled(factor):
+        def game(masks):
+            return factor * utility(masks)
+
+        game.n_players = 16
+        return fs.estimate(game, "adjusted", budget=400, seed=seed, progress=False)
+
+    one, other = scaled(1.0), scaled(2.0**40)
+    np.testing.assert_array_equal(other.values, 2.0**40 * one.values)
+    np.testing.assert_array_equal(other.standard_errors, 2.0**40 * one.standard_errors)
+
+
 def test_the_proxy_learns(streamed):
     """Ten units for each player of an additive game leave next to nothing."""
     game = Weighted(400)
