@@ -21,7 +21,7 @@ def evidence(values, errors, counts=1000, **more):
     facts = {"evaluations": 5000, "exact": False, "independent": False} | more
     return Evidence(
         values=values,
-        variances=np.square(np.broadcast_to(errors, values.shape).astype(float)),
+        standard_errors=np.broadcast_to(errors, values.shape).astype(float),
         counts=np.broadcast_to(counts, values.shape).astype(int),
         **facts,
     )
@@ -69,7 +69,7 @@ def test_half_widths_by_hand():
     assert half_widths(two, 0.1)[0] == pytest.approx(0.1 * norm.isf(0.025))
     apart = replace(two, independent=True)
     assert half_widths(apart, 0.19)[0] == pytest.approx(0.1 * norm.isf(0.05))
-    ranged = evidence([1.0], 0.1, counts=101, width=2.0)
+    ranged = evidence([1.0], 0.1, counts=101, contribution_width=2.0)
     log = np.log(4 / 0.05)
     expected = 0.1 * np.sqrt(2 * log) + 7 * 2.0 * log / (3 * 100)
     assert half_widths(ranged, 0.05, "bernstein")[0] == pytest.approx(expected)

@@ -64,9 +64,16 @@ def test_results_are_frozen():
 
 def test_a_result_owns_its_configuration():
     configuration = copy.deepcopy(CONFIGURATION)
-    result = dataclasses.replace(make([1.0]), configuration=configuration)
+    result = fs.Result.from_dict(make([1.0]).to_dict() | {"configuration": configuration})
     configuration["method"]["name"] = "other"
     assert result.method == "mc"
+
+
+def test_only_data_from_elsewhere_are_checked():
+    """What a run makes is not: reading 100,000 players one by one takes most of a second."""
+    strange = make([1.0], level_share=2.0, player_names=("a", "b"))
+    with pytest.raises(fs.InputError, match="damaged"):
+        fs.Result.from_dict(strange.to_dict())
 
 
 def test_fidelity_by_hand():

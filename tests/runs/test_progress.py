@@ -65,7 +65,7 @@ def test_a_function_is_called_now_and_then():
 def snapshot(evaluations, seconds, variance=0.01):
     evidence = Evidence(
         values=np.ones(2),
-        variances=np.full(2, variance),
+        standard_errors=np.full(2, variance**0.5),
         counts=np.full(2, 200),
         evaluations=evaluations,
         exact=False,

@@ -15,7 +15,7 @@ from fairshapley.stopping import Rule, Snapshot, parse_budget, rule_from_configu
 def snapshot(evaluations=100, marginals=200, seconds=3.0, variance=0.25):
     evidence = Evidence(
         values=np.array([1.0, 2.0]),
-        variances=np.array([variance, 0.25]),
+        standard_errors=np.sqrt([variance, 0.25]),
         counts=np.array([9, 9]),
         evaluations=evaluations,
         exact=False,

@@ -38,40 +38,43 @@ SEQUENCE_TARGET = 1000
 SHOWN_PLAYERS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
     """What a certificate rests on: estimates, their errors, and what is known of them."""
 
     values: FloatArray
-    variances: FloatArray
+    """φ̂, one per player; NaN where nothing was sampled (only in a partial result)"""
+    standard_errors: FloatArray
+    """The standard error of each value; 0 only when it is proven, NaN when it is not known"""
     counts: IntArray
+    """The i.i.d. contributions behind each value"""
     evaluations: int
-    exact: bool
-    independent: bool
+    """Distinct utility evaluations, v(∅) and v(N) included (one that was forgotten by the bounded
+    cache, some millions of coalitions later, counts again)"""
+    exact: bool = False
+    """Whether the values are proven rather than estimated"""
+    independent: bool = False
+    """Whether no sample served two players"""
     obstacle: str = ""
     """Why nothing may be certified; empty when it may"""
     extremes: FloatArray | None = None
-    """The largest squared deviation of a contribution over their variance"""
-    width: float | None = None
+    """Each player's largest squared deviation of a contribution, in units of their variance"""
+    contribution_width: float | None = None
     """The width of the interval in which every contribution lies, where known"""
-    iid: bool = True
-    """Whether the contributions are independent and identically distributed"""
-    nulls: int = 0
+    identically_distributed: bool = True
+    """Whether the contributions are i.i.d., as finite-sample bounds need"""
+    n_nulls: int = 0
     """So many players at the end are declared null: their error is known"""
-
-    @property
-    def equal(self) -> BoolArray:
-        """The players whose contributions were all equal, which tells nothing of their spread."""
-        unknown = np.zeros(self.n_players, dtype=bool)
-        if self.extremes is not None and not self.exact:
-            unknown = self.extremes == 0
-            unknown[self.n_players - self.nulls :] = False
-        return unknown
 
     @property
     def n_players(self) -> int:
         """The number of players."""
         return len(self.values)
+
+    @property
+    def variances(self) -> FloatArray:
+        """The squares of the standard errors."""
+        return np.square(self.standard_errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,22 +190,32 @@ def half_widths(
     """
     if evidence.exact:
         return np.zeros(evidence.n_players)
-    check_variances(evidence.variances, evidence.counts)
+    check_variances(evidence.standard_errors, evidence.counts)
     share = player_level(level, evidence.n_players, independent=evidence.independent)
     widths = _widths(evidence, share, bound, sequential=sequential)
     # Without variation there is no quantile to go by. An unseen kind of contribution of probability
     # p stays unseen m times with probability (1 − p)^m, so p ≤ log(1/share)/m at this level, and
     # it moves the value by at most p times the range.
-    reach = math.inf if evidence.width is None else evidence.width * math.log(1.0 / share)
-    widths = np.where(evidence.equal, reach / evidence.counts, widths)
-    if evidence.nulls:
-        widths[-evidence.nulls :] = np.abs(evidence.values[-evidence.nulls :])
+    width = evidence.contribution_width
+    reach = math.inf if width is None else width * math.log(1.0 / share)
+    widths = np.where(_all_equal(evidence), reach / evidence.counts, widths)
+    if nulls := evidence.n_nulls:
+        widths[-nulls:] = np.abs(evidence.values[-nulls:])
     return widths
+
+
+def _all_equal(evidence: Evidence) -> BoolArray:
+    """The players whose contributions were all equal, which tells nothing of their spread."""
+    unknown = np.zeros(evidence.n_players, dtype=bool)
+    if evidence.extremes is not None and not evidence.exact:
+        unknown = evidence.extremes == 0
+        unknown[evidence.n_players - evidence.n_nulls :] = False
+    return unknown
 
 
 def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -> FloatArray:
     """Half-widths at a level for each player, from the spread of its contributions."""
-    errors = np.sqrt(evidence.variances)
+    errors, width = evidence.standard_errors, evidence.contribution_width
     counts = evidence.counts.astype(np.float64)
     if bound == "normal" and sequential:
         # With few contributions their own spread is too uncertain to be followed all the time.
@@ -212,13 +225,13 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
         return -errors * np.asarray(stdtrit(counts - 1, share / 2), dtype=np.float64)
     if bound == "chebyshev":
         return errors / math.sqrt(share)
-    if evidence.width is None or not evidence.iid:
+    if width is None or not evidence.identically_distributed:
         raise InputError(
             "a finite-sample bound needs i.i.d. contributions of known range: give the game a "
             "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
         )
     log = math.log(4.0 / share)
-    return errors * math.sqrt(2.0 * log) + 7.0 * evidence.width * log / (3.0 * (counts - 1))
+    return errors * math.sqrt(2.0 * log) + 7.0 * width * log / (3.0 * (counts - 1))
 
 
 def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
@@ -297,7 +310,7 @@ def certify(
 
 def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> str:
     """Why the intervals do not do."""
-    unknown = int((evidence.equal & np.isinf(widths)).sum())
+    unknown = int((_all_equal(evidence) & np.isinf(widths)).sum())
     if unknown:
         return (
             f"the sampled contributions of {unknown} players were all equal, which says nothing "

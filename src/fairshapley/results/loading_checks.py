@@ -10,6 +10,7 @@ import numpy as np
 
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, from_configuration
+from fairshapley.fairness.scores import check_xi
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -19,6 +20,26 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9
 # A variance below this is not a normal number any more, and its root is not exact.
 SMALLEST_VARIANCE = 1e-290
+
+
+def check_parts(result: Result) -> None:
+    """An InputError when a field has a value that its type does not forbid, but its meaning."""
+    check_xi(result.xi)
+    if result.n_players == 0:
+        raise InputError("values is empty: a result needs at least one player")
+    for name, value in vars(result).items():
+        if isinstance(value, np.ndarray) and len(value) != result.n_players:
+            raise InputError(f"{name} must have one entry per player, as values")
+    if (result.standard_errors < 0).any():
+        raise InputError("standard_errors must not be negative")
+    if result.level_share > 1:
+        raise InputError("level_share is a share: give at most 1")
+    if result.player_names is not None and len(result.player_names) != result.n_players:
+        raise InputError("player_names must have one name per player")
+    method, semivalue = (result.configuration.get(name) for name in ("method", "semivalue"))
+    named = method.get("name") if isinstance(method, dict) else None
+    if not isinstance(named, str) or not isinstance(semivalue, str):
+        raise InputError("configuration must have a method with a name, and a semivalue")
 
 
 def check_coherent(result: Result) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import AxiomCheck, check_fairness
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
@@ -29,7 +29,6 @@ from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.results import serialising as result_file
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
-from fairshapley.results.fields import checked
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result:
+class Result(Evidence):
     """Values of the players of a game, with their standard errors and provenance.
 
     Examples
@@ -54,15 +53,6 @@ class Result:
     every coalition was evaluated: the values are exact
     """
 
-    values: FloatArray
-    """φ̂, one per player; NaN where nothing was sampled (only in a partial result)"""
-    standard_errors: FloatArray
-    """The standard error of each value; 0 only when it is proven, NaN when it is not known"""
-    counts: IntArray
-    """The i.i.d. contributions behind each value"""
-    evaluations: int
-    """Distinct utility evaluations, v(∅) and v(N) included (one that was forgotten by the bounded
-    cache, some millions of coalitions later, counts again)"""
     marginals: int | None
     """Marginal contributions averaged; None for methods that do not average them"""
     stopped: str
@@ -74,22 +64,10 @@ class Result:
     """The budget, the stopping rule, and what was to be done with failures"""
     xi: float
     """The tolerance near zero, in the unit of the utility"""
-    independent: bool = False
-    """Whether no sample served two players"""
-    obstacle: str = ""
-    """Why nothing may be certified; empty when it may"""
     sequential: bool = False
     """Whether the run could stop at any round because of what it had estimated"""
     level_share: float = 1.0
     """The share of δ that is left for a certificate, after the looks of ``until=fs.Fair(…)``"""
-    extremes: FloatArray | None = None
-    """Each player's largest squared deviation of a contribution, in units of their variance"""
-    contribution_width: float | None = None
-    """The width of the interval in which every contribution lies, where known"""
-    identically_distributed: bool = True
-    """Whether the contributions are i.i.d., as finite-sample bounds need"""
-    exact: bool = False
-    """Whether the values are proven rather than estimated"""
     complete: bool = True
     """False for a partial result: interrupted, failed, or replayed from an unfinished journal"""
     skipped: int = 0
@@ -128,39 +106,18 @@ class Result:
     """The minimum fidelity as the evaluations grew; empty where it was not recorded"""
     profile: tuple[SizeBin, ...] = ()
     """Coalitions asked for and their utilities by size; empty where they were not recorded"""
+    n_nulls: int = field(init=False, default=0)
+    """So many players at the end are declared null, as the configuration says"""
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            try:
-                object.__setattr__(self, item.name, checked(str(item.type), value))
-            except (TypeError, ValueError, OverflowError) as error:
-                raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
-        self._check_content()
-
-    def _check_content(self) -> None:
-        """What the types of the fields do not say."""
-        check_xi(self.xi)
-        if self.n_players == 0:
-            raise InputError("values is empty: a result needs at least one player")
-        for name, value in vars(self).items():
-            if isinstance(value, np.ndarray) and len(value) != self.n_players:
-                raise InputError(f"{name} must have one entry per player, as values")
-        if (self.standard_errors < 0).any():
-            raise InputError("standard_errors must not be negative")
-        if self.level_share > 1:
-            raise InputError("level_share is a share: give at most 1")
-        if self.player_names is not None and len(self.player_names) != self.n_players:
-            raise InputError("player_names must have one name per player")
-        method, semivalue = (self.configuration.get(name) for name in ("method", "semivalue"))
-        named = method.get("name") if isinstance(method, dict) else None
-        if not isinstance(named, str) or not isinstance(semivalue, str):
-            raise InputError("configuration must have a method with a name, and a semivalue")
-
-    @property
-    def n_players(self) -> int:
-        """The number of players."""
-        return len(self.values)
+        """Own the arrays; data from elsewhere are checked by `from_dict`."""
+        for name in ("values", "standard_errors", "counts", "extremes"):
+            if getattr(self, name) is not None:
+                own = np.array(getattr(self, name))
+                own.flags.writeable = False
+                object.__setattr__(self, name, own)
+        nulls = self.configuration.get("null_players", 0)
+        object.__setattr__(self, "n_nulls", nulls if isinstance(nulls, int) else 0)
 
     @property
     def method(self) -> str:
@@ -181,7 +138,7 @@ class Result:
             The tolerance near zero; by default the run's own.
         """
         tolerance = self.xi if xi is None else check_xi(xi)
-        return fidelity(self.values, np.square(self.standard_errors), tolerance)
+        return fidelity(self.values, self.variances, tolerance)
 
     @property
     def min_fidelity(self) -> float:
@@ -191,40 +148,19 @@ class Result:
     def lower_fidelity(self, xi: float | None = None) -> FloatArray:
         """A cautious estimate of each fidelity score, with |φ̂| − se in place of |φ̂|."""
         tolerance = self.xi if xi is None else check_xi(xi)
-        return lower_fidelity(self.values, np.square(self.standard_errors), tolerance)
+        return lower_fidelity(self.values, self.variances, tolerance)
 
     def invariability(self, xi: float | None = None) -> FloatArray:
         """r_i = f_i/m_i, the fidelity of a single contribution; NaN without contributions."""
         counts = np.where(self.counts > 0, self.counts, np.nan)
         return self.fidelity(xi) / counts
 
-    def evidence(self) -> Evidence:
-        """What statements of fairness rest on."""
-        return Evidence(
-            values=self.values,
-            variances=np.square(self.standard_errors),
-            counts=self.counts,
-            evaluations=self.evaluations,
-            exact=self.exact,
-            independent=self.independent,
-            obstacle=self.obstacle,
-            extremes=self.extremes,
-            width=self.contribution_width,
-            iid=self.identically_distributed,
-            nulls=self._nulls,
-        )
-
-    @property
-    def _nulls(self) -> int:
-        return int(self.configuration.get("null_players", 0))
-
     def _evidence_for(self, bound: str) -> Evidence:
         """The evidence for intervals, with an obstacle where the run's looks forbid a bound."""
-        evidence = self.evidence()
-        if self.sequential and bound != "normal" and not (evidence.obstacle or self.exact):
+        if self.sequential and bound != "normal" and not (self.obstacle or self.exact):
             reason = "the run looked at its estimates after every round; use bound='normal'"
-            evidence = replace(evidence, obstacle=reason)
-        return evidence
+            return replace(self, obstacle=reason)
+        return self
 
     def guarantee(
         self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
@@ -293,7 +229,7 @@ class Result:
             self.values,
             epsilon1=epsilon1,
             xi=self.xi if xi is None else xi,
-            null_players=tuple(range(self.n_players - self._nulls, self.n_players)),
+            null_players=tuple(range(self.n_players - self.n_nulls, self.n_players)),
             symmetric_pairs=self.identical_players,
         )
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fairshapley._basics.digests import content_digest, signature, signed_by
 from fairshapley._basics.files import write_whole
 from fairshapley.errors import InputError
-from fairshapley.results.fields import plain
-from fairshapley.results.loading_checks import check_coherent
+from fairshapley.results.fields import checked, plain
+from fairshapley.results.loading_checks import check_coherent, check_parts
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -26,7 +26,7 @@ ABOUT = {"format", "version", "digest", "signature"}
 def as_plain(result: Result) -> dict[str, Any]:
     """Every field as data that JSON can hold."""
     data: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
-    for item in fields(result):
+    for item in stored_fields(type(result)):
         data[item.name] = plain(getattr(result, item.name))
     return data
 
@@ -47,7 +47,7 @@ def digest_of(kind: type[Result], data: Mapping[str, Any]) -> str:
     a later version adds fields.
     """
     given = {}
-    for item in fields(kind):
+    for item in stored_fields(kind):
         if item.name in data and (_is_required(item) or data[item.name] != _default(item)):
             given[item.name] = data[item.name]
     return content_digest(given)
@@ -66,14 +66,15 @@ def from_plain(kind: type[Result], data: Mapping[str, Any], key: bytes | None = 
             f"reads up to {FORMAT_VERSION}): upgrade with pip install -U fairshapley"
         )
     given = data.keys() - ABOUT
-    known = {item.name for item in fields(kind)}
+    known = {item.name: item for item in stored_fields(kind)}
     # A field with a default may be missing: it is newer than the file.
-    needed = {item.name for item in fields(kind) if _is_required(item)}
-    wrong = (needed - given) | (given - known)
+    needed = {name for name, item in known.items() if _is_required(item)}
+    wrong = (needed - given) | (given - known.keys())
     if wrong:
         raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
     try:
-        result = kind(**{name: data[name] for name in known & given})
+        result = kind(**{name: _read(known[name], data[name]) for name in given})
+        check_parts(result)
         check_digest(kind, data, key)
         check_coherent(result)
     except (InputError, RecursionError, TypeError, ValueError) as error:
@@ -128,6 +129,19 @@ def read_plain(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a saved result: it holds no JSON object")
     return data
+
+
+def stored_fields(kind: type[Result]) -> list[Field[Any]]:
+    """The fields of a result that a file holds; the others follow from them."""
+    return [item for item in fields(kind) if item.init]
+
+
+def _read(item: Field[Any], value: Any) -> Any:
+    """The value of a field from plain data."""
+    try:
+        return checked(str(item.type), value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{item.name} cannot be {value!r:.40}: {error}") from None
 
 
 def _is_required(item: Field[Any]) -> bool:

@@ -385,23 +385,22 @@ class Run:
         width = None
         if self.game.value_width is not None and self.problem is not None:
             width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
-        nulls, variances = self.plan.null_players, now.variances
+        nulls, errors = self.plan.null_players, np.sqrt(now.variances)
         if nulls:
             # The value of a declared null player is 0, so that its error is known.
-            variances = variances.copy()
-            variances[-nulls:] = np.square(now.values[-nulls:])
+            errors[-nulls:] = np.abs(now.values[-nulls:])
         return Evidence(
             values=now.values,
-            variances=variances,
+            standard_errors=errors,
             counts=now.counts,
             evaluations=tally.evaluations,
             exact=now.exact,
             independent=traits.independent,
             obstacle=obstacle,
             extremes=now.extremes,
-            width=width,
-            iid=traits.iid,
-            nulls=nulls,
+            contribution_width=width,
+            identically_distributed=traits.iid,
+            n_nulls=nulls,
         )
 
     def snapshot(self) -> Snapshot:
@@ -427,27 +426,21 @@ class Run:
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""
         last, tally = self.snapshot(), self.evaluator.tally
-        now = last.evidence
-        self.recorder.keep(last.evaluations, now, self.plan.xi, last=True)
+        self.recorder.keep(last.evaluations, last.evidence, self.plan.xi, last=True)
+        evidence = vars(last.evidence).copy()
+        del evidence["n_nulls"]  # the configuration says it
+        if not complete:
+            evidence["obstacle"] = last.evidence.obstacle or "the run did not finish"
         return Result(
-            values=now.values,
-            standard_errors=np.sqrt(now.variances),
-            counts=now.counts,
-            extremes=now.extremes,
-            contribution_width=now.width,
-            independent=now.independent,
-            obstacle=now.obstacle if complete else now.obstacle or "the run did not finish",
+            **evidence,
             sequential=last.sequential,
             level_share=last.level_share if self.looked else last.unspent_share,
-            identically_distributed=now.iid,
-            evaluations=tally.evaluations,
             marginals=self.marginals,
             stopped=stopped,
             seed=self.log.seed,
             configuration=self.plan.configuration(),
             limits=self.plan.limits(),
             xi=self.plan.xi,
-            exact=now.exact,
             complete=complete,
             skipped=tally.skipped,
             player_names=self.game.player_names,

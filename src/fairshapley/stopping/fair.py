@@ -96,7 +96,7 @@ class Fair(Rule):
         """The answer when the budget is spent: the last look, with all the level that is left."""
         if snapshot.evidence.obstacle:
             return f"not certified: {snapshot.evidence.obstacle}"
-        if np.isnan(snapshot.evidence.variances).any():
+        if np.isnan(snapshot.evidence.standard_errors).any():
             return "not certified: the variance of some players is not known yet"
         certificate = self.certificate(snapshot, snapshot.unspent_share)
         if certificate.holds:
@@ -106,7 +106,7 @@ class Fair(Rule):
 
     def looks_now(self, snapshot: Snapshot) -> bool:
         """Whether it is time to look, and there are enough contributions to look at."""
-        if snapshot.level_share == 0 or np.isnan(snapshot.evidence.variances).any():
+        if snapshot.level_share == 0 or np.isnan(snapshot.evidence.standard_errors).any():
             return False
         fewest = int(snapshot.evidence.counts.min())
         return fewest >= (FEW_CONTRIBUTIONS if self.bound == "normal" else 2)
@@ -128,7 +128,7 @@ class Fair(Rule):
 
         No more than there are coalitions: then the values are exact.
         """
-        if np.isnan(snapshot.evidence.variances).any():
+        if np.isnan(snapshot.evidence.standard_errors).any():
             return snapshot.coalitions
         final = 1.0 if snapshot.sequential else 1.0 - LOOK_SHARE
         certificate = self.certificate(snapshot, final)
