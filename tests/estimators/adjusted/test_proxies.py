@@ -143,7 +143,7 @@ def test_bases_are_orthonormal():
     assert (len(tiny.slopes), len(tiny.offsets)) == (1, 1)
 
 
-def random_sample(n, count, seed, noise=0.1):
+def random_sample(n, count, seed, noise=0.1, **limits):
     """Pairs of an additive game with interactions, drawn by the base plan."""
     rng = np.random.default_rng(seed)
     weights = SizeWeights.of(Shapley(), n)
@@ -152,7 +152,7 @@ def random_sample(n, count, seed, noise=0.1):
     z = 2.0 * masks - 1.0
     gains = z @ np.linspace(-1.0, 2.0, n) + noise * rng.standard_normal(count)
     gains += z[:, 0] * z[:, 1] * z[:, 2]
-    units = Units(n)
+    units = Units(n, **limits)
     units.add(masks, gains, plan=0)
     places, first, base = np.arange(count), np.zeros(count, dtype=int), weights.base[None]
     return Sample(units, places, sizes, units.gains, base, first, places, 8), weights
@@ -207,9 +207,8 @@ def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
 @pytest.mark.parametrize(("proxy", "count"), [("linear", 900), ("linear", 905), ("auto", 905)])
 def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
     """Looking before changes no bit; a fit that is known is not made again."""
-    monkeypatch.setattr("fairshapley.estimators.adjusted.units.BLOCK_ENTRIES", 700)
-    monkeypatch.setattr("fairshapley.estimators.adjusted.adjustment.MAX_UNITS", 120)
-    sample, weights = random_sample(10, count, 11)
+    monkeypatch.setattr(Adjustment, "most_kernel_units", 120)
+    sample, weights = random_sample(10, count, 11, block_entries=700)
     interior = np.ones(9, dtype=bool)
     anew = Adjustment(sample, weights, interior, proxy)
     known = []
@@ -220,39 +219,41 @@ def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
     np.testing.assert_array_equal(again.residuals, anew.residuals)
     np.testing.assert_array_equal(again.stages[-1].values, anew.stages[-1].values)
     assert again.stages[0] is known[0]
+    assert [stage.stop for stage in again.stages[:-1]] == ([120] if proxy == "auto" else [])
 
 
 @pytest.mark.parametrize(("entries", "rounding"), [(1 << 24, 1e-9), (1, 1e-5)])
-def test_small_and_large_utilities_have_the_same_proxy(monkeypatch, entries, rounding):
+def test_small_and_large_utilities_have_the_same_proxy(entries, rounding):
     """In any unit of measurement: products in single precision must not underflow."""
-    monkeypatch.setattr("fairshapley.estimators.adjusted.linear_proxy.SINGLE_ENTRIES", entries)
     sample, weights = random_sample(12, 300, 12)
-    interior = np.ones(11, dtype=bool)
-    plain = Adjustment(sample, weights, interior, "linear").residuals
-    for scale in (1e-60, 1e60):
+    masks = sample.units.masks(0, 300).astype(float)
+
+    def fitted(scale):
         scaled = replace(sample, gains=scale * sample.gains)
-        residuals = Adjustment(scaled, weights, interior, "linear").residuals
-        np.testing.assert_allclose(residuals / scale, plain, rtol=1e-6, atol=rounding)
+        fit = fit_linear(scaled, weights, single_entries=entries)
+        return fit.predict(masks, sample.sizes, sample.folds) / scale
+
+    for scale in (1e-60, 1e60):
+        np.testing.assert_allclose(fitted(scale), fitted(1.0), rtol=1e-6, atol=rounding)
 
 
-def test_many_units_are_fitted_in_single_precision(monkeypatch):
+def test_many_units_are_fitted_in_single_precision():
     """The proxies are those of double precision, but for rounding; efficient to the last bit."""
     fits = []
     for entries in (1 << 24, 1):
-        monkeypatch.setattr("fairshapley.estimators.adjusted.linear_proxy.SINGLE_ENTRIES", entries)
         sample, weights = random_sample(12, 600, 13)
-        fits.append(fit_linear(replace(sample, gains=1e-60 * sample.gains), weights))
+        small = replace(sample, gains=1e-60 * sample.gains)
+        fits.append(fit_linear(small, weights, single_entries=entries))
     double, single = (1e60 * fit.slopes for fit in fits)
     np.testing.assert_allclose(single, double, atol=1e-4)
     assert not np.array_equal(single, double)
     np.testing.assert_allclose(single.sum(axis=1), 0.0, atol=1e-12)
 
 
-def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy(monkeypatch):
+def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy():
     sample, weights = random_sample(12, 600, 13)
-    kept = fit_linear(sample, weights)
-    monkeypatch.setattr("fairshapley.estimators.adjusted.linear_proxy.DENSE_ENTRIES", 1)
-    np.testing.assert_allclose(fit_linear(sample, weights).slopes, kept.slopes, rtol=1e-10)
+    kept, unpacked = (fit_linear(sample, weights, dense_entries=most) for most in (1 << 24, 1))
+    np.testing.assert_allclose(unpacked.slopes, kept.slopes, rtol=1e-10)
 
 
 def test_a_linear_proxy_finds_a_linear_game():
@@ -279,7 +280,8 @@ def test_the_influence_is_a_derivative(monkeypatch):
     sample, weights = random_sample(8, 80, 9)
     interior = np.ones(7, dtype=bool)
     chosen = _Covariance(np.full(3, 0.2), offsets=2.0, noise=0.5, gamma=2.0, share=0.7)
-    monkeypatch.setattr(_Process, "_choose", lambda self, half: chosen)
+    calls = []
+    monkeypatch.setattr(_Process, "_choose", lambda self, half: calls.append(self) or chosen)
     before = Adjustment(sample, weights, interior, "auto")
     stage, y = before.stages[0], np.concatenate(list(before.contributions()))
     others = np.arange(stage.stop) != 5
@@ -288,3 +290,4 @@ def test_the_influence_is_a_derivative(monkeypatch):
     moved = np.concatenate(list(after.contributions())) - y
     measured = moved[: stage.stop][others].sum(axis=0)
     np.testing.assert_allclose(measured, stage.proxies.influence[5], rtol=1e-6, atol=1e-9)
+    assert calls

@@ -115,7 +115,7 @@ def test_later_units_and_a_second_stage_are_unbiased(monkeypatch):
 
     False alarm below 1e−4 for 8 players.
     """
-    monkeypatch.setattr("fairshapley.estimators.adjusted.adjustment.MAX_UNITS", 24)
+    monkeypatch.setattr(adjustment.Adjustment, "most_kernel_units", 24)
     game = Table(8, seed=3)
     game.table[:] += 3.0 * np.bitwise_count(np.arange(256))
     estimator = RegressionAdjusted(border=False)
@@ -126,6 +126,7 @@ def test_later_units_and_a_second_stage_are_unbiased(monkeypatch):
         values.append(estimate.values)
         variances.append(estimate.variances)
     assert len(state.units) > 60
+    assert [stage.start for stage in state.fitted[True]] == [0, 24]
     values = np.array(values)
     errors = values.mean(axis=0) - exact_values(game.table, Shapley())
     assert (np.abs(errors) < 4.5 * values.std(axis=0) / 10).all()
@@ -198,17 +199,18 @@ def test_the_residuals_choose_between_pairs_and_singles(game, paired):
 
 @pytest.mark.parametrize("semivalue", ["shapley", "banzhaf"])
 @pytest.mark.parametrize("border", [True, False])
-def test_units_that_begin_as_pairs_are_unbiased(semivalue, border, monkeypatch):
+def test_units_that_begin_as_pairs_are_unbiased(semivalue, border):
     """Pairs that give way to singles whatever the residuals; 150 runs by hand, 4.5 errors.
 
     False alarm below 1e−4 for 8 players.
     """
-    module = "fairshapley.estimators.adjusted.regression_adjusted"
-    for name, value in (("LEAST_SPLIT", 1), ("EARLY_RATIO", 1e9)):
-        monkeypatch.setattr(f"{module}.{name}", value)
+
+    class Splitting(RegressionAdjusted):
+        _least_split, _early_ratio = 1, 1e9
+
     game = Table(8, seed=3)
     game.table[:] += 3.0 * np.bitwise_count(np.arange(256))
-    estimator = RegressionAdjusted(proxy="linear", border=border)
+    estimator = Splitting(proxy="linear", border=border)
     values, variances = [], []
     for seed in range(150):
         state, _ = tell_rounds(estimator, game, semivalue, 20, seed=seed)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.estimators.adjusted import regression_adjusted
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Stream, StreamedUnits
@@ -18,10 +17,17 @@ from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
 
 
-@pytest.fixture
-def streamed(monkeypatch):
-    """Games of any size are streamed."""
-    monkeypatch.setattr(regression_adjusted, "MOST_KEPT", 0)
+class Streamed(RegressionAdjusted):
+    """Streams games of any size."""
+
+    name = "adjusted"
+    _most_kept = 0
+
+
+def test_this_estimator_streams():
+    problem = Problem(10, parse_semivalue("shapley"), 0.0, 1.0, 1e-3)
+    assert Streamed().start(problem).stream is not None
+    assert RegressionAdjusted().start(problem).stream is None
 
 
 class Weighted:
@@ -40,12 +46,12 @@ class Weighted:
 
 
 @pytest.mark.parametrize("semivalue", ["shapley", "beta(4,1)"])
-def test_the_mean_is_unbiased_and_its_errors_are_honest(streamed, semivalue):
+def test_the_mean_is_unbiased_and_its_errors_are_honest(semivalue):
     """100 runs against exact values: each z has Student's distribution, 4.5 once in 10⁴ tests."""
     game = Weighted(10, "product")
     truth = fs.exact(game, semivalue).values
     runs = [
-        fs.estimate(game, "adjusted", budget=160, semivalue=semivalue, seed=seed, progress=False)
+        fs.estimate(game, Streamed(), budget=160, semivalue=semivalue, seed=seed, progress=False)
         for seed in range(100)
     ]
     values = np.array([run.values for run in runs])
@@ -57,7 +63,7 @@ def test_the_mean_is_unbiased_and_its_errors_are_honest(streamed, semivalue):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_weights_have_no_scale_of_their_own(streamed, seed):
+def test_weights_have_no_scale_of_their_own(seed):
     """Nor while nothing was left of any unit, because the proxy's start was right."""
 
     def utility(masks):
@@ -68,30 +74,30 @@ def test_weights_have_no_scale_of_their_own(streamed, seed):
             return factor * utility(masks)
 
         game.n_players = 16
-        return fs.estimate(game, "adjusted", budget=400, seed=seed, progress=False)
+        return fs.estimate(game, Streamed(), budget=400, seed=seed, progress=False)
 
     one, other = scaled(1.0), scaled(2.0**40)
     np.testing.assert_array_equal(other.values, 2.0**40 * one.values)
     np.testing.assert_array_equal(other.standard_errors, 2.0**40 * one.standard_errors)
 
 
-def test_the_proxy_learns(streamed):
+def test_the_proxy_learns():
     """Ten units for each player of an additive game leave next to nothing."""
     game = Weighted(400)
-    plain = fs.estimate(game, RegressionAdjusted(proxy="none"), budget=8000, seed=0)
-    learnt = fs.estimate(game, "adjusted", budget=8000, seed=0)
+    plain = fs.estimate(game, Streamed(proxy="none"), budget=8000, seed=0)
+    learnt = fs.estimate(game, Streamed(), budget=8000, seed=0)
     errors = [np.square(run.values - game.weights).mean() for run in (plain, learnt)]
     assert errors[1] < 0.1 * errors[0]
     assert learnt.values.sum() == pytest.approx(game.weights.sum(), rel=1e-9)
 
 
-def test_chunks_skips_and_pickles_change_nothing_else(streamed, tmp_path):
+def test_chunks_skips_and_pickles_change_nothing_else(tmp_path):
     """Other engines and continued runs give the same bits; what is skipped is left out."""
     game = Weighted(100, "root")
-    whole = fs.estimate(game, "adjusted", budget=3000, seed=1)
+    whole = fs.estimate(game, Streamed(), budget=3000, seed=1)
     journal = tmp_path / "run.db"
-    fs.estimate(game, "adjusted", budget=1000, seed=1, journal=journal)
-    resumed = fs.estimate(game, "adjusted", budget=3000, seed=1, journal=journal)
+    fs.estimate(game, Streamed(), budget=1000, seed=1, journal=journal)
+    resumed = fs.estimate(game, Streamed(), budget=3000, seed=1, journal=journal)
     np.testing.assert_array_equal(resumed.values, whole.values)
     np.testing.assert_array_equal(resumed.standard_errors, whole.standard_errors)
 
@@ -102,14 +108,14 @@ def test_chunks_skips_and_pickles_change_nothing_else(streamed, tmp_path):
             return values
 
     skipped = fs.estimate(
-        Broken(100, "root"), "adjusted", budget=3000, seed=1, on_error="skip", progress=False
+        Broken(100, "root"), Streamed(), budget=3000, seed=1, on_error="skip", progress=False
     )
     assert skipped.skipped > 100
     assert np.isfinite(skipped.values).all()
     assert skipped.counts[0] < whole.counts[0]
 
 
-def test_moments_are_those_of_the_contributions(streamed):
+def test_moments_are_those_of_the_contributions():
     """Sums by products and the sorted search for extremes, against contributions one by one."""
     n_players = 30
     problem = Problem(n_players, parse_semivalue("shapley"), 0.0, 10.0, 1e-3)
@@ -135,13 +141,13 @@ def test_moments_are_those_of_the_contributions(streamed):
     np.testing.assert_allclose(found.extremes, largest, rtol=1e-4)
 
 
-def test_identical_players_share_a_value(streamed):
+def test_identical_players_share_a_value():
     game = Weighted(40, "root")
     game.weights[7] = game.weights[3]
     game.identical_players = ((3, 7),)
-    run = fs.estimate(game, "adjusted", budget=800, seed=0)
+    run = fs.estimate(game, Streamed(), budget=800, seed=0)
     assert run.values[3] == run.values[7]
-    alone = fs.estimate(game, RegressionAdjusted(pool=False), budget=800, seed=0)
+    alone = fs.estimate(game, Streamed(pool=False), budget=800, seed=0)
     assert run.standard_errors[3] < alone.standard_errors[3]
 
 

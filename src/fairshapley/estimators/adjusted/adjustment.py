@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -108,6 +108,8 @@ class Adjustment:
         this one; what still holds is not computed again.
     """
 
+    most_kernel_units: ClassVar[int] = MAX_UNITS
+
     def __init__(
         self,
         sample: Sample,
@@ -125,7 +127,7 @@ class Adjustment:
         parts, kernel = [(0, count)], uses_kernel(proxy, weights.n_players)
         if kernel:
             # So few players have no more different units than 2**(n − 1).
-            most = sample.whole(min(MAX_UNITS, 1 << (weights.n_players - 1)))
+            most = sample.whole(min(self.most_kernel_units, 1 << (weights.n_players - 1)))
             parts = [(0, min(count, most))]
             if count >= 2 * most:
                 parts.append((most, count))

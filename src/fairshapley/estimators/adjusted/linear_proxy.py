@@ -81,9 +81,15 @@ def power_of_two(size: float) -> float:
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0
 
 
-def fit_linear(sample: Sample, weights: SizeWeights) -> LinearProxies:
+def fit_linear(
+    sample: Sample,
+    weights: SizeWeights,
+    *,
+    single_entries: int = SINGLE_ENTRIES,
+    dense_entries: int = DENSE_ENTRIES,
+) -> LinearProxies:
     """Ridge regressions on all folds but one, for each fold."""
-    return _Regression(sample, weights).solve()
+    return _Regression(sample, weights, single_entries, dense_entries).solve()
 
 
 def no_proxies(sample: Sample, weights: SizeWeights) -> LinearProxies:
@@ -109,7 +115,13 @@ class _Regression:
     proxy's values are those of just these. (Few units have rounding errors amplified to 1e−3.)
     """
 
-    def __init__(self, sample: Sample, weights: SizeWeights) -> None:
+    def __init__(
+        self,
+        sample: Sample,
+        weights: SizeWeights,
+        single_entries: int = SINGLE_ENTRIES,
+        dense_entries: int = DENSE_ENTRIES,
+    ) -> None:
         self.sample = sample
         self.n_players = weights.n_players
         # Σ_i x_i² of a residual is its square times power/p²: the regression minimises just that.
@@ -124,11 +136,11 @@ class _Regression:
         self.offsets = self.bases.offsets[:, at].T
         self.scale = power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
         count, entries = len(sample.chosen), len(sample.chosen) * self.n_players
-        many = count >= SINGLE_UNITS * self.n_players and entries >= SINGLE_ENTRIES
+        many = count >= SINGLE_UNITS * self.n_players and entries >= single_entries
         self._precision = np.dtype(np.float32 if many else np.float64)
         self._tables = [self._cast(part) for part in (self.slopes, self.offsets, self.weights)]
         self._dense: list[tuple[slice, NDArray[Any]]] | None = None
-        if entries <= DENSE_ENTRIES:
+        if entries <= dense_entries:
             blocks = sample.units.rows(sample.chosen)
             self._dense = [(rows, self._cast(masks)) for rows, masks in blocks]
 

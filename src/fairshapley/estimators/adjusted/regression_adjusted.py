@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -151,6 +151,10 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     border: bool = True
     pool: bool = True
 
+    _most_kept: ClassVar[int] = MOST_KEPT
+    _least_split: ClassVar[int] = LEAST_SPLIT
+    _early_ratio: ClassVar[float] = EARLY_RATIO
+
     def __post_init__(self) -> None:
         checks.choice("units", self.units, ("auto", "pairs", "singles"))
         checks.choice("proxy", self.proxy, ("auto", "linear", "none"))
@@ -176,7 +180,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
             weights = replace(weights, paired=False)
         pooling = Pooling.of(problem) if self.pool and problem.identical else None
         stream = None
-        if n_players > MOST_KEPT:
+        if n_players > self._most_kept:
             stream = Stream(problem, weights, proxy=self.proxy != "none", pooling=pooling)
         return AdjustedState(
             problem=problem,
@@ -237,12 +241,13 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         # A linear proxy is good enough to plan by.
         proxy: ProxyOption = "none" if self.proxy == "none" else "linear"
         fit = self._adjust(state, proxy)
-        if self.units == "auto" and state.weights.paired and state.told >= LEAST_SPLIT:
+        if self.units == "auto" and state.weights.paired and state.told >= self._least_split:
             single = _split(state, border=self.border)
             other = self._adjust(single, proxy)
             early = state.told < SURE_SPLIT * max(state.problem.n_players, LEAST_PILOT)
             # A pair costs two evaluations.
-            if other.difficulty() < 2.0 * (EARLY_RATIO if early else LATE_RATIO) * fit.difficulty():
+            ratio = self._early_ratio if early else LATE_RATIO
+            if other.difficulty() < 2.0 * ratio * fit.difficulty():
                 fit = other
                 vars(state).update(vars(single))
         if self.sizes == "neyman":

@@ -37,8 +37,10 @@ class Units:
     (1, array([2]), array([[ True, False,  True]]))
     """
 
-    def __init__(self, n_players: int) -> None:
+    def __init__(self, n_players: int, *, block_entries: int = BLOCK_ENTRIES) -> None:
         self.n_players = n_players
+        self.block = max(LEAST_BLOCK, block_entries // n_players)
+        """How many units `rows` gives at a time"""
         self._count = 0
         self._packed: ByteArray = np.empty((16, bits.width(n_players)), dtype=np.uint8)
         self._sizes = np.empty(16, dtype=np.int32)
@@ -117,11 +119,6 @@ class Units:
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions of the units `start` … `stop` − 1."""
         return bits.unpack(self._packed[start:stop], self.n_players)
-
-    @property
-    def block(self) -> int:
-        """How many units `rows` gives at a time."""
-        return max(LEAST_BLOCK, BLOCK_ENTRIES // self.n_players)
 
     def rows(self, chosen: IntArray, start: int = 0) -> Iterator[tuple[slice, MaskArray]]:
         """The masks of the chosen units as numbers, in blocks, with their places in `chosen`.
