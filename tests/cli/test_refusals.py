@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from fairshapley.cli.options import in_options
 from tests.cli.files import example_rows, run, write_csv
 
 HEAD = "a,b,y\n"
@@ -73,13 +74,13 @@ OPTIONS = {
     "model not there": (("--target", "y", "--model", "sklearn.svm:Nothing"), "cannot import"),
     "no estimator": (("--target", "y", "--model", "math:pi"), "no estimator"),
     "half a model": (("--target", "y", "--model", "sklearn.svm:"), "both given"),
-    "regressor for text": (("--target", "y", "--task", "regression"), "texts"),
-    "unknown task": (("--target", "y", "--task", "other"), "task must be"),
+    "regressor for text": (("--target", "y", "--task", "regression"), "--model 'logistic'"),
+    "unknown task": (("--target", "y", "--task", "other"), "--task must be"),
     "unknown metric": (("--target", "y", "--metric", "glory"), "unknown metric"),
     "metric for numbers": (("--target", "y", "--metric", "r2"), "r2 is for numbers"),
-    "scorer without a value": (("--target", "y", "--metric", "recall"), "empty_value"),
+    "scorer without a value": (("--target", "y", "--metric", "recall"), "--empty-value"),
     "unknown group": (("--target", "y", "--group-by", "owner"), "no column 'owner'"),
-    "group and id": (("--target", "y", "--group-by", "a", "--id", "b"), "--id"),
+    "group and id": (("--target", "y", "--group-by", "a", "--id", "b"), "leave --id out"),
     "target as group": (("--target", "y", "--group-by", "y"), "another role"),
     "unknown id": (("--target", "y", "--id", "who"), "no column 'who'"),
     "unknown drop": (("--target", "y", "--drop", "zz"), "no column 'zz'"),
@@ -97,9 +98,9 @@ OPTIONS = {
     "max rows": (("--target", "y", "--max-rows", "3"), "--sample"),
     "no max rows": (("--target", "y", "--max-rows", "0"), "--max-rows"),
     "sample": (("--target", "y", "--sample", "0"), "--sample"),
-    "delimiter": (("--target", "y", "--delimiter", ";;"), "delimiter"),
+    "delimiter": (("--target", "y", "--delimiter", ";;"), "--delimiter"),
     "encoding": (("--target", "y", "--encoding", "klingon"), "encoding"),
-    "precision": (("--target", "y", "--precision", "half"), "precision"),
+    "precision": (("--target", "y", "--precision", "half"), "--precision"),
     "not vectorised": (("--target", "y", "--precision", "single", "--model", "svc"), "float32"),
     "folder for out": (("--target", "y", "--out", "."), "cannot write"),
     "no folder for out": (("--target", "y", "--out", "none/values.csv"), "cannot write"),
@@ -266,3 +267,19 @@ def test_a_comparison_does_not_overwrite_its_test_rows(tmp_path, monkeypatch):
         (tmp_path / name).write_text(GOOD)
     options = ("--target", "y", "--test", "test.csv", "--out", "test.csv")
     refused(run("compare", "rows.csv", *options), "same file")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("leave names= out", "leave --id out"),
+        ("(group_by=) is missing", "(--group-by) is missing"),
+        ("sample=49, or max_rows=, or max_bytes=", "--sample 49, or --max-rows, or --max-size"),
+        ("test_size must be a share", "--test-size must be a share"),
+        ("give empty_value, for example", "give --empty-value, for example"),
+        ("column 'group_by=' of my_target=", "column 'group_by=' of my_target="),
+        ("the test rows have no target", "the test rows have no target"),
+    ],
+)
+def test_parameters_are_shown_as_options(message, shown):
+    assert in_options(message) == shown

@@ -136,7 +136,7 @@ def test_a_damaged_table_is_named(tmp_path):
         ("a,b\n1,x\none,x\n", "column a must hold numbers"),
         ("a,b\nnan,x\n", "column a must hold finite numbers"),
         ("a,b\n,x\n", "column a must hold numbers"),
-        ("a,c\n1,x\n", "b not found among a, c"),
+        ("a,c\n1,x\n", "b not found among a and c"),
         ("", "not found among none"),
         ("a,b\n", "has no rows"),
         ('a,b\n1,"' + "x" * 200_000, "field larger than field limit"),

@@ -96,7 +96,7 @@ def test_guarantee_comparison_and_payout(run):
 
 
 def test_names_do_not_turn_or_break_the_table():
-    assert escaped("\u202eabc\x00") == "<bdi>\ufffdabc\ufffd</bdi>"
+    assert escaped("\u202eabc\x00") == "<bdi>⟨U+202E⟩abc⟨U+0000⟩</bdi>"
     assert html.unescape(escaped("x" * 100)) == f"<bdi>{'x' * 79}…</bdi>"
 
 

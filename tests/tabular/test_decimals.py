@@ -21,7 +21,7 @@ def test_a_file_with_decimal_commas_holds_numbers(tmp_path):
         "size": [3.14, -2.0, None, 1234.5],
         "y": [1.5, 2.0, 0.5, 1000.0],
     }
-    assert notes_of(table) == ["numbers written with decimal commas: 'size', 'y'"]
+    assert notes_of(table) == ["numbers written with decimal commas: 'size' and 'y'"]
     file.write_text('size,y\n"3,14",1\n" 2,5 ",2\n')
     assert read_table(file).to_pydict() == {"size": [3.14, 2.5], "y": [1, 2]}
 
@@ -36,7 +36,7 @@ def test_commas_between_thousands_are_told_by_what_else_is_there():
 
 def test_a_comma_that_may_be_either_is_asked_about():
     for columns in ({"a": ["1,234"]}, {"a": ["1,234"], "b": ["1,5"], "c": [0.5]}):
-        with pytest.raises(InputError, match=r"column 'a' of rows.csv .* --decimal"):
+        with pytest.raises(InputError, match=r"column 'a' of rows.csv .* decimal=','"):
             numbers(columns)
     assert numbers({"a": ["1,234", "1.500"]}, ",") == {"a": [1.234, 1500.0]}
     assert numbers({"a": ["1,234", "1.500"]}, ".") == {"a": [1234.0, 1.5]}

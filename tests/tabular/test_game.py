@@ -113,7 +113,7 @@ def test_a_regressor_and_texts_do_not_go_together():
 def test_what_was_decided_in_reading_is_said(tmp_path):
     (tmp_path / "rows.csv").write_text("x;y\n" + "0,5;1,25\n1,5;2,5\n3,5;7,5\n2,5;3,75\n" * 2)
     made = table_game(read_table(tmp_path / "rows.csv", delimiter=";"), "y", test_size=4)
-    assert made.notes[0] == "numbers written with decimal commas: 'x', 'y'"
+    assert made.notes[0] == "numbers written with decimal commas: 'x' and 'y'"
     assert made.metric == "r2"  # forty classes of texts before
 
 
@@ -151,3 +151,20 @@ def test_thousands_of_columns_take_time_by_their_number_and_have_few_notes():
     assert len(made.notes) < 120
     assert "likewise 2,950 more columns" in made.notes
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"group_by": "x", "names": "z"}, "leave names= out"),
+        ({"group_by": "who"}, r"no column 'who' \(a parameter names it\)"),
+        ({"names": "y"}, "another role"),
+        ({"sample": 0}, "^sample must be"),
+        ({"test_size": 40}, "^test_size must be"),
+        ({"task": "regression"}, "use model='logistic'"),
+    ],
+)
+def test_errors_name_parameters(options, said):
+    with pytest.raises(InputError, match=said) as caught:
+        table_game(TRAIN, "y", **options)
+    assert "--" not in str(caught.value)

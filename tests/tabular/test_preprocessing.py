@@ -43,13 +43,15 @@ def test_missing_numbers_of_test_rows_alone_are_said():
 
 
 def test_texts_are_one_hot_with_missing_as_a_category():
-    known, train = fitted(t=["x", "y", None, "x", "y"])
-    assert known.encode(train, "training").tolist() == [
-        [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0],
-    ]  # fmt: skip
+    known, train = fitted(t=["x", "y", None, "x", "y", None])
+    features = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert known.encode(train, "training").tolist() == [*features, [0, 0, 1]]
     assert known.notes == (
-        "column 't': text, 2 categories, one-hot; 1 missing value as a category of their own",
+        "column 't': text, 2 categories, one-hot; 2 missing values as a category of their own",
     )
+    once, train = fitted(t=["x", "y", None, "x", "y"])
+    assert once.encode(train, "training").tolist() == features
+    assert once.notes[0].endswith("one-hot; 1 missing value as a rare category")
 
 
 def test_rare_and_unknown_categories_are_joined():
@@ -68,7 +70,7 @@ def test_what_tells_nothing_is_dropped_and_said():
     known, _ = fitted(
         same=[1, 1, 1], text=["a", "a", "a"], once=["x", "y", "z"], none=[None] * 3, used=[1, 2, 3]
     )
-    assert [column.name for column in known.columns] == ["used"]
+    assert (list(known.numbers), known.texts) == (["used"], ())
     assert sum("dropped" in note for note in known.notes) == 4
 
 

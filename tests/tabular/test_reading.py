@@ -57,7 +57,7 @@ def test_other_encodings_and_delimiters(tmp_path):
 def test_too_many_rows_are_refused_before_the_file_is_parsed(tmp_path):
     file = write(tmp_path / "rows.csv", "a\n" + "1\n" * 50)
     assert read_table(file, max_rows=50).num_rows == 50
-    with pytest.raises(InputError, match=r"more than 49 rows: .*--sample 49"):
+    with pytest.raises(InputError, match=r"more than 49 rows: .*sample=49"):
         read_table(file, max_rows=49)
     # A cell that no parser takes follows, but is never reached.
     write(file, "a\n" + "1\n" * 10**6 + "1,1\n")
@@ -74,7 +74,7 @@ def test_the_rows_of_parquet_are_counted_before_they_are_read(tmp_path):
 
 def test_a_file_that_is_too_large_is_refused_by_its_size(tmp_path):
     file = write(tmp_path / "rows.csv", "a\n" + "1\n" * 50)
-    with pytest.raises(InputError, match=r"MiB.*--max-size"):
+    with pytest.raises(InputError, match=r"MiB.*max_bytes="):
         read_table(file, max_bytes=100)
     with pytest.raises(InputError, match="larger when it is unpacked"):
         read_table(file, max_bytes=400)  # 50 numbers of 8 bytes, and the name
@@ -173,7 +173,7 @@ def test_pipes_are_read(tmp_path):
 
 def test_a_tabulator_may_be_written_as_messages_show_it(tmp_path):
     file = write(tmp_path / "rows.csv", "a\tb\n1\t2\n")
-    with pytest.raises(InputError, match=r"--delimiter '\\t'"):
+    with pytest.raises(InputError, match=r"delimiter='\\t'"):
         read_table(file)
     assert read_table(file, delimiter=r"\t").to_pydict() == {"a": [1], "b": [2]}
 
@@ -246,5 +246,5 @@ def test_categories_are_texts_and_lists_are_refused():
     column = pa.chunked_array([pa.array(["b", "a", "b"]).dictionary_encode()])
     assert kind_of("c", column) == "text"
     assert as_texts(column).tolist() == ["b", "a", "b"]
-    with pytest.raises(InputError, match="--drop 'c'"):
+    with pytest.raises(InputError, match=r"'c' holds .* drop="):
         kind_of("c", pa.chunked_array([[[1, 2], [3]]]))

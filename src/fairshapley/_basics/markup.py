@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from fairshapley._basics.text import one_line
+
 LONGEST_TEXT = 80
 
 _CELL = "padding:0.15em 0.8em;text-align:right;font-variant-numeric:tabular-nums"
@@ -22,10 +24,7 @@ def escaped(text: str) -> str:
     >>> escaped("<b>")
     '<bdi>&lt;b&gt;</bdi>'
     """
-    visible = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
-    if len(visible) > LONGEST_TEXT:
-        visible = visible[: LONGEST_TEXT - 1] + "…"
-    return f"<bdi>{html.escape(visible)}</bdi>"
+    return f"<bdi>{html.escape(one_line(text, LONGEST_TEXT))}</bdi>"
 
 
 def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -13,7 +13,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from fairshapley._basics.text import one_line
 from fairshapley.cli import starting
+from fairshapley.cli.options import in_options
 from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.cli.streams import OutputError, kept_apart
 from fairshapley.errors import FairShapleyError, GameError
@@ -124,19 +126,17 @@ def failed(error: Exception) -> int:
     message = getattr(error, "format_message", None)
     if message is not None:
         # Without a command the help is shown, and the error has nothing to say.
-        if text := one_line(message()):
+        if text := one_line(message(), LONGEST):
             say(f"error: {text}{_hint(error)}")
         return REFUSED
     if isinstance(error, FairShapleyError):
-        say(f"error: {one_line(str(error))}")
+        say(f"error: {one_line(in_options(str(error)), LONGEST)}")
         return REFUSED
     if isinstance(error, MemoryError):
         say("error: out of memory: value fewer rows (--sample), or groups of them (--group-by)")
         return REFUSED
-    kind = type(error).__name__
-    say(
-        f"internal error: {kind}: {one_line(str(error))}\nPlease report it, with what {DEBUG} shows"
-    )
+    said = one_line(f"{type(error).__name__}: {error}", LONGEST)
+    say(f"internal error: {said}\nPlease report it, with what {DEBUG} shows")
     return INTERNAL
 
 
@@ -144,19 +144,6 @@ def _hint(error: Exception) -> str:
     """Where help is to be found, for a line that could not be read."""
     context = getattr(error, "ctx", None)
     return f" (see {context.command_path} --help)" if context is not None else ""
-
-
-def one_line(text: str) -> str:
-    r"""A message without breaks and control characters, cut where it is very long.
-
-    Examples
-    --------
-    >>> one_line("a\n  b")
-    'a b'
-    """
-    shown = "".join(sign if sign.isprintable() else " " for sign in text)
-    shown = " ".join(shown.split())
-    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} …"
 
 
 def say(text: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -93,11 +94,14 @@ class DataOptions:
     ] = None
     max_rows: Annotated[
         int,
-        typer.Option(metavar="N", help="Files with more rows are refused.", rich_help_panel=DATA),
+        typer.Option(
+            min=1, metavar="N", help="Files with more rows are refused.", rich_help_panel=DATA
+        ),
     ] = DEFAULT_MAX_ROWS
     max_size: Annotated[
         int,
         typer.Option(
+            min=1,
             metavar="MIB",
             help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
             rich_help_panel=DATA,
@@ -152,6 +156,31 @@ class DataOptions:
             rich_help_panel=DATA,
         ),
     ] = "double"
+
+
+# Parameters of `read_table` and `table_game` whose options have other names.
+_RENAMED = {"names": "id", "max_bytes": "max-size"}
+_PARAMETERS = [field.name for field in fields(DataOptions)[1:]] + [*_RENAMED]
+_NAMED = re.compile(
+    rf"(?<![\w'\"-])({'|'.join(_PARAMETERS)})"
+    r"(?:(=)(?=[\w'\"])|=|(?= must be)|(?<=empty_value)\b)"
+)
+
+
+def in_options(message: str) -> str:
+    """A message of the Python interface to tables, with options in place of its parameters.
+
+    Examples
+    --------
+    >>> in_options("leave names= out, or value them together with group_by='who'")
+    "leave --id out, or value them together with --group-by 'who'"
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, has_value = found.groups()
+        return f"--{_RENAMED.get(name, name.replace('_', '-'))}{' ' if has_value else ''}"
+
+    return _NAMED.sub(option, message)
 
 
 Semivalue = Annotated[

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from fairshapley.cli.exits import one_line
+from fairshapley._basics.text import one_line
+from fairshapley.cli.exits import LONGEST
 from fairshapley.cli.streams import results
 from fairshapley.cli.tables import print_table
 
@@ -54,7 +55,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
     names, scores = result.names(), result.fidelity()
     rows: list[tuple[str, ...]] = [
         (
-            one_line(names[player]),
+            one_line(names[player], LONGEST),
             f"{result.values[player]:+.5g}",
             f"{result.standard_errors[player]:.3g}",
             f"{result.counts[player]:,}",

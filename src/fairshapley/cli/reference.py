@@ -63,7 +63,7 @@ def examples(command: Any) -> list[str]:
     return [line.removeprefix(EXAMPLE) for line in lines if line.startswith(EXAMPLE)]
 
 
-def reference() -> str:
+def as_markdown() -> str:
     """All commands with their options, as Markdown."""
     root = typer.main.get_command(app)
     parts = [HEADING, "| exit code | meaning |\n|---|---|"]
@@ -116,6 +116,6 @@ def _default(value: Any) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(reference(), encoding="utf-8")
+        Path(sys.argv[1]).write_text(as_markdown(), encoding="utf-8")
     else:
-        sys.stdout.write(reference())
+        sys.stdout.write(as_markdown())

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from fairshapley.cli.commands.compare import compare
-from fairshapley.cli.commands.demo import demo
-from fairshapley.cli.commands.exact import exact
-from fairshapley.cli.commands.paper import paper
-from fairshapley.cli.commands.payout import payout
-from fairshapley.cli.commands.report import report
-from fairshapley.cli.commands.value import value
-from fairshapley.cli.commands.verify import verify
+from fairshapley.cli.commands.compare import compare_methods
+from fairshapley.cli.commands.demo import show_demo
+from fairshapley.cli.commands.exact import exact_values
+from fairshapley.cli.commands.paper import paper_app
+from fairshapley.cli.commands.payout import divide_sum
+from fairshapley.cli.commands.report import write_report
+from fairshapley.cli.commands.value import value_table
+from fairshapley.cli.commands.verify import check_files
 from fairshapley.cli.exits import EXIT_CODES, Command, Commands
+from fairshapley.cli.groups import grouped
 
 _CODES = "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
 
@@ -52,11 +53,14 @@ def main(
     """Values of data points, and how fair the numbers are."""
 
 
-app.command(cls=Command)(demo)
-app.command(cls=Command)(value)
-app.command(cls=Command)(exact)
-app.command(cls=Command)(compare)
-app.command(cls=Command)(report)
-app.command(cls=Command)(payout)
-app.command(cls=Command)(verify)
-app.add_typer(paper, name="paper")
+for _name, _command in (
+    ("demo", show_demo),
+    ("value", grouped(value_table)),
+    ("exact", grouped(exact_values)),
+    ("compare", grouped(compare_methods)),
+    ("report", write_report),
+    ("payout", divide_sum),
+    ("verify", check_files),
+):
+    app.command(_name, cls=Command)(_command)
+app.add_typer(paper_app, name="paper")

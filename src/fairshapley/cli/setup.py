@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from fairshapley._basics.digests import read_key
 from fairshapley._basics.files import same_place
-from fairshapley.cli.exits import one_line, say
+from fairshapley._basics.text import one_line
+from fairshapley.cli.exits import LONGEST, say
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.evaluation.engines.choice import parse_engine
@@ -21,7 +22,7 @@ from fairshapley.runs.calls import resolve_method
 from fairshapley.runs.setup import opened_journal
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Fair
-from fairshapley.tabular.decimals import DECIMALS, Decimal
+from fairshapley.tabular.decimals import Decimal
 
 if TYPE_CHECKING:
     from fairshapley.tabular import TabularGame
@@ -69,16 +70,10 @@ def load_game(data: DataOptions) -> TabularGame:
     """The game of the data options."""
     from fairshapley.tabular import read_table, table_game
 
-    if data.max_rows < 1:
-        raise InputError(f"--max-rows must be at least 1, not {data.max_rows}")
     # A sample may be drawn from any number of rows.
     most = data.max_rows if data.sample is None else None
     if data.sample is not None and data.sample > data.max_rows:
         raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
-    if data.max_size < 1:
-        raise InputError(f"--max-size must be at least 1, not {data.max_size}")
-    if data.decimal not in DECIMALS:
-        raise InputError(f"--decimal must be auto, ',' or '.', not {data.decimal!r:.40}")
     read = partial(
         read_table,
         max_bytes=data.max_size * 2**20,
@@ -211,4 +206,4 @@ def given_xi(text: str) -> Tolerance:
 def show_notes(notes: Sequence[str], *, quiet: bool) -> None:
     """What was decided, on standard error."""
     for note in notes if not quiet else ():
-        say(f"note: {one_line(note)}")
+        say(f"note: {one_line(note, LONGEST)}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairshapley.datasets.files import listed
+from fairshapley._basics.text import listed
 from fairshapley.errors import InputError
 
 _ARRAYS = ("X", "y", "groups", "split")

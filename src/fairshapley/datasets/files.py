@@ -8,7 +8,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -138,18 +138,3 @@ def read_bytes(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
     """The whole content of a file, as `open_bytes` reads it."""
     with reading(path), open_bytes(path, most_bytes=most_bytes) as stream:
         return stream.read()
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names for a sentence: the first few, then how many more.
-
-    Examples
-    --------
-    >>> listed(["a", "b"])
-    'a, b'
-    >>> listed(list("abcdefghijklmnopqrstuvwxyz"))
-    'a, b, c, d, e, f, g, h, i, j and 16 more'
-    """
-    shown = 10
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more

@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from fairshapley._basics.text import listed
 from fairshapley._basics.types import FloatArray
-from fairshapley.datasets.files import MOST_BYTES, DataError, check_size, listed, open_text, reading
+from fairshapley.datasets.files import MOST_BYTES, DataError, check_size, open_text, reading
 
 Kind: TypeAlias = Literal["number", "number or empty", "text"]
 Columns: TypeAlias = dict[str, NDArray[Any]]

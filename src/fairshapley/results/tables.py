@@ -15,7 +15,7 @@ import numpy as np
 
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import check_replaceable, same_place, write_whole
-from fairshapley._basics.spreadsheet import plain_cell
+from fairshapley._basics.text import plain_cell
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, check_delta
 from fairshapley.results.result import Result

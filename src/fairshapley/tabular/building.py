@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.text import quoted
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.models import task_of
-from fairshapley.tabular.columns import as_texts, listed
+from fairshapley.tabular.columns import as_texts
 from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
@@ -119,7 +120,7 @@ def table_game(
     if precision not in PRECISIONS:
         raise InputError(f"precision must be 'double' or 'single', not {precision!r:.40}")
     if group_by is not None and names is not None:
-        raise InputError("--group-by names the players already: leave --id out")
+        raise InputError("group_by= names the players already: leave names= out")
     notes = notes_of(train)
     if test is not None:
         notes.extend(f"test rows: {note}" for note in notes_of(test))
@@ -148,7 +149,7 @@ def table_game(
         (features[0], targets[0]),
         (features[1], targets[1]),
         wanted,
-        groups=None if group_by is None else _texts(rows, group_by, "--group-by"),
+        groups=None if group_by is None else _texts(rows, group_by, "group_by="),
         empty_value=empty_value,
         unfittable=unfittable,
         player_names=None if group_by is not None else _names(rows, names),
@@ -175,11 +176,11 @@ def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any,
     if found != "other":
         own: Task = "classification" if found == "classifier" else "regression"
         if task not in ("auto", own):
-            raise InputError(f"{type(model).__name__} is for {own}: leave --task out")
+            raise InputError(f"{type(model).__name__} is for {own}: leave task= out")
         kind = own
     if task == "auto" and name not in ("logistic",) and ":" not in name:
         what = "classes" if kind == "classification" else "numbers"
-        notes.append(f"target {target.name!r:.60} was taken for {what}: say --task if it is not")
+        notes.append(f"target {target.name!r:.60} was taken for {what}; another task can be given")
     return model, kind
 
 
@@ -190,12 +191,12 @@ def _targets(
     train, test = (read_target(part.table, name, part.what) for part in (rows, scored))
     if kind == "classification":
         classes = train.classes(text=train.is_text)
-        few = listed([str(one) for one in np.unique(classes)])
+        few = quoted([str(one) for one in np.unique(classes)])
         notes.append(f"{len(np.unique(classes))} classes of {name!r:.60}: {few}")
         scored_classes = test.classes(text=train.is_text)
         unknown = ~np.isin(scored_classes, classes)
         if unknown.any():
-            names = listed([str(one) for one in np.unique(scored_classes[unknown])])
+            names = quoted([str(one) for one in np.unique(scored_classes[unknown])])
             notes.append(
                 f"{int(unknown.sum()):,} of {len(unknown):,} test rows have a class that no "
                 f"training row has, and that no model here can predict: {names}"
@@ -227,7 +228,7 @@ def _features(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The features of training and test rows."""
     for name in (*drop, *(role for role in roles if role is not None)):
-        column_of(rows.table, name, rows.what, "an option names it")
+        column_of(rows.table, name, rows.what, "a parameter names it")
         if name == target:
             raise InputError(f"{name!r:.60} is the target, and has another role too: give it one")
     used = {target, *roles, *drop}
@@ -237,16 +238,16 @@ def _features(
     if needed > most_bytes:
         raise InputError(
             f"the {fitted.width:,} features of these rows would take {needed / 2**30:,.1f} GiB: "
-            "leave columns of text out with --drop, or take fewer rows with --sample"
+            "leave columns of text out with drop=, or take fewer rows with sample="
         )
     found = fitted.encode(rows.table, rows.what), fitted.encode(scored.table, scored.what)
     known = used.union(names)
     extra = [name for name in scored.table.column_names if name not in known]
     notes.extend((*fitted.notes, *fitted.remarks(scored.table)))
     if drop:
-        notes.append(f"left out on request: {listed(list(drop))}")
+        notes.append(f"left out on request: {quoted(list(drop))}")
     if extra:
-        notes.append(f"columns of the test rows that the training rows lack: {listed(extra)}")
+        notes.append(f"columns of the test rows that the training rows lack: {quoted(extra)}")
     return found
 
 
@@ -268,13 +269,13 @@ def _shared_rows(
     ]
 
 
-def _texts(rows: _Part, name: str, option: str) -> list[str]:
+def _texts(rows: _Part, name: str, parameter: str) -> list[str]:
     """A column without missing values as texts."""
-    texts: list[str | None] = as_texts(column_of(rows.table, name, rows.what, option)).tolist()
+    texts: list[str | None] = as_texts(column_of(rows.table, name, rows.what, parameter)).tolist()
     if None in texts:
         raise InputError(
-            f"column {name!r:.60} ({option}) is missing in row {rows.numbers[texts.index(None)]}: "
-            "give every row a value"
+            f"column {name!r:.60} ({parameter}) is missing in row "
+            f"{rows.numbers[texts.index(None)]}: give every row a value"
         )
     return [str(text) for text in texts]
 
@@ -283,12 +284,12 @@ def _names(rows: _Part, column: str | None) -> list[str]:
     """A name for each row: that in a column, or its number in the file."""
     if column is None:
         return [f"row {number}" for number in rows.numbers]
-    texts = _texts(rows, column, "--id")
+    texts = _texts(rows, column, "names=")
     twice, count = Counter(texts).most_common(1)[0]
     if count > 1:
         raise InputError(
             f"column {column!r:.60} names several rows {twice!r:.60}: give each a name of its own, "
-            f"or value them together with --group-by {column!r:.60}"
+            f"or value them together with group_by={column!r:.60}"
         )
     return texts
 

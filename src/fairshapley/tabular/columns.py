@@ -47,7 +47,7 @@ def kind_of(name: str, column: pa.ChunkedArray) -> Kind:
         return "text"
     raise InputError(
         f"column {name!r:.60} holds {kind!s:.40}, which is neither a number nor a text: leave "
-        f"it out with --drop {name!r:.60}, or convert it"
+        "it out with drop=, or convert it"
     )
 
 
@@ -115,15 +115,3 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
     return column
-
-
-def listed(names: list[str] | tuple[str, ...], most: int = 6) -> str:
-    """Some names in a sentence, and how many are left out.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
-    shown = ", ".join(f"{name!r:.60}" for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

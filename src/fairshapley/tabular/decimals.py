@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from fairshapley._basics.text import quoted
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,8 +64,8 @@ def read_decimals(
     unclear = [names[place] for place, signs in fits.items() if len(signs) == 2]
     if unclear and len(known) != 1:
         raise InputError(
-            f"column {unclear[0]!r:.60} of {file} holds numbers such as 1,234: give --decimal , if "
-            "the comma is before decimals, or --decimal . if it is between thousands"
+            f"column {unclear[0]!r:.60} of {file} holds numbers such as 1,234: give decimal=',' "
+            "if the comma is before decimals, or decimal='.' if it is between thousands"
         )
     found: dict[str, list[str]] = {sign: [] for sign in _FORMS}
     for place, signs in fits.items():
@@ -73,7 +73,7 @@ def read_decimals(
             sign = signs if len(signs) == 1 else next(iter(known))
             columns[place] = _numbers(columns[place], sign)
             found[sign].append(names[place])
-    notes = [f"{_WORDS[sign]}: {listed(some)}" for sign, some in found.items() if some]
+    notes = [f"{_WORDS[sign]}: {quoted(some)}" for sign, some in found.items() if some]
     return (pa.table(columns, names=names) if notes else table), notes
 
 

@@ -44,7 +44,7 @@ def make_model(name: str, task: Task) -> Any:
             "sklearn.naive_bayes:GaussianNB"
         )
     if name == "logistic" and task == "regression":
-        raise InputError("logistic regression is for classes: use --model ridge for numbers")
+        raise InputError("logistic regression is for classes: use model='ridge' for numbers")
     return _named(name, task)
 
 

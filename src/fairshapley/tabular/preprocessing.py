@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.text import quoted, several
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import Kind, as_numbers, as_texts, kind_of, listed
+from fairshapley.tabular.columns import Kind, as_numbers, as_texts, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,91 +24,15 @@ MOST_CATEGORIES = 20
 LEAST_ROWS = 2
 # Notes that name a column each.
 MOST_SENTENCES = 50
+_SPECIAL_NUMBERS = {"dates": "dates, as days", "times": "times, as seconds", "yes/no": "0 or 1"}
 
 
-@dataclass(frozen=True)
-class NumberColumn:
-    """A column of numbers, dates, times or truth values, standardised; missing ones marked."""
-
-    name: str
-    kind: Kind
-    median: float
-    mean: float
-    scale: float
-    missing: int
-    """Missing values among the training rows; with any, a column that marks them follows"""
-
-    @property
-    def width(self) -> int:
-        """How many features it becomes."""
-        return 1 + bool(self.missing)
-
-    def encode(self, column: pa.ChunkedArray) -> FloatArray:
-        """The features of rows, shape (rows, 1 or 2)."""
-        numbers = as_numbers(column)
-        unknown = np.isnan(numbers)
-        filled = np.where(unknown, self.median, numbers)
-        # Halves, because the difference of two numbers near the largest float overflows.
-        scaled = (0.5 * filled - 0.5 * self.mean) / self.scale * 2.0
-        return np.column_stack([scaled, unknown]) if self.missing else scaled[:, None]
-
-    def sentence(self) -> str | None:
-        """What is special about the column."""
-        kinds = {"dates": "dates, as days", "times": "times, as seconds", "yes/no": "0 or 1"}
-        words = [kinds[self.kind]] if self.kind in kinds else []
-        if self.missing:
-            words.append(
-                f"{_count(self.missing, 'missing value')} replaced by the median of the training "
-                f"rows, {self.median:.6g}, and marked in a column of their own"
-            )
-        return f"column {self.name!r:.60}: {'; '.join(words)}" if words else None
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """A column of categories, one-hot."""
-
-    name: str
-    categories: tuple[str, ...]
-    joined: int
-    """Further categories, which share a column"""
-    missing: int
-
-    @property
-    def width(self) -> int:
-        """How many features it becomes."""
-        return len(self.categories) + bool(self.joined) + bool(self.missing)
-
-    def encode(self, column: pa.ChunkedArray) -> FloatArray:
-        """The features of rows: a column for each category, for the rest and for missing."""
-        texts = as_texts(column)
-        columns = [np.array([text == one for text in texts]) for one in self.categories]
-        missing = np.array([text is None for text in texts])
-        if self.joined:
-            columns.append(~(np.logical_or.reduce([missing, *columns])))
-        if self.missing:
-            columns.append(missing)
-        return np.column_stack(columns).astype(np.float64)
-
-    def unknown(self, column: pa.ChunkedArray) -> int:
-        """How many rows have a category that is nobody's among the training rows."""
-        known = {*self.categories, None}
-        return sum(text not in known for text in as_texts(column))
-
-    def sentence(self) -> str:
-        """How the column is encoded."""
-        count = len(self.categories) + self.joined
-        words = [f"text, {count} categories, one-hot"]
-        if self.joined:
-            words.append(f"{_count(self.joined, 'rare one', 'rare ones')} joined")
-        if self.missing:
-            words.append(f"{_count(self.missing, 'missing value')} as a category of their own")
-        return f"column {self.name!r:.60}: {'; '.join(words)}"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Preprocessor:
-    """Features of rows, by what was learnt from the training rows.
+    """Features of rows, by what scikit-learn's transformers learnt from the training rows.
+
+    First come the columns of numbers, dates, times and truth values, standardised; then a mark for
+    each of them that has missing values; then the categories of the columns of text, one-hot.
 
     Examples
     --------
@@ -120,83 +45,152 @@ class Preprocessor:
            [ 0.  ,  1.  ,  1.  ,  0.  ]])
     """
 
-    columns: tuple[NumberColumn | TextColumn, ...]
+    numbers: dict[str, Kind]
+    """The columns of numbers, with what they hold"""
+    texts: tuple[str, ...]
+    """The columns of text"""
+    scaler: Any
+    """What makes features of the numbers; None where there are none"""
+    encoder: Any
+    """What makes features of the texts; None where there are none"""
     notes: tuple[str, ...]
 
     @classmethod
     def fit(cls, table: pa.Table, names: Sequence[str]) -> Preprocessor:
         """Decide how each of the columns becomes features."""
-        columns: list[NumberColumn | TextColumn] = []
+        numbers: dict[str, Kind] = {}
+        cells: dict[str, NDArray[Any]] = {}
         dropped: list[str] = []
         given = _by_name(table)
         for name in names:
-            column = given[name]
-            kind = kind_of(name, column)
-            known: NumberColumn | TextColumn | str
-            if kind == "empty":
-                known = f"column {name!r:.60}: dropped, all values are missing"
-            elif kind == "text":
-                known = _text_column(name, as_texts(column))
-            else:
-                known = _number_column(name, kind, as_numbers(column))
-            if isinstance(known, str):
-                dropped.append(known)
-            else:
-                columns.append(known)
-        if not columns:
+            kind = kind_of(name, given[name])
+            values = as_texts(given[name]) if kind == "text" else as_numbers(given[name])
+            if reason := _useless(values):
+                dropped.append(f"column {name!r:.60}: dropped, {reason}")
+                continue
+            cells[name] = values
+            if kind != "text":
+                numbers[name] = kind
+        if not cells:
             raise InputError(
                 "no column is left to learn from: "
                 + (dropped[0] if dropped else "the table has the target alone")
             )
-        return cls(tuple(columns), (*_sentences(columns), *_shortened(dropped)))
+        texts = tuple(name for name in cells if name not in numbers)
+        scaler = _scaler().fit(_matrix(cells, numbers)) if numbers else None
+        encoder = _encoder().fit(_matrix(cells, texts)) if texts else None
+        fitted = cls(numbers, texts, scaler, encoder, tuple(_shortened(dropped)))
+        return replace(fitted, notes=(*fitted._sentences(cells), *fitted.notes))
 
     @property
     def width(self) -> int:
         """The number of features."""
-        return sum(column.width for column in self.columns)
+        parts = (self.scaler, self.encoder)
+        return sum(len(part.get_feature_names_out()) for part in parts if part is not None)
 
     def encode(self, table: pa.Table, what: str) -> FloatArray:
         """The features of the rows of a table that has the same columns."""
-        parts = []
-        given = _by_name(table)
-        for known in self.columns:
-            if known.name not in given:
-                raise InputError(
-                    f"the {what} rows have no column {known.name!r:.60}, which the training rows "
-                    f"have: give it, or leave it out with --drop {known.name!r:.60}"
-                )
-            column = given[known.name]
-            kind = kind_of(known.name, column)
-            if isinstance(known, NumberColumn) and kind not in (known.kind, "empty"):
-                raise InputError(
-                    f"column {known.name!r:.60} holds {known.kind} in the training rows and {kind} "
-                    f"in the {what} rows: make them agree, or leave it out with --drop"
-                )
-            parts.append(known.encode(column))
+        cells = self._cells(table, what)
+        parts: list[FloatArray] = []
+        if self.numbers:
+            parts.append(self.scaler.transform(_matrix(cells, self.numbers)))
+        if self.texts:
+            parts.append(self.encoder.transform(_matrix(cells, self.texts)))
         return np.concatenate(parts, axis=1)
 
     def remarks(self, test: pa.Table) -> tuple[str, ...]:
         """What is decided for test rows that are unlike the training rows."""
         said = []
-        given = _by_name(test)
-        for known in self.columns:
-            column = given[known.name]
-            missing = _missing(known, column)
-            if missing and not known.missing:
-                filled = "the median of the training rows"
-                if isinstance(known, TextColumn):
-                    filled = "no category"
+        cells = self._cells(test, "test")
+        marked = set(self._marked().tolist())
+        for place, name in enumerate(self.numbers):
+            missing = int(np.isnan(cells[name]).sum())
+            if missing and place not in marked:
                 said.append(
-                    f"column {known.name!r:.60}: {_count(missing, 'missing value')} of the test "
-                    f"rows taken as {filled}"
+                    f"column {name!r:.60}: {several(missing, 'missing value')} of the test rows "
+                    "taken as the median of the training rows"
                 )
-            if isinstance(known, TextColumn) and (unknown := known.unknown(column)):
-                rest = "the rare ones" if known.joined else "no category"
+        for name, frequent, rare in self._categories():
+            unknown = sum(text not in frequent for text in cells[name])
+            if unknown:
+                rest = "the rare ones" if rare else "no category"
                 said.append(
-                    f"column {known.name!r:.60}: {_count(unknown, 'test row')} with a category "
-                    f"without a column of its own, taken as {rest}"
+                    f"column {name!r:.60}: {several(unknown, 'test row')} with a category without "
+                    f"a column of its own, taken as {rest}"
                 )
         return tuple(_shortened(said))
+
+    def _cells(self, table: pa.Table, what: str) -> dict[str, NDArray[Any]]:
+        """The columns of a table as numbers and texts, or an InputError where they do not fit."""
+        given = _by_name(table)
+        cells: dict[str, NDArray[Any]] = {}
+        for name in (*self.numbers, *self.texts):
+            if name not in given:
+                raise InputError(
+                    f"the {what} rows have no column {name!r:.60}, which the training rows have: "
+                    "give it, or leave it out with drop="
+                )
+            kind = kind_of(name, given[name])
+            wanted = self.numbers.get(name)
+            if wanted is not None and kind not in (wanted, "empty"):
+                raise InputError(
+                    f"column {name!r:.60} holds {wanted} in the training rows and {kind} in the "
+                    f"{what} rows: make them agree, or leave it out with drop="
+                )
+            cells[name] = as_texts(given[name]) if wanted is None else as_numbers(given[name])
+        return cells
+
+    def _marked(self) -> IntArray:
+        """The places of the columns of numbers whose missing values are marked."""
+        if self.scaler is None:
+            return np.empty(0, dtype=np.int64)
+        found: IntArray = self.scaler["missing"].features_
+        return found
+
+    def _categories(self) -> Iterator[tuple[str, set[str | None], set[str | None]]]:
+        """Each column of text, the categories with a feature, and those that share one."""
+        if self.encoder is None:
+            return
+        columns = zip(self.encoder.categories_, self.encoder.infrequent_categories_, strict=True)
+        for name, (known, found) in zip(self.texts, columns, strict=True):
+            rare = set() if found is None else set(found)
+            yield name, set(known) - rare, rare
+
+    def _sentences(self, cells: dict[str, NDArray[Any]]) -> list[str]:
+        """One for all columns of numbers, and one for each that is special."""
+        said = []
+        if self.numbers:
+            said.append(
+                f"{several(len(self.numbers), 'column')} of numbers, standardised with the mean "
+                f"and standard deviation of the training rows: {quoted(list(self.numbers))}"
+            )
+        return said + _shortened([*self._about_numbers(cells), *self._about_texts(cells)])
+
+    def _about_numbers(self, cells: dict[str, NDArray[Any]]) -> Iterator[str]:
+        marked = set(self._marked().tolist())
+        for place, (name, kind) in enumerate(self.numbers.items()):
+            words = [_SPECIAL_NUMBERS[kind]] if kind in _SPECIAL_NUMBERS else []
+            if place in marked:
+                steps = self.scaler["scaled"]
+                median = steps["median"].statistics_[place] * steps["size"].scale_[place]
+                missing = several(int(np.isnan(cells[name]).sum()), "missing value")
+                words.append(
+                    f"{missing} replaced by the median of the training rows, {median:.6g}, and "
+                    "marked in a column of their own"
+                )
+            if words:
+                yield f"column {name!r:.60}: {'; '.join(words)}"
+
+    def _about_texts(self, cells: dict[str, NDArray[Any]]) -> Iterator[str]:
+        for name, frequent, rare in self._categories():
+            missing = sum(text is None for text in cells[name])
+            words = [f"text, {len((frequent | rare) - {None})} categories, one-hot"]
+            if joined := len(rare - {None}):
+                words.append(f"{several(joined, 'rare one')} joined")
+            if missing:
+                place = "a category of their own" if None in frequent else "a rare category"
+                words.append(f"{several(missing, 'missing value')} as {place}")
+            yield f"column {name!r:.60}: {'; '.join(words)}"
 
 
 def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
@@ -204,52 +198,53 @@ def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
     return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def _missing(known: NumberColumn | TextColumn, column: pa.ChunkedArray) -> int:
-    if isinstance(known, TextColumn):
-        return sum(text is None for text in as_texts(column))
-    return int(np.isnan(as_numbers(column)).sum())
+def _matrix(cells: dict[str, NDArray[Any]], names: Iterable[str]) -> NDArray[Any]:
+    return np.column_stack([cells[name] for name in names])
 
 
-def _number_column(name: str, kind: Kind, numbers: FloatArray) -> NumberColumn | str:
-    unknown = np.isnan(numbers)
-    if unknown.all():
-        return f"column {name!r:.60}: dropped, all values are missing"
-    # Numbers near the largest float overflow when added or squared.
-    size = float(np.abs(numbers[~unknown]).max()) or 1.0
-    median = float(np.median(numbers[~unknown] / size)) * size
-    filled = np.where(unknown, median, numbers)
-    if filled.min() == filled.max() and not unknown.any():
-        return f"column {name!r:.60}: dropped, all values are the same"
-    shares = filled / size
-    mean = float(shares.mean()) * size
-    scale = float((shares - shares.mean()).std()) * size
-    return NumberColumn(name, kind, median, mean, scale or 1.0, int(unknown.sum()))
+def _useless(values: NDArray[Any]) -> str | None:
+    """Why a column says nothing about the rows, or None."""
+    if values.dtype == object:
+        counts = Counter(values.tolist())
+        if set(counts) == {None}:
+            return "all values are missing"
+        if len(counts) > 1 and max(counts.values()) < LEAST_ROWS:
+            return "each of its texts is there once"
+        return "all values are the same" if len(counts) == 1 else None
+    missing = np.isnan(values)
+    if missing.all():
+        return "all values are missing"
+    same = not missing.any() and values.min() == values.max()
+    return "all values are the same" if same else None
 
 
-def _text_column(name: str, texts: NDArray[Any]) -> TextColumn | str:
-    counts = Counter(text for text in texts if text is not None)
-    missing = sum(text is None for text in texts)
-    frequent = [one for one, rows in counts.items() if rows >= LEAST_ROWS]
-    kept = sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_CATEGORIES]
-    joined = len(counts) - len(kept)
-    if not kept and not (missing and joined):
-        return f"column {name!r:.60}: dropped, each of its texts is there once"
-    if len(kept) + bool(joined) + bool(missing) < 2:
-        return f"column {name!r:.60}: dropped, all values are the same"
-    return TextColumn(name, tuple(sorted(kept)), joined, missing)
+def _scaler() -> Any:
+    """Numbers standardised, the median for missing ones, and a mark for these."""
+    from sklearn.impute import MissingIndicator, SimpleImputer
+    from sklearn.pipeline import FeatureUnion, Pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    scaled = Pipeline(
+        [
+            # Sums and squares of numbers near the largest float would overflow.
+            ("size", MaxAbsScaler()),
+            ("median", SimpleImputer(strategy="median")),
+            ("standard", StandardScaler()),
+        ]
+    )
+    return FeatureUnion([("scaled", scaled), ("missing", MissingIndicator(error_on_new=False))])
 
 
-def _sentences(columns: Sequence[NumberColumn | TextColumn]) -> list[str]:
-    """One for all columns of numbers, and one for each that is special."""
-    numbers = [column.name for column in columns if isinstance(column, NumberColumn)]
-    said = []
-    if numbers:
-        plural = "columns" if len(numbers) > 1 else "column"
-        said.append(
-            f"{len(numbers)} {plural} of numbers, standardised with the mean and standard "
-            f"deviation of the training rows: {listed(numbers)}"
-        )
-    return said + _shortened([text for one in columns if (text := one.sentence()) is not None])
+def _encoder() -> Any:
+    """Texts one-hot; missing is a category like others, and the rare ones share a column."""
+    from sklearn.preprocessing import OneHotEncoder
+
+    return OneHotEncoder(
+        min_frequency=LEAST_ROWS,
+        max_categories=MOST_CATEGORIES + 1,
+        handle_unknown="infrequent_if_exist",
+        sparse_output=False,
+    )
 
 
 def _shortened(sentences: list[str]) -> list[str]:
@@ -258,7 +253,3 @@ def _shortened(sentences: list[str]) -> list[str]:
     return (
         [*sentences[:MOST_SENTENCES], f"likewise {rest:,} more columns"] if rest > 0 else sentences
     )
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

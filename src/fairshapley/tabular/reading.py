@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import WatchedStream
 from fairshapley._basics.limits import DEFAULT_MAX_ROWS, MAX_BYTES
+from fairshapley._basics.text import quoted
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import listed
 from fairshapley.tabular.decimals import DECIMALS, Decimal, read_decimals
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def read_table(
                 huge.append(name)
     if huge:
         notes.append(
-            f"whole numbers beyond 64 bits, of which the first 15 digits count: {listed(huge)}"
+            f"whole numbers beyond 64 bits, of which the first 15 digits count: {quoted(huge)}"
         )
     # A Parquet file may come with anything beside its columns: it is not kept.
     return table.replace_schema_metadata({NOTES: json.dumps(notes).encode()} if notes else None)
@@ -163,15 +163,15 @@ def _is_parquet(file: Path, stream: io.BufferedReader) -> bool:
 def _too_large(file: Path, what: str, max_bytes: int) -> InputError:
     return InputError(
         f"{file} {what}, more than the {max_bytes / 2**20:,.4g} MiB that are read: give a part of "
-        "it, or fewer columns, or allow more with --max-size"
+        "it, or fewer columns, or allow more with max_bytes="
     )
 
 
 def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
     if max_rows is not None and rows > max_rows:
         raise InputError(
-            f"{file} has more than {max_rows:,} rows: take part of them at random with --sample "
-            f"{max_rows}, or allow them with --max-rows (--group-by makes few players of many rows)"
+            f"{file} has more than {max_rows:,} rows: allow them with max_rows=, and value a part "
+            f"of them, drawn at random, with sample={max_rows}, or groups of them with group_by="
         )
 
 
@@ -215,7 +215,7 @@ def _separator(delimiter: str) -> str:
     """One character; the two characters of a tabulator, as messages show it, are one too."""
     sign = "\t" if delimiter == r"\t" else delimiter
     if len(sign) != 1 or sign in '\r\n"' or not sign.isascii():
-        raise InputError(f"the delimiter must be one character such as ';', not {delimiter!r}")
+        raise InputError(f"delimiter must be one character such as ';', not {delimiter!r}")
     return sign
 
 
@@ -258,7 +258,7 @@ def _read_csv(
     names = table.column_names
     if len(names) == 1 and (other := next((sign for sign in ";\t|" if sign in names[0]), None)):
         raise InputError(
-            f"{file} has one column, {names[0]!r:.60}: give --delimiter {other!r} if that is what "
+            f"{file} has one column, {names[0]!r:.60}: give delimiter={other!r} if that is what "
             "divides the cells"
         )
     return table
@@ -276,7 +276,7 @@ def _unpacked(file: Path, stream: io.BufferedReader) -> Any:
 
 def _wrong_encoding(file: Path, encoding: str) -> InputError:
     return InputError(
-        f"{file} is not written in {encoding}: save it as UTF-8, or give --encoding, such as "
+        f"{file} is not written in {encoding}: save it as UTF-8, or give encoding=, such as "
         "latin-1 or utf-16"
     )
 

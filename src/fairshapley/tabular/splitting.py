@@ -57,17 +57,17 @@ def split_rows(
 def _test_rows(n_rows: int, test_size: float) -> int:
     """How many rows are for scoring, or an InputError when none or all would be."""
     if math.isnan(test_size) or test_size <= 0:
-        raise InputError(f"--test-size must be a share such as 0.2 or a number, not {test_size:g}")
+        raise InputError(f"test_size must be a share such as 0.2 or a number, not {test_size:g}")
     if n_rows < 2:
         raise InputError(
-            "one row is too few to learn from and to score on: give more rows, or a file with "
-            "--test"
+            "one row is too few to learn from and to score on: give more rows, or others to score "
+            "on with test="
         )
     if test_size < 1:
         return min(max(1, round(test_size * n_rows)), n_rows - 1)
     if test_size != round(test_size) or test_size >= n_rows:
         raise InputError(
-            f"--test-size must be a share below 1 or a number below the {n_rows:,} rows, not "
+            f"test_size must be a share below 1 or a number below the {n_rows:,} rows, not "
             f"{test_size:g}"
         )
     return int(test_size)
@@ -82,7 +82,7 @@ def sample_rows(n_rows: int, size: int, seed: int) -> IntArray:
     10
     """
     if size < 1:
-        raise InputError(f"--sample must be at least 1, not {size}")
+        raise InputError(f"sample must be at least 1, not {size}")
     generator = side_generator(root_seed(seed), "sample of rows")
     rows: IntArray = np.sort(generator.permutation(n_rows)[:size]).astype(np.int64)
     return rows

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.text import quoted
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import as_numbers, as_texts, kind_of, listed
+from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
 from fairshapley.tabular.models import Task
 
 if TYPE_CHECKING:
@@ -55,12 +56,12 @@ class Target:
         if len(fractions):
             raise InputError(
                 f"target {self.name!r:.60} holds numbers such as {fractions[0]:g}, which are no "
-                "classes: use --model ridge, or another model for numbers"
+                "classes: use model='ridge', or another model for numbers"
             )
         if np.abs(self.values).max() > LARGEST_CLASS:
             raise InputError(
                 f"target {self.name!r:.60} holds whole numbers above 2⁵³, which cannot all be told "
-                "apart: put a letter before them, or give --task regression"
+                "apart: put a letter before them, or give task='regression'"
             )
         whole = self.values.astype(np.int64)
         return whole.astype(str) if text else whole
@@ -70,7 +71,7 @@ class Target:
         if self.is_text:
             raise InputError(
                 f"target {self.name!r:.60} holds texts such as {self.values[0]!r:.40}, and the "
-                "model predicts numbers: use --model logistic, or another model for classes"
+                "model predicts numbers: use model='logistic', or another model for classes"
             )
         return self.values
 
@@ -91,7 +92,7 @@ def read_target(table: pa.Table, name: str, what: str) -> Target:
     if kind == "empty":
         raise InputError(
             f"all values of target {name!r:.60} of the {what} rows are missing: give them, or "
-            "another --target"
+            "another column as target="
         )
     values: NDArray[Any]
     if kind == "text":
@@ -113,6 +114,6 @@ def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:
     if name not in table.column_names:
         raise InputError(
             f"the {what} rows have no column {name!r:.60} ({role}): they have "
-            f"{listed(table.column_names)}"
+            f"{quoted(table.column_names)}"
         )
     return table.column(name)

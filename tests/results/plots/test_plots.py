@@ -196,7 +196,12 @@ def test_a_proven_method_is_drawn_beyond_the_others():
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("$x$", r"\$x\$"), ("a\nb\x00c", "a b c"), ("x" * 50, "x" * 39 + "…"), ("\u202ex", " x")],
+    [
+        ("$x$", r"\$x\$"),
+        ("a\nb\x00c", "a b⟨U+0000⟩c"),
+        ("x" * 50, "x" * 39 + "…"),
+        ("\u202ex", "⟨U+202E⟩x"),
+    ],
 )
 def test_names_are_drawn_as_they_are(name, shown):
     assert literal(name) == shown

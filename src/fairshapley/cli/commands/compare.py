@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairshapley.cli import completion
-from fairshapley.cli.groups import grouped
 from fairshapley.cli.options import OUTPUT, RUN, DataOptions, RunOptions, Seed, Semivalue, Xi
 from fairshapley.cli.printing import output_console, print_json
 from fairshapley.cli.tables import print_table
@@ -30,8 +29,7 @@ COLUMNS = {
 }
 
 
-@grouped
-def compare(
+def compare_methods(
     data: DataOptions,
     methods: Annotated[
         str,

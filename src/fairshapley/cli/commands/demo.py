@@ -13,7 +13,7 @@ from fairshapley.errors import InputError
 MOST_PLAYERS = 400
 
 
-def demo(
+def show_demo(
     players: Annotated[int, typer.Option(help="Training points to value, at most 400.")] = 30,
     budget: Annotated[int, typer.Option(help="Utility evaluations (model fits).")] = 3000,
     seed: Seed = 0,

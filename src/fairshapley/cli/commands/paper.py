@@ -13,7 +13,7 @@ from fairshapley.cli.printing import emit, output_console
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
 
-paper = typer.Typer(
+paper_app = typer.Typer(
     no_args_is_help=True,
     help="The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.",
 )
@@ -25,7 +25,7 @@ def _experiments(incomplete: str) -> list[str]:
     return [name for name in EXPERIMENTS if name.startswith(incomplete)]
 
 
-@paper.command("list", cls=Command)
+@paper_app.command("list", cls=Command)
 def list_experiments() -> None:
     """List the experiments, with the table or figure each belongs to.
 
@@ -46,7 +46,7 @@ def list_experiments() -> None:
     print_table(output_console(), "", headings, rows, texts=True)
 
 
-@paper.command("run", cls=Command)
+@paper_app.command("run", cls=Command)
 def run_experiment(
     name: Annotated[
         str,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from fairshapley.cli.exits import one_line
+from fairshapley._basics.text import one_line
+from fairshapley.cli.exits import LONGEST
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
 from fairshapley.cli.tables import print_table
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 NEGATIVE = ("zero", "charge", "shift")
 
 
-def payout(
+def divide_sum(
     run: Saved,
     pool: Annotated[str, typer.Option(metavar="SUM", help="What is divided, such as 1000.")],
     negative: Annotated[
@@ -86,7 +87,7 @@ def _print(divided: Payout) -> None:
         amounts += [divided.lower, divided.upper]
     rows = [
         [
-            one_line(divided.names[player]),
+            one_line(divided.names[player], LONGEST),
             f"{divided.values[player]:+.5g}",
             *(f"{one[player]:,}" for one in amounts),
         ]

@@ -12,7 +12,7 @@ from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
 
 
-def report(
+def write_report(
     run: Saved,
     out: Annotated[
         Path | None,

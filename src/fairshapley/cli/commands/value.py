@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fairshapley.cli.groups import grouped
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
 from fairshapley.results.origin import recorded
 
 
-@grouped
-def value(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
+def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
     """Value the rows of a table, or groups of them, by what they add to a model.
 
     Missing values and texts are handled in a stated way; every decision is said.

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from fairshapley.cli.exits import NOT_VERIFIED, one_line
+from fairshapley._basics.text import one_line
+from fairshapley.cli.exits import LONGEST, NOT_VERIFIED
 from fairshapley.cli.options import KeyFile
 from fairshapley.cli.printing import emit, print_json
 
 
-def verify(
+def check_files(
     result: Annotated[
         Path, typer.Argument(metavar="RESULT", help="A result saved as .json (value --out).")
     ],
@@ -47,10 +48,10 @@ def verify(
     Example: fairshapley verify values.json --journal run.db --report report.html
     """
     from fairshapley._basics.digests import read_key
-    from fairshapley.uses.verification import verify as check_files
+    from fairshapley.uses.verification import verify as verified
 
     key = None if key_file is None else read_key(key_file)
-    found = check_files(result, journal=journal, report=report, key=key, recompute=recompute)
+    found = verified(result, journal=journal, report=report, key=key, recompute=recompute)
     if as_json:
         checks = [
             {"name": check.name, "passed": check.passed, "sentence": check.sentence}
@@ -59,6 +60,6 @@ def verify(
         print_json({"holds": found.holds, "checks": checks})
     else:
         for line in str(found).splitlines():
-            emit(one_line(line))
+            emit(one_line(line, LONGEST))
     if not found.holds:
         raise typer.Exit(NOT_VERIFIED)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import write_whole
-from fairshapley._basics.spreadsheet import plain_cell
+from fairshapley._basics.text import plain_cell
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.payouts.amounts import shown, text
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from fairshapley._basics.extras import extra
+from fairshapley._basics.text import one_line
 from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,11 +53,7 @@ def literal(text: str) -> str:
     >>> print(literal("$x$"))
     \$x\$
     """
-    # A control character has no glyph, which is a warning.
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    if len(shown) > LONGEST_NAME:
-        shown = shown[: LONGEST_NAME - 1] + "…"
-    return shown.replace("$", r"\$")
+    return one_line(text, LONGEST_NAME).replace("$", r"\$")
 
 
 def legend_label(text: str) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.checkpoints import SizeBin
 from fairshapley.results.report.fairness import LARGEST_TOLERANCE, ToleranceCurves, target_fidelity
 from fairshapley.results.report.players import PlayerTable
-from fairshapley.results.report.wording import number, several
+from fairshapley.results.report.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshapley._basics.text import several, visible
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
 from fairshapley.fairness.certificate import Certificate, allowed_half_width, excess_widths
 from fairshapley.fairness.guarantees import required_fidelity
 from fairshapley.results.report.players import PlayerTable
-from fairshapley.results.report.wording import isolated, number, percent, several, visible
+from fairshapley.results.report.wording import isolated, number, percent
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshapley._basics.text import several
 from fairshapley.results.report.players import PlayerTable
-from fairshapley.results.report.wording import isolated, number, percent, several
+from fairshapley.results.report.wording import isolated, number, percent
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.results.report.wording import number, percent, visible
+from fairshapley.results.report.wording import number, percent
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairshapley import estimators
+from fairshapley._basics.text import visible
 from fairshapley.errors import FairShapleyError
-from fairshapley.results.report.wording import duration, visible
+from fairshapley.results.report.wording import duration
 from fairshapley.stopping import AllOf, AnyOf, Rule, rule_from_configuration
 
 if TYPE_CHECKING:

@@ -3,50 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
-from collections.abc import Sequence
-from itertools import groupby
-
-# Joiners inside words of some scripts and inside emoji; all other invisible letters are shown.
-_JOINERS = "\u200c\u200d"
-# Marks stacked on one letter: scripts in use need up to four, and more climb over other lines.
-MOST_MARKS = 4
-
-
-def visible(text: str) -> str:
-    r"""A text from the data, with letters that hide, reorder or cover others made visible.
-
-    Control characters, marks of direction and lone surrogates appear as their code points. Of
-    combining marks on one letter the first four are kept and the others counted. Nothing else is
-    left out. The text is still to be escaped where it goes into HTML.
-
-    Examples
-    --------
-    >>> visible("a\u202eb\x00")
-    'a⟨U+202E⟩b⟨U+0000⟩'
-    >>> visible("e" + 9 * "\u0301").endswith("⟨and 5 more marks⟩")
-    True
-    """
-    shown: list[str] = []
-    for marks, run in groupby(text, _is_mark):
-        letters = [_letter(letter) for letter in run]
-        if marks:
-            more = len(letters) - MOST_MARKS
-            # A mark without a letter of its own would sit on what stands before the text.
-            letters = [*([] if shown else ["◌"]), *letters[:MOST_MARKS]]
-            if more > 0:
-                letters.append(f"⟨and {more:,} more marks⟩")
-        shown += letters
-    return "".join(shown)
-
-
-def _is_mark(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Mn", "Me")
-
-
-def _letter(letter: str) -> str:
-    hidden = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")
-    return f"⟨U+{ord(letter):04X}⟩" if hidden and letter not in _JOINERS else letter
 
 
 def isolated(name: str) -> str:
@@ -125,25 +81,3 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def several(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun.
-
-    Examples
-    --------
-    >>> several(1, "player"), several(1200, "player")
-    ('1 player', '1,200 players')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def listed(items: Sequence[str]) -> str:
-    """Items as in a sentence.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

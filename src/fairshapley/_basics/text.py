@@ -1,0 +1,117 @@
+"""Texts in sentences, and texts from the data made safe to show."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from itertools import groupby
+
+# Joiners inside words of some scripts and inside emoji; all other invisible letters are shown.
+_JOINERS = "\u200c\u200d"
+# Marks stacked on one letter: scripts in use need up to four, and more climb over other lines.
+MOST_MARKS = 4
+# A cell that begins with one of these is a formula to a spreadsheet, also behind white space.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def several(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> several(1, "player"), several(1200, "player")
+    ('1 player', '1,200 players')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(items: Sequence[str], most: int = 10) -> str:
+    """Items as in a sentence: all of a few, or the first ones and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    >>> listed(["a", "b", "c"], most=1)
+    'a and 2 more'
+    """
+    if len(items) > most:
+        return f"{', '.join(items[:most])} and {len(items) - most:,} more"
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names from the data as in a sentence, each in quotes.
+
+    Examples
+    --------
+    >>> quoted(["a", "b"])
+    "'a' and 'b'"
+    """
+    return listed([f"{name!r:.60}" for name in names], most=6)
+
+
+def visible(text: str) -> str:
+    r"""A text from the data, with letters that hide, reorder or cover others made visible.
+
+    Control characters, marks of direction and lone surrogates appear as their code points. Of
+    combining marks on one letter the first four are kept and the others counted. Nothing else is
+    left out. The text is still to be escaped where it goes into HTML.
+
+    Examples
+    --------
+    >>> visible("a\u202eb\x00")
+    'a⟨U+202E⟩b⟨U+0000⟩'
+    >>> visible("e" + 9 * "\u0301").endswith("⟨and 5 more marks⟩")
+    True
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    shown: list[str] = []
+    for marks, run in groupby(text, _is_mark):
+        letters = [_letter(letter) for letter in run]
+        if marks:
+            more = len(letters) - MOST_MARKS
+            # A mark without a letter of its own would sit on what stands before the text.
+            letters = [*([] if shown else ["◌"]), *letters[:MOST_MARKS]]
+            if more > 0:
+                letters.append(f"⟨and {more:,} more marks⟩")
+        shown += letters
+    return "".join(shown)
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Mn", "Me")
+
+
+def _letter(letter: str) -> str:
+    hidden = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")
+    return f"⟨U+{ord(letter):04X}⟩" if hidden and letter not in _JOINERS else letter
+
+
+def one_line(text: str, longest: int) -> str:
+    r"""A text from the data as `visible` shows it, in one line that is cut where it is too long.
+
+    Examples
+    --------
+    >>> one_line("a\n  b\x07", 80), one_line("abcdef", 4)
+    ('a b⟨U+0007⟩', 'abc…')
+    """
+    # Cut before too: a name may have millions of letters.
+    shown = visible(" ".join(text[: 4 * longest].split()))
+    cut = len(shown) > longest or len(text) > 4 * longest
+    return f"{shown[: longest - 1]}…" if cut else shown
+
+
+def plain_cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: one that looks so gets a leading apostrophe.
+
+    Numbers are not to be passed through this: −5 is a number, not a formula.
+
+    Examples
+    --------
+    >>> plain_cell("=cmd()"), plain_cell("ordinary")
+    ("'=cmd()", 'ordinary')
+    """
+    suspect = text.startswith(FORMULA_STARTS) or text.lstrip().startswith(FORMULA_STARTS)
+    return f"'{text}" if suspect else text
