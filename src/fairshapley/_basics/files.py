@@ -13,6 +13,12 @@ from typing import Any
 
 from fairshapley.errors import InputError
 
+# The help of the command line shows these too.
+DEFAULT_MAX_ROWS = 20_000
+"""The most rows of a table that are read without asking"""
+MAX_BYTES = 2**30
+"""The most bytes of a table, unpacked; it takes two to three times as much memory"""
+
 
 def write_whole(target: Path, content: bytes) -> None:
     """Write a file: the old one or the new one is there, never a part.

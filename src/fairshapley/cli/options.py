@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fairshapley._basics.limits import DEFAULT_MAX_ROWS, MAX_BYTES
+from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.cli import completion
 from fairshapley.errors import InputError
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from fairshapley._basics.text import one_line
 from fairshapley.errors import InputError
 
 Task: TypeAlias = Literal["classification", "regression"]
@@ -86,9 +87,9 @@ def imported(place: str) -> Any:
             found = getattr(found, part)
         model = found() if isinstance(found, type) else found
     except (Exception, SystemExit) as error:  # whatever the code of the module raises
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = one_line(f"{type(error).__name__}: {error}", 160)
         raise InputError(
-            f"cannot import the model {place!r:.80} ({reason:.160}): check the name, and that it "
+            f"cannot import the model {place!r:.80} ({reason}): check the name, and that it "
             "is installed or in this folder"
         ) from error
     if not callable(getattr(model, "fit", None)) or not hasattr(model, "get_params"):

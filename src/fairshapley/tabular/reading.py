@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.files import WatchedStream
-from fairshapley._basics.limits import DEFAULT_MAX_ROWS, MAX_BYTES
-from fairshapley._basics.text import quoted
+from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, WatchedStream
+from fairshapley._basics.text import one_line, quoted
 from fairshapley.errors import InputError
 from fairshapley.tabular.decimals import DECIMALS, Decimal, read_decimals
 
@@ -252,7 +251,7 @@ def _read_csv(
     except UnicodeDecodeError:
         raise _wrong_encoding(file, census.encoding) from None
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{file} is not a table: {_one_line(error)}") from None
+        raise InputError(f"{file} is not a table: {one_line(str(error), 160)}") from None
     if any(pa.types.is_binary(field.type) for field in table.schema):
         raise _wrong_encoding(file, census.encoding)
     names = table.column_names
@@ -310,7 +309,7 @@ def _read_parquet(
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{file} is not a Parquet file: {_one_line(error)}") from None
+        raise InputError(f"{file} is not a Parquet file: {one_line(str(error), 160)}") from None
     index = [name for name in table.column_names if name.startswith(PANDAS_INDEX)]
     return table.drop_columns(index)
 
@@ -367,9 +366,3 @@ def _is_huge(column: Any) -> bool:
     if largest is None or largest < 2.0**63:
         return False
     return bool(compute.all(compute.equal(column, compute.trunc(column))).as_py())
-
-
-def _one_line(error: Exception) -> str:
-    """A message of arrow, cut to what fits a line."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= 160 else f"{text[:160]} …"
