@@ -175,8 +175,8 @@ def test_a_failure_leaves_the_partial_result():
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"budget": 0}, fs.BudgetError, "positive"),
-        ({"budget": -3}, fs.BudgetError, "positive"),
+        ({"budget": 0}, fs.BudgetError, "at least 1"),
+        ({"budget": -3}, fs.BudgetError, "at least 1"),
         ({"budget": 1.5}, fs.BudgetError, "whole"),
         ({"budget": fs.Budget()}, fs.BudgetError, "empty"),
         ({"budget": 1}, fs.BudgetError, "take 2 evaluations"),
