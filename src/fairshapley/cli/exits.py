@@ -114,7 +114,7 @@ def taken_out(arguments: Sequence[str]) -> tuple[bool, list[str]]:
 
 
 def failed(error: Exception) -> int:
-    """Say what went wrong, in a line or two on standard error; the exit code."""
+    """Say what went wrong in a line or two on standard error; the exit code."""
     if isinstance(error, typer.Abort):
         return INTERRUPTED
     if isinstance(error, OutputError):
@@ -147,7 +147,7 @@ def _hint(error: Exception) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error; when that takes no more, the command goes on without."""
+    """A line on standard error; when that takes no more, the command continues without."""
     # Not by typer.echo: where an encoding is poor it writes UTF-8 all the same.
     with suppress(OSError):
         sys.stderr.write(f"{text}\n")

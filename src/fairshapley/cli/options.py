@@ -34,7 +34,7 @@ class DataOptions:
         Path | None,
         typer.Option(
             metavar="TEST",
-            help="The rows to score on. Without it some of TRAIN are, and are not valued.",
+            help="The rows to score on. Without it, some rows of TRAIN are scored, not valued.",
             rich_help_panel=DATA,
         ),
     ] = None
@@ -42,7 +42,7 @@ class DataOptions:
         str,
         typer.Option(
             autocompletion=completion.models,
-            help="logistic, ridge, knn, svc, random-forest, or an estimator of scikit-learn's kind "
+            help="logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator "
             "as package:estimator (its code is run). auto: logistic for classes, ridge for "
             "numbers.",
             rich_help_panel=DATA,
@@ -120,19 +120,18 @@ class DataOptions:
     delimiter: Annotated[
         str,
         typer.Option(
-            help="What divides the cells of a CSV file; \\t is a tabulator.", rich_help_panel=DATA
+            help="What separates the cells of a CSV file; \\t is a tab.", rich_help_panel=DATA
         ),
     ] = ","
     decimal: Annotated[
         str,
         typer.Option(
-            help="The sign before decimals in a CSV file: a point, a comma, or auto, which finds "
-            "out.",
+            help="The decimal sign of a CSV file: a point, a comma, or auto, which finds out.",
             rich_help_panel=DATA,
         ),
     ] = "auto"
     encoding: Annotated[
-        str, typer.Option(help="Of a CSV file, such as latin-1.", rich_help_panel=DATA)
+        str, typer.Option(help="The encoding of a CSV file, such as latin-1.", rich_help_panel=DATA)
     ] = "utf-8"
     empty_value: Annotated[
         float | None,
@@ -144,8 +143,8 @@ class DataOptions:
     unfittable: Annotated[
         str,
         typer.Option(
-            help="When a model refuses some rows though it takes all: raise, or constant, to score "
-            "their constant prediction.",
+            help="When a model cannot be fitted to some of the rows: raise an error, or constant, "
+            "to score their constant prediction.",
             rich_help_panel=DATA,
         ),
     ] = "raise"
@@ -199,8 +198,8 @@ Xi = Annotated[
         autocompletion=completion.tolerances,
         help="ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
         "share |v(N) − v(∅)|/n, which is never above the mean |Shapley value|; mean, the mean "
-        "|value| as two pilot runs read it low. All are fixed before the run starts. auto: 0.001 "
-        "for metrics from 0 to 1, else share.",
+        "|value| or a little less, from two pilot runs. All are fixed before the run starts. "
+        "auto: 0.001 for metrics from 0 to 1, else share.",
         rich_help_panel=RUN,
     ),
 ]
@@ -227,8 +226,8 @@ KeyFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A file with a secret of 16 bytes or more, which signs a .json result. Only who has "
-        "it can check the signature, or forge it.",
+        help="A file with a secret of 16 bytes or more, which signs a .json result. Only those "
+        "who have it can check the signature, or forge one.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -23,7 +23,7 @@ HEADING = """# Command line
 `fairshapley COMMAND --help` shows what is below. Results go to standard output; notes, progress
 and errors to standard error. `--json` prints one JSON object and nothing else. `--debug`, anywhere
 on the line, shows the traceback of an error. `fairshapley --install-completion` sets up completion
-for the shell, also of the names of models and methods. [A table, a model, a
+for the shell, including the names of models and methods. [A table, a model, a
 question](value_a_table.md) is a tutorial.
 
 Files are written before anything is printed, and whatever fails after a run, everything else that

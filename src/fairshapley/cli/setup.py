@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 REPORT_ENDINGS = (".html", ".htm")
 # The paper's ξ for accuracies.
 XI_OF_SHARES = 1e-3
-# With a certificate as the aim: most runs that can be certified at all are before this.
+# With a certificate as the aim: most runs that can be certified at all need less than this.
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # A nanosecond each would make it a quarter of an hour.
 MOST_EVALUATIONS = 10**12
@@ -110,7 +110,7 @@ def input_files(data: DataOptions) -> tuple[InputFile, ...]:
 
 
 def run_limits(run: RunOptions, n_players: int) -> Limits:
-    """The budget and the stopping rule, checked; with the notes that defaults deserve."""
+    """The budget and the stopping rule, checked, with notes on the defaults taken."""
     until = None
     notes: tuple[str, ...] = ()
     budget = check_budget(run.budget)
@@ -173,7 +173,7 @@ def chosen_xi(made: TabularGame, run: RunOptions, limits: Limits, *, quiet: bool
     if text != "mean":
         return given_xi(text)
     if not quiet:
-        say("two pilot runs read the mean |value| for ξ …")
+        say("two pilot runs estimate the mean |value| for ξ …")
     # Never more than a tenth of the run, together.
     n_players = made.game.n_players
     pilot = 20 * n_players

@@ -57,7 +57,7 @@ class Output(io.TextIOWrapper):
             raise self._given_up(error) from error
 
     def _given_up(self, error: OSError) -> OutputError:
-        """Let what is still in the buffer go nowhere: Python flushes once more at the end."""
+        """Discard what is still in the buffer: Python flushes once more at the end."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)

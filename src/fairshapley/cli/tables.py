@@ -48,7 +48,7 @@ def print_table(
     heads = [plain(heading, encoding) for heading in headings]
     lines = [[plain(cell, encoding) for cell in row] for row in rows]
     columns = list(zip(*lines, strict=True)) if lines else [()] * len(heads)
-    # So much a column needs at least.
+    # The least width of a column.
     needs = [
         max([_longest_word(head), *(_needed(cell, texts or not place) for cell in column)])
         for place, (head, column) in enumerate(zip(heads, columns, strict=True))
@@ -77,7 +77,7 @@ def print_table(
 def _print_stacked(
     console: Console, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Each row as its name and a line for each cell; a long number goes on in the next line."""
+    """Each row as its name and a line for each cell; a long number continues on the next line."""
     if title:
         console.print(Text(title, style="italic"), overflow="fold")
     for name, *cells in rows:

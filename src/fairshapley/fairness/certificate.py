@@ -64,7 +64,7 @@ class Evidence:
     identically_distributed: bool = True
     """Whether the contributions are i.i.d., as finite-sample bounds need"""
     n_nulls: int = 0
-    """So many players at the end are declared null: their error is known"""
+    """How many players, the last ones, are declared null: their error is known"""
 
     @property
     def n_players(self) -> int:
@@ -309,7 +309,7 @@ def certify(
 
 
 def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> str:
-    """Why the intervals do not do."""
+    """Why the intervals do not suffice."""
     unknown = int((_all_equal(evidence) & np.isinf(widths)).sum())
     if unknown:
         return (
@@ -336,7 +336,7 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
     if 0 < mean < xi:
         times = float(f"{xi / mean:.2g}")
         found.append(
-            f"ξ is {times:,g} times the mean |value|: with so large a tolerance near zero the "
+            f"ξ is {times:,g} times the mean |value|: with such a large tolerance near zero the "
             "statement says very little"
         )
     if bound != "normal" or evidence.exact:

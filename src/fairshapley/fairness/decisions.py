@@ -33,7 +33,7 @@ class Decisions:
     """Statements that all hold together with a probability of at least 1 − δ.
 
     They follow from simultaneous intervals of the values, so that any number of them may be used
-    without a further correction, also after having looked at them.
+    without further correction, even after looking at them.
 
     Examples
     --------

@@ -202,7 +202,7 @@ def predict(fidelity: FloatArray, counts: IntArray, evaluations: int, target: fl
     if (scores == 0).any():
         raise InputError(
             f"player {int(np.flatnonzero(fidelity == 0)[0])} has a fidelity of 0, as its value and "
-            "ξ are 0: no number of evaluations will do; choose a positive ξ"
+            "ξ are 0: no number of evaluations will suffice; choose a positive ξ"
         )
     needed = int(np.ceil(target * numbers / scores).sum())
     lowest = float(scores.min()) if scores.size else math.inf

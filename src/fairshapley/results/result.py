@@ -107,7 +107,7 @@ class Result(Evidence):
     profile: tuple[SizeBin, ...] = ()
     """Coalitions asked for and their utilities by size; empty where they were not recorded"""
     n_nulls: int = field(init=False, default=0)
-    """So many players at the end are declared null, as the configuration says"""
+    """How many players, the last ones, are declared null, as the configuration says"""
 
     def __post_init__(self) -> None:
         """Own the arrays; data from elsewhere are checked by `from_dict`."""

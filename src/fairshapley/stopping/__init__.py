@@ -1,7 +1,7 @@
 """When to stop: a budget that is never exceeded, and rules that end a run early.
 
 Rules are pure predicates over a snapshot of the run, combined with ``|`` (any) and ``&`` (all).
-They are looked at after each round. A `Budget` is hard: a round that would exceed it is not begun.
+They are asked after each round. A `Budget` is hard: a round that would exceed it is not started.
 """
 
 from __future__ import annotations

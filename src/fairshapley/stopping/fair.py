@@ -20,7 +20,7 @@ from fairshapley.fairness.looks import LOOK_SHARE, spent_share
 from fairshapley.fairness.scores import check_xi
 from fairshapley.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
 
-# When, a quarter into the budget, the target would take this many times the budget, it is given up.
+# A target that would take this many times the budget is given up, from a quarter of it on.
 OUT_OF_REACH = 4.0
 ENOUGH_TO_JUDGE = 0.25
 
@@ -124,7 +124,7 @@ class Fair(Rule):
         )
 
     def predicted(self, snapshot: Snapshot) -> float:
-        """The evaluations that the target will have taken, as far as can be told now.
+        """The evaluations that the target is predicted to take.
 
         No more than there are coalitions: then the values are exact.
         """
@@ -138,7 +138,7 @@ class Fair(Rule):
         return min(needed, snapshot.coalitions) if excess < 1e9 else snapshot.coalitions
 
     def looks_freely(self, budget: Budget | None) -> bool:
-        """At planned times only, where a budget of evaluations allows to plan them."""
+        """At planned times only, where a budget of evaluations makes a plan possible."""
         return evaluation_limit(budget) == math.inf
 
     def waits(self, evaluations: int, last_look: int, budget: Budget | None) -> bool:
@@ -163,6 +163,6 @@ def _cost(needed: float, snapshot: Snapshot) -> str:
     """A predicted number of evaluations in words."""
     if needed >= snapshot.coalitions:
         if snapshot.coalitions == math.inf:
-            return "more evaluations than can be told"
+            return "more evaluations than can be predicted"
         return f"all {snapshot.coalitions:,.0f} coalitions"
     return f"about {needed:,.0f} evaluations"

@@ -1,4 +1,4 @@
-"""Audits and comparisons: run a method many times and hold it to what it says of itself."""
+"""Audits and comparisons: run a method many times, and check what it says about itself."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def compare(
     Parameters
     ----------
     methods
-        Names or estimators; a dict gives them labels of one's own.
+        Names or estimators; a dict gives them labels of your own.
     game, budget, repeats, truth, seed, xi, semivalue, epsilon1, delta
         As in `audit`.
     """
@@ -126,7 +126,7 @@ def compare(
 
 
 def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Estimator[Any, Any]]:
-    """Methods by name, or by configuration where a name would stand twice."""
+    """Methods by name, or by configuration where a name would appear twice."""
     names = [method if isinstance(method, str) else method.name for method in methods]
     labels = [
         str(method) if names.count(name) > 1 else name

@@ -1,4 +1,4 @@
-"""Curves of what values are good for: the utility as players join or leave in their order."""
+"""Curves that test values: the utility as players join or leave in order of their values."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Curve:
     def area(self) -> float:
         """The mean height of the curve (trapezoids), in the unit of the utility.
 
-        Good values make it large where the best join first or the worst leave first, and small
-        the other way round.
+        Good values make it large when the best join first or the worst leave first, and small
+        in the opposite cases.
         """
         return float(np.trapezoid(self.utilities, self.counts) / self.counts[-1])
 

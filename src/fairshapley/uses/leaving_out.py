@@ -21,7 +21,7 @@ def leave_one_out(
     """v(N) − v(N∖{i}) of each player, from n + 1 evaluations.
 
     The baseline that data valuation is compared with. It looks at one coalition where the Shapley
-    value looks at all: of two players that can stand in for each other, such as duplicated rows,
+    value looks at all: two players that can replace each other, such as duplicated rows,
     both get nothing, and the values do not sum to v(N) − v(∅).
 
     Parameters

@@ -49,15 +49,15 @@ def knn_shapley(
     k
         The number of neighbours; more than there are points is allowed.
     task
-        "classification" or "regression". Centre the targets of a regression, as fewer than k
-        points are completed by zeros.
+        "classification" or "regression". Centre the targets of a regression: where fewer
+        than k points are there, zeros take the place of the missing ones.
     metric
         A metric of scikit-learn's `pairwise_distances`, by name, or a function of two points.
         Equal distances are ordered by row.
     player_names
         Names for the training points.
     xi
-        ξ of the result, the tolerance near zero; exact values are fair at any.
+        ξ of the result, the tolerance near zero; exact values are fair for any ξ.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def regression_values(targets: NDArray[Any], tests: NDArray[Any], k: int) -> Flo
     - if farther than i + 1, with probability r(r + 1)/(2(l − 1)(l − 2)), r = min(k − 1, l − 2): by
       the same count among the l − 2 others up to l, of which at most k − 1 may be in S.
 
-    So that E[R] is a prefix sum and a suffix sum. The last point changes the utility of sets of
+    So E[R] is a prefix sum plus a suffix sum. The last point changes the utility of sets of
     fewer than k, by −y_n/k·((2R + y_n)/k − 2y).
 
     Parameters

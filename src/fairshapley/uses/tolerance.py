@@ -1,7 +1,7 @@
 """The tolerance near zero, ξ, where a run should choose it: a number fixed before the run starts.
 
 A certificate holds for any ξ that does not depend on the run it speaks of. What makes ξ meaningful
-is its size beside the values, and that is not known beforehand; two readings of it are.
+is its size compared with the values. That is not known beforehand, but two lower bounds are.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def equal_share(game: Game) -> Tolerance:
     xi = abs(full - empty) / n_players
     if not 0 < xi < np.inf:
         raise InputError(
-            "all players together are worth as much as nobody, so that an equal share is no "
-            "tolerance: give ξ as a number"
+            "all players together are worth as much as nobody, so an equal share is zero and "
+            "cannot be a tolerance: give ξ as a number"
         )
     sentence = f"ξ = {xi:.6g} is an equal share of v(N) − v(∅) = {full - empty:.6g}"
     return Tolerance(xi, sentence, 2)

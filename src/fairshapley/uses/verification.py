@@ -27,7 +27,7 @@ from fairshapley.stopping import Seconds
 
 # Between machines sums are taken in another order, see docs/verify.md.
 ROUNDING = 1e-9
-# What a replay does not give again: the clock, where and from what the run was made, and who
+# What a replay does not reproduce: the clock, where and from what the run was made, and who
 # computed what. `notes` may hold remarks of the command line.
 OF_THE_OCCASION = {
     *("seconds", "created", "command", "inputs", "unit", "versions", "notes", "player_names"),
@@ -44,7 +44,7 @@ EPSILON1, DELTA = 0.5, 0.1
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One check."""
 
     name: str
     passed: bool | None
@@ -217,10 +217,10 @@ def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Ch
     if result.journal_digest is None:
         return Check(name, None, "the result does not name the digest of its journal")
     if found == result.journal_digest:
-        return Check(name, True, "it is the very file that the run left")
+        return Check(name, True, "it is exactly the file that the run left")
     later = [run for run in journal.runs() if run.id > record.id]
     if later or journal.has_log():
-        words = f"it was used since by {len(later)} other runs, so that its digest is another one"
+        words = f"it was used since by {len(later)} other runs, so its digest has changed"
         return Check(name, None, words)
     words = "it is not the file that the run left, though no later run is recorded in it"
     return Check(name, False, words)
@@ -243,7 +243,7 @@ def _recorded(record: RunRecord, result: Result) -> Check:
     """Compare with the result that the run has left in the journal."""
     name = "journal's result"
     if record.result is None:
-        return Check(name, None, "the run was killed, or still runs: it recorded none")
+        return Check(name, None, "the run was killed, or is still running: it recorded none")
     recorded = Result.from_dict(record.result)  # its digest is compared here
     other = _different(recorded, result, OF_THE_OCCASION)
     if other and recorded.limits == result.limits:
@@ -262,7 +262,7 @@ def _recomputed(
     try:
         again, skipped = _replay(journal, record, result, method)
     except ExhaustedError:
-        words = "the journal lacks coalitions that the run has used: it was cut, or is another one"
+        words = "the journal lacks coalitions that the run used: it was cut, or is of another run"
         return Check(name, False, words)
     if again is None:
         words = "the clock or Ctrl-C ended the run before a round was done, or an older version did"

@@ -48,13 +48,13 @@ def compare_methods(
         ),
     ] = None,
     repeats: Annotated[
-        int, typer.Option(help="Runs of each method, with seeds of their own.", rich_help_panel=RUN)
+        int, typer.Option(help="Runs of each method, each with its own seed.", rich_help_panel=RUN)
     ] = 20,
     truth: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A result (.json) to take for the truth. Without it the values of up to 16 "
+            help="A result (.json) to use as the truth. Without it, the values of up to 16 "
             "players are computed exactly.",
             rich_help_panel=RUN,
         ),
@@ -63,7 +63,7 @@ def compare_methods(
         int | None,
         typer.Option(
             metavar="N",
-            help="Take a long run of the method adjusted for the truth.",
+            help="Use a long run of the method adjusted as the truth.",
             rich_help_panel=RUN,
         ),
     ] = None,
@@ -88,7 +88,7 @@ def compare_methods(
         False
     ),
 ) -> None:
-    """Compare methods at equal cost: repeat each, and hold it to the true values.
+    """Compare methods at equal cost: repeat each, and compare with the true values.
 
     Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
     """
@@ -189,7 +189,7 @@ def _truth(
             f"the true values of {players} players are not known: give --truth-budget, 100 times "
             "the budget, or --truth, or make fewer players with --group-by"
         )
-    return None, "the truth is exact, every coalition was evaluated"
+    return None, "the truth is exact: every coalition was evaluated"
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:

@@ -65,16 +65,16 @@ def run_experiment(
     ] = Path("paper-results"),
     engine: Annotated[
         str | None,
-        typer.Option(autocompletion=completion.engines, help="processes: trials side by side."),
+        typer.Option(autocompletion=completion.engines, help="processes: several trials at once."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Fixes all random draws.")] = 0,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCENARIO", help="Some of the scenarios alone; may be repeated."),
+        typer.Option(metavar="SCENARIO", help="Only this scenario; may be repeated."),
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="METHOD", help="Some of the methods alone; may be repeated."),
+        typer.Option(metavar="METHOD", help="Only this method; may be repeated."),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="Where networks are trained, such as cuda.")

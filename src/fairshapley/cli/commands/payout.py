@@ -34,13 +34,14 @@ def divide_sum(
         str, typer.Option(metavar="U", help="Amounts are multiples of it: 0.01 for cents.")
     ] = "0.01",
     band: Annotated[
-        bool, typer.Option(help="What true values could give each player, as far as is known.")
+        bool, typer.Option(help="The range of amounts that the true values could give each player.")
     ] = True,
     epsilon1: Annotated[
-        float, typer.Option(metavar="E", help="Of the certificate behind the band.")
+        float, typer.Option(metavar="E", help="ε1 of the certificate behind the band.")
     ] = 0.5,
     delta: Annotated[
-        float, typer.Option(metavar="D", help="The probability that the band misses.")
+        float,
+        typer.Option(metavar="D", help="The probability that any band misses."),
     ] = 0.1,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the amounts: .csv.")

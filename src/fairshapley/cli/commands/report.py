@@ -21,12 +21,12 @@ def write_report(
     title: Annotated[str | None, typer.Option(help="The heading of the report.")] = None,
     number: Annotated[
         int | None,
-        typer.Option("--run", metavar="N", help="Of a journal: which run; by default the newest."),
+        typer.Option("--run", metavar="N", help="The run of a journal; by default the newest."),
     ] = None,
     epsilon1: Annotated[
-        float, typer.Option(metavar="E", help="Of the certificate at the top.")
+        float, typer.Option(metavar="E", help="ε1 of the certificate at the top.")
     ] = 0.5,
-    delta: Annotated[float, typer.Option(metavar="D", help="Of the certificate.")] = 0.1,
+    delta: Annotated[float, typer.Option(metavar="D", help="δ of that certificate.")] = 0.1,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.
 

@@ -9,7 +9,7 @@ from fairshapley.results.origin import recorded
 def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
     """Value the rows of a table, or groups of them, by what they add to a model.
 
-    Missing values and texts are handled in a stated way; every decision is said.
+    Missing values and texts are handled in a documented way; every decision is reported.
 
     Example: fairshapley value train.csv --target label --test test.csv --out values.csv
 

@@ -42,8 +42,8 @@ def check_files(
 ) -> None:
     """Check that a saved result, its journal and its report were not changed, and fit together.
 
-    Without a key this finds accidents, not forgeries: who changes files on purpose can make them
-    fit again.
+    Without a key this finds accidents, not forgeries: someone who changes all files on purpose
+    can make them fit.
 
     Example: fairshapley verify values.json --journal run.db --report report.html
     """

@@ -59,7 +59,7 @@ def _decimal(value: Money, what: str) -> Decimal:
 
 
 def money(units: int, step: Decimal) -> Decimal:
-    """So many units as an amount."""
+    """A number of units as an amount."""
     return _EXACT.multiply(Decimal(units), step)
 
 
