@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairshapley.cli import completion
-from fairshapley.cli.options import OUTPUT, RUN, DataOptions, RunOptions, Seed, Semivalue, Xi
+from fairshapley.cli.options import (
+    DataOptions,
+    RunOptions,
+    Seed,
+    Semivalue,
+    Xi,
+    output_option,
+    run_option,
+)
 from fairshapley.cli.printing import output_console, print_json
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import BudgetError, InputError
@@ -33,73 +39,48 @@ def compare_methods(
     data: DataOptions,
     methods: Annotated[
         str,
-        typer.Option(
-            autocompletion=completion.method_list,
-            help="Methods, with commas between them.",
-            rich_help_panel=RUN,
+        run_option(
+            autocompletion=completion.method_list, help="Methods, with commas between them."
         ),
     ] = "adjusted,mc,kernel",
     budget: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Utility evaluations of each run; by default 20 for each player.",
-            rich_help_panel=RUN,
+        run_option(
+            metavar="N", help="Utility evaluations of each run; by default 20 for each player."
         ),
     ] = None,
-    repeats: Annotated[
-        int, typer.Option(help="Runs of each method, each with its own seed.", rich_help_panel=RUN)
-    ] = 20,
+    repeats: Annotated[int, run_option(help="Runs of each method, each with its own seed.")] = 20,
     truth: Annotated[
         Path | None,
-        typer.Option(
+        run_option(
             metavar="FILE",
             help="A result (.json) to use as the truth. Without it, the values of up to 16 "
             "players are computed exactly.",
-            rich_help_panel=RUN,
         ),
     ] = None,
     truth_budget: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Use a long run of the method adjusted as the truth.",
-            rich_help_panel=RUN,
-        ),
+        run_option(metavar="N", help="Use a long run of the method adjusted as the truth."),
     ] = None,
     semivalue: Semivalue = "shapley",
-    epsilon1: Annotated[
-        float, typer.Option(metavar="E", help="Of the certificates.", rich_help_panel=RUN)
-    ] = 0.5,
-    delta: Annotated[
-        float, typer.Option(metavar="D", help="Of the certificates.", rich_help_panel=RUN)
-    ] = 0.1,
+    epsilon1: Annotated[float, run_option(metavar="E", help="Of the certificates.")] = 0.5,
+    delta: Annotated[float, run_option(metavar="D", help="Of the certificates.")] = 0.1,
     xi: Xi = "auto",
     seed: Seed = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the table: .csv.", rich_help_panel=OUTPUT),
+        Path | None, output_option(metavar="FILE", help="Write the table: .csv.")
     ] = None,
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print one JSON object instead.", rich_help_panel=OUTPUT),
+        bool, output_option("--json", help="Print one JSON object instead.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No notes.", rich_help_panel=OUTPUT)] = (
-        False
-    ),
+    quiet: Annotated[bool, output_option("--quiet", help="No notes.")] = False,
 ) -> None:
     """Compare methods at equal cost: repeat each, and compare with the true values.
 
     Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
     """
     from fairshapley.cli.output import Ending
-    from fairshapley.cli.setup import (
-        check_budget,
-        chosen_xi,
-        load_game,
-        run_limits,
-        show_notes,
-    )
+    from fairshapley.cli.setup import check_budget, chosen_xi, load_game, run_limits, show_notes
     from fairshapley.results.tables import check_writable, write_rows
     from fairshapley.uses.audits import compare as compared
 
