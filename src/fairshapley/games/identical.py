@@ -1,12 +1,16 @@
-"""Identical players of data games, found by content."""
+"""Identical players: pairs found by content, and the groups that pairs make up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 
 
@@ -33,3 +37,31 @@ def identical_rows(*columns: ArrayLike) -> tuple[tuple[int, int], ...]:
         content = tuple(tuple(np.ravel(array[row]).tolist()) for array in arrays)
         groups.setdefault(content, []).append(row)
     return tuple(pair for rows in groups.values() for pair in combinations(rows, 2))
+
+
+def group_numbers(pairs: Sequence[tuple[int, int]], n_players: int) -> IntArray:
+    """The group of each player, numbered by their first members; one alone is a group.
+
+    Examples
+    --------
+    >>> group_numbers([(0, 2), (2, 4), (3, 5)], 6)
+    array([0, 1, 0, 2, 0, 2])
+    """
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    shape = (n_players, n_players)
+    links = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
+    group: IntArray = connected_components(links, directed=False)[1].astype(np.int64)
+    return group
+
+
+def identical_groups(pairs: Sequence[tuple[int, int]], n_players: int) -> list[list[int]]:
+    """The players of each group, in order; one alone is a group.
+
+    Examples
+    --------
+    >>> identical_groups([(0, 2), (2, 4), (3, 5)], 6)
+    [[0, 2, 4], [1], [3, 5]]
+    """
+    numbers = group_numbers(pairs, n_players)
+    ends = np.cumsum(np.bincount(numbers))[:-1]
+    return [part.tolist() for part in np.split(np.argsort(numbers, kind="stable"), ends)]

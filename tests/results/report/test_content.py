@@ -12,6 +12,7 @@ from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
 from fairshapley._basics.digests import page_is_whole, read_marks
+from fairshapley.games.identical import identical_groups
 from fairshapley.results.checkpoints import SizeBin
 from fairshapley.results.origin import InputFile
 from fairshapley.results.report.drawing import charts
@@ -23,7 +24,7 @@ from fairshapley.results.report.fairness import (
 )
 from fairshapley.results.report.findings import callouts, label_rows
 from fairshapley.results.report.page import report_html
-from fairshapley.results.report.players import PlayerTable, identical_groups
+from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.report.provenance import snippet
 
 
@@ -276,7 +277,7 @@ def test_labels_from_sequences_and_mappings():
 
 
 def test_groups_join_pairs():
-    assert identical_groups([(3, 1), (5, 3), (0, 2)]) == ((0, 2), (1, 3, 5))
+    assert identical_groups([(3, 1), (5, 3), (0, 2)], 6) == [[0, 2], [1, 3, 5], [4]]
 
 
 def test_the_profile_gives_marginals():

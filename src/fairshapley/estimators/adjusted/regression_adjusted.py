@@ -18,6 +18,7 @@ from fairshapley.estimators.adjusted.size_plan import Border, SizeWeights, borde
 from fairshapley.estimators.adjusted.streaming import MOST_KEPT, Stream, StreamedUnits
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import early_length, round_length
 from fairshapley.estimators.statistics.pooling import Pooling
 
 # Seven eighths of the units fit each proxy; more folds gain 1 % and cost as much more.
@@ -32,12 +33,9 @@ LEAST_PILOT = 32
 # singles, whose kernel proxies explain more (forest n = 14: −25 % at equal linear residuals).
 LEAST_SPLIT, SURE_SPLIT = 100, 2
 EARLY_RATIO, LATE_RATIO = 0.85, 1.1
-# A round is a quarter of what was told before until it holds as many coalitions as players (at
-# least 16, at most 2048); then a 32nd, because what is left of a budget below one round is not
-# spent; to 4096 units, with which a GPU is busy.
-EARLY_COALITIONS, EARLY_UNITS = 16, 1024
-EARLY_SHARE, LATE_SHARE = 4, 32
-MOST_UNITS = 4096
+# Early rounds grow to 1024 units, or fewer where there are fewer players; later ones are a 32nd of
+# what was told, to 4096 units, with which a GPU is busy.
+EARLY_UNITS, MOST_UNITS, LATE_SHARE = 1024, 4096, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +204,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
             return BorderUnits(
                 bits.pack(bits.with_complements(masks) if paired else masks), n_players
             )
-        early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // 2, EARLY_UNITS)
-        units = max(1, min(max(early, state.told // LATE_SHARE), MOST_UNITS))
+        early = min(early_length(n_players, 2), EARLY_UNITS)
+        units = round_length(state.told, early=early, most=MOST_UNITS, late_share=LATE_SHARE)
         units = min(units, _next_plan(n_players, state.told) - state.told)
         if state.stream is not None:
             return StreamedUnits.draw(rng, units, state.plans[-1], paired=paired)

@@ -30,11 +30,8 @@ from fairshapley.estimators.greedy.state import (
     told_invariability,
     weighted_marginals,
 )
+from fairshapley.estimators.rounds import ROUND_MARGINALS
 from fairshapley.estimators.statistics.averages import Average, PlainMean, SelfNormalised
-
-# Single marginals of a round unless `batch` says otherwise: enough to spread the fixed cost of a
-# round, few enough that the scores are fresh and the end of a budget wastes little.
-ROUND_MARGINALS = 64
 
 Proposal: TypeAlias = (
     Literal["pooled", "per-player"] | tuple[float, ...] | tuple[tuple[float, ...], ...]

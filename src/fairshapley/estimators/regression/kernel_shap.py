@@ -11,15 +11,11 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import ListedCoalitions, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import early_length, round_length
 from fairshapley.estimators.statistics.moments import ROUNDING, Moments
 
-# Rounds grow to 256 coalitions, which spread the fixed cost of a round (about 200 µs with that of
-# the run); the random permutations behind them stay small at any n.
-ROUND_COALITIONS = 256
-# A round is a quarter of what was told before until it holds as many coalitions as a walk, or 16;
-# then a sixteenth, because what is left of a budget below one round is not spent.
-EARLY_COALITIONS = 16
-EARLY_SHARE, LATE_SHARE = 4, 16
+# Rounds grow to 256 coalitions; the random permutations behind them stay small at any n.
+MOST_COALITIONS = 256
 # Its matrix has n² entries and costs n² operations for each contribution.
 MAX_COVARIANCE_PLAYERS = 1000
 
@@ -158,9 +154,8 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
         """A few coalitions, each followed by its complement when paired."""
         n_players = state.problem.n_players
         per_sample = 2 if self.paired else 1
-        early = min(state.told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // per_sample)
-        most = ROUND_COALITIONS // per_sample
-        samples = max(1, min(max(early, state.told // LATE_SHARE), most))
+        early, most = early_length(n_players, per_sample), MOST_COALITIONS // per_sample
+        samples = round_length(state.told, early=early, most=most)
         sizes = 1 + random_sizes(rng, samples, state.probabilities)
         masks = random_ranks(rng, samples, n_players) < sizes[:, None]
         if self.paired:

@@ -13,16 +13,13 @@ from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.regression.pairs import PairBlock, PairClasses, PairStore
+from fairshapley.estimators.rounds import early_length, round_length
 from fairshapley.estimators.statistics.moments import floor_variances
 
 # The Gram matrix has n² entries and is inverted: 200 MB and a minute at the limit.
 MAX_PLAYERS = 5000
-# As for UnbiasedKernelSHAP: a round is a quarter of what was told before until it holds as many
-# coalitions as a walk, or 16; then a sixteenth, because what is left of a budget below one round is
-# not spent. It grows to 256 coalitions, or one for each player.
-ROUND_COALITIONS = 256
-EARLY_COALITIONS = 16
-EARLY_SHARE, LATE_SHARE = 4, 16
+# A round grows to 256 coalitions, or one for each player.
+MOST_COALITIONS = 256
 # Pairs that are unpacked at once: 4096 × n floats.
 BLOCK_PAIRS = 4096
 # As many random pairs as players have a condition number of about n²; beyond 1e10 the equations are
@@ -146,9 +143,8 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
         """A few pairs, sizes in turn; None when every coalition was asked for."""
         n_players, classes = state.problem.n_players, state.classes
         told = int(state.asked.sum())
-        early = min(told // EARLY_SHARE, max(n_players, EARLY_COALITIONS) // 2)
-        most = max(ROUND_COALITIONS, n_players) // 2
-        count = max(1, min(max(early, told // LATE_SHARE), most))
+        most = max(MOST_COALITIONS, n_players) // 2
+        count = round_length(told, early=early_length(n_players, 2), most=most)
         orders = state.orders if state.orders is not None else classes.random_orders(rng)
         chosen = classes.choose(rng, state.asked, count)
         if not len(chosen):

@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate, Problem
+from fairshapley.games.identical import group_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +46,12 @@ class Pooling:
         array([[3., 7., 3., 3.]])
         """
         n_players = problem.n_players
-        pairs = np.array(problem.identical, dtype=np.int64).reshape(-1, 2)
-        links = csr_array(
-            (np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_players, n_players)
-        )
-        count, group = connected_components(links, directed=False)
+        group = group_numbers(problem.identical, n_players)
+        sizes = np.bincount(group)
         members = csr_array(
-            (np.ones(n_players), (np.arange(n_players), group)), shape=(n_players, count)
+            (np.ones(n_players), (np.arange(n_players), group)), shape=(n_players, len(sizes))
         )
-        return cls(group.astype(np.int64), members, np.bincount(group, minlength=count))
+        return cls(group, members, sizes)
 
     def shared(self, contributions: FloatArray) -> FloatArray:
         """Rows of one contribution per player, with the mean of its group for each."""

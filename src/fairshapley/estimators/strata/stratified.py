@@ -13,15 +13,13 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import ROUND_MARGINALS
 from fairshapley.estimators.statistics.moments import Moments, floor_variances
 from fairshapley.estimators.strata.sweeps import Sweep
 from fairshapley.estimators.strata.weights import NeymanEpochs, Pool, Strata, add_to_cells
 
 # Up to twelve arrays of n² numbers: 400 MB at this many players.
 MAX_PLAYERS = 2000
-# A round has so many marginal contributions, or n if that is less: 128 coalitions spread its fixed
-# cost (about 200 µs), and 2n coalitions leave room for many rounds in a small budget.
-ROUND_MARGINALS = 64
 
 
 @dataclass(frozen=True, eq=False)

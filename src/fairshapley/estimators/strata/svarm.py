@@ -11,16 +11,15 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import ListedCoalitions, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import round_length
 from fairshapley.estimators.statistics.moments import floor_variances
 from fairshapley.estimators.strata.covers import SizeStrata, cover_lengths, random_covers
 from fairshapley.estimators.strata.weights import Part, Pool
 
 # Count, mean and squares of 2·n × n strata: 48 bytes each, 200 MB at 2000 players.
 MAX_PLAYERS = 2000
-# Coalitions of a round: enough to spread its fixed cost (about 300 µs), then a sixteenth of what
-# was told, because what is left of a budget below one round is not spent.
-FIRST_COALITIONS, ROUND_COALITIONS = 32, 256
-ROUND_SHARE = 16
+# Coalitions of the first rounds and of the longest.
+FIRST_COALITIONS, MOST_COALITIONS = 32, 256
 # Coalitions that one size can get in a round; if it should have more, the next makes up for it.
 SAME_SIZE_AT_ONCE = 32
 # A size that weighs less changes no value in the sixteenth digit.
@@ -226,7 +225,8 @@ def _ask_covers(state: SvarmState, rng: np.random.Generator) -> SizedCoalitions:
 
 def _choose(state: SvarmState) -> IntArray:
     """The sizes of the next coalitions, in proportion to the shares (D'Hondt's rule)."""
-    wanted = min(max(state.told // ROUND_SHARE, FIRST_COALITIONS), ROUND_COALITIONS)
+    first, most = FIRST_COALITIONS, MOST_COALITIONS
+    wanted = round_length(state.told, early=first, least=first, most=most)
     before = state.asked[:, None] + np.arange(min(wanted, SAME_SIZE_AT_ONCE))
     merits = (state.shares[:, None] / (before + 1.0)).reshape(-1)
     best = np.argsort(-merits, kind="stable")[:wanted]

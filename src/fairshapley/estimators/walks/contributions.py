@@ -11,6 +11,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import Walks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import walks_of_round
 from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_variances
 
 # A group is at most this share of the walks before it: sixteen groups of each size give their
@@ -19,9 +20,6 @@ from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_v
 # share of 8 (21 degrees) would lower the variance by 10 to 20 %, and at a level of 1e−3 Student's
 # t takes (3.82/3.52)² = 1.18 back.
 GROUP_SHARE = 16
-# On a small game a round holds several groups, for this many coalitions (see `MonteCarlo`).
-ROUND_COALITIONS = 32
-ROUND_SHARE = 4
 
 
 def walk_contributions(
@@ -178,8 +176,7 @@ class GroupedWalks(Estimator[GroupedState, Walks]):
         """One group; on a small game a few of the same size."""
         n_players = state.problem.n_players
         size = self._next_size(state)
-        wanted = -(-ROUND_COALITIONS // (size * (n_players - 1)))
-        groups = max(1, min(state.told // (size * ROUND_SHARE), wanted))
+        groups = walks_of_round(state.told // size, size * (n_players - 1))
         ranks = [self._draw_group(rng, size, n_players) for _ in range(groups)]
         return Walks(np.concatenate(ranks))
 

@@ -10,17 +10,9 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import ROUND_MARGINALS, walks_of_round
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.walks.contributions import group_means, walk_contributions
-
-# A round is a single walk, or on a small game so many that they hold this many coalitions: enough
-# to spread the fixed cost of a round (about 100 µs), few enough that the end of a budget wastes
-# little.
-ROUND_COALITIONS = 32
-# Nor does a round exceed a quarter of what was told before, so that small budgets are used up too.
-ROUND_SHARE = 4
-# Permutations of a `walk=False` round: 64 × n ranks stay small at any n.
-ROUND_MARGINALS = 64
 
 
 @dataclass(eq=False)
@@ -98,8 +90,7 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
             sizes = random_sizes(rng, count, state.weights)
             return SingleMarginals(players, sizes, random_ranks(rng, count, n_players))
         steps = max(1, n_players - 1) * (2 if self.antithetic else 1)
-        walks = max(1, min(state.told // ROUND_SHARE, -(-ROUND_COALITIONS // steps)))
-        ranks = random_ranks(rng, walks, n_players)
+        ranks = random_ranks(rng, walks_of_round(state.told, steps), n_players)
         if self.antithetic:
             last = np.asarray(n_players - 1, dtype=ranks.dtype)
             ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)

@@ -13,15 +13,10 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Neighbourhoods
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import walks_of_round
 from fairshapley.estimators.statistics.moments import Moments, floor_variances
 from fairshapley.estimators.walks.contributions import group_means
 from fairshapley.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
-
-# A round is a single group, or on a small game so many that they hold this many coalitions: enough
-# to spread the fixed cost of a round (about 100 µs).
-ROUND_COALITIONS = 32
-# Nor does a round exceed a quarter of what was told before, so that small budgets are used up too.
-ROUND_SHARE = 4
 
 
 @dataclass(eq=False)
@@ -101,8 +96,7 @@ class Owen(Estimator[OwenState, Neighbourhoods]):
     def ask(self, state: OwenState, rng: np.random.Generator) -> Neighbourhoods | None:
         """A few groups of sets with all their neighbours."""
         n_players = state.problem.n_players
-        group = self._group_size * (n_players + 1)
-        groups = max(1, min(state.told // ROUND_SHARE, -(-ROUND_COALITIONS // group)))
+        groups = walks_of_round(state.told, self._group_size * (n_players + 1))
         quantiles, thresholds = self._quantiles(rng, groups, n_players)
         levels = semivalue_levels(state.problem.semivalue, quantiles)
         centres = thresholds < levels[:, :, None]

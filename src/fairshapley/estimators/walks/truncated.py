@@ -12,12 +12,11 @@ from fairshapley.draws import random_ranks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import round_length
 from fairshapley.estimators.statistics.moments import Moments
 
-# Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost, up
-# to 32, which spread the fixed cost of a round (about 150 µs).
-BATCH_SHARE = 8
-BATCH_WALKS = 32
+# Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost.
+BATCH_SHARE, BATCH_WALKS = 8, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +160,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
             return None
         if (batch := state.batch) is not None and len(batch.going):
             return Steps(batch.ranks, batch.going, batch.size)
-        walks = max(1, min(state.walks // BATCH_SHARE, BATCH_WALKS))
+        most = BATCH_WALKS
+        walks = round_length(state.walks, early=most, most=most, early_share=BATCH_SHARE)
         return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1)
 
     def tell(self, state: TruncatedState, draw: Steps, values: FloatArray) -> None:

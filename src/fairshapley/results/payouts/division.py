@@ -11,6 +11,7 @@ import numpy as np
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.games.identical import identical_groups
 from fairshapley.results.payouts.amounts import Money, all_money, money, text, units_of
 from fairshapley.results.payouts.apportionment import apportion
 from fairshapley.results.payouts.band import (
@@ -77,7 +78,7 @@ def payout(
             f"{int((~np.isfinite(result.values)).sum())} players have no value yet: finish the run "
             "before paying out"
         )
-    groups = _groups(result)
+    groups = identical_groups(result.identical_players, result.n_players)
     averaged = _averaged(_integers(result.values), groups)
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
@@ -113,25 +114,6 @@ def _integers(values: FloatArray) -> list[int]:
     ratios = [float(value).as_integer_ratio() for value in values]
     scale = max(denominator for _, denominator in ratios)
     return [numerator * (scale // denominator) for numerator, denominator in ratios]
-
-
-def _groups(result: Result) -> list[list[int]]:
-    """The players, those that are identical together; each is in one group."""
-    leader = list(range(result.n_players))
-
-    def find(player: int) -> int:
-        while leader[player] != player:
-            leader[player] = leader[leader[player]]
-            player = leader[player]
-        return player
-
-    for i, j in result.identical_players:
-        first, second = sorted((find(i), find(j)))
-        leader[second] = first
-    groups: dict[int, list[int]] = {}
-    for player in range(result.n_players):
-        groups.setdefault(find(player), []).append(player)
-    return list(groups.values())
 
 
 def _averaged(integers: Sequence[int], groups: list[list[int]]) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.identical import identical_groups
 from fairshapley.results.report.wording import number, percent
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class PlayerTable:
         declared = int(result.configuration.get("null_players", 0))
         nulls = nulls & intervals.joint
         nulls[result.n_players - declared :] = True
+        groups = identical_groups(result.identical_players, result.n_players)
         return cls(
             names=shown_names(result),
             labels=player_labels(result, labels),
@@ -99,7 +101,7 @@ class PlayerTable:
             fidelity=result.fidelity(),
             counts=result.counts,
             signs=intervals.signs(),
-            groups=identical_groups(result.identical_players),
+            groups=tuple(tuple(group) for group in groups if len(group) > 1),
             nulls=nulls,
             exact=result.exact,
         )
@@ -127,29 +129,6 @@ def shown_names(result: Result) -> tuple[str, ...]:
     if result.player_names is None:
         return tuple(f"player {player}" for player in range(result.n_players))
     return tuple(visible(name) for name in result.player_names)
-
-
-def identical_groups(pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """Groups of players that pairs connect.
-
-    Examples
-    --------
-    >>> identical_groups([(0, 2), (2, 5), (1, 3)])
-    ((0, 2, 5), (1, 3))
-    """
-    parent: dict[int, int] = {}
-
-    def root(player: int) -> int:
-        while (above := parent.setdefault(player, player)) != player:
-            parent[player] = player = parent[above]
-        return player
-
-    for one, other in pairs:
-        parent[max(root(one), root(other))] = min(root(one), root(other))
-    groups: dict[int, list[int]] = {}
-    for player in sorted(parent):
-        groups.setdefault(root(player), []).append(player)
-    return tuple(tuple(group) for group in groups.values())
 
 
 def player_labels(result: Result, labels: Labels | None) -> tuple[str, ...] | None:

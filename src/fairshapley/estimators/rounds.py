@@ -1,0 +1,70 @@
+"""How long a round is.
+
+A long round spreads its fixed cost (100 to 300 µs) over many coalitions. A short one keeps the plan
+fresh and wastes little at the end: what is left of a budget below one round is not spent. So rounds
+grow with what was told before.
+"""
+
+from __future__ import annotations
+
+# On a small game a round holds several walks, so that it has this many coalitions.
+SMALL_ROUND = 32
+# Marginal contributions of a round that asks for them one by one, at most one for each player: 128
+# coalitions, and 64 × n ranks stay small at any n.
+ROUND_MARGINALS = 64
+# Samples of a regression: early rounds grow to as many coalitions as players, or to this many.
+EARLY_COALITIONS = 16
+
+
+def round_length(
+    told: int,
+    *,
+    early: int,
+    most: int,
+    least: int = 1,
+    early_share: int = 4,
+    late_share: int = 16,
+) -> int:
+    """The units of the next round: a quarter of those before, then a sixteenth.
+
+    Parameters
+    ----------
+    told
+        The units told so far.
+    early
+        Up to this length a round is 1/`early_share` of what was told; then it is 1/`late_share`.
+    most, least
+        The longest and the shortest round.
+    early_share, late_share
+        See `early`.
+
+    Examples
+    --------
+    >>> [round_length(told, early=16, most=256) for told in (0, 10, 100, 1000, 10_000)]
+    [1, 2, 16, 62, 256]
+    """
+    wanted = max(min(told // early_share, early), told // late_share)
+    return max(least, min(wanted, most))
+
+
+def walks_of_round(told: int, coalitions: int) -> int:
+    """The walks of the next round, each of so many coalitions: a few on a small game, or one.
+
+    Examples
+    --------
+    >>> [walks_of_round(told, 10) for told in (0, 8, 100)]
+    [1, 2, 4]
+    """
+    wanted = -(-SMALL_ROUND // coalitions)
+    return round_length(told, early=wanted, most=wanted)
+
+
+def early_length(n_players: int, per_unit: int) -> int:
+    """Where early rounds end, in units of `per_unit` coalitions.
+
+    Examples
+    --------
+    >>> early_length(10, 2), early_length(100, 2)
+    (8, 50)
+    """
+    return max(n_players, EARLY_COALITIONS) // per_unit
