@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, SizeArray
+from fairshapley.estimators.statistics.moments import Means
 from fairshapley.fairness.certificate import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
@@ -45,15 +46,10 @@ class Recorder:
         width = -(-(n_players + 1) // MOST_BINS)
         self._bin = (np.arange(n_players + 1) // width).astype(np.intp)
         self._edges = np.append(np.arange(0, n_players + 1, width), n_players + 1)
-        # For each bin: coalitions, sums of sizes, of utilities and of their squares.
-        self._sums = np.zeros((4, len(self._edges) - 1))
-        self._offset: float | None = None
+        self._sizes, self._utilities = (Means(len(self._edges) - 1) for _ in range(2))
 
     def add(self, sizes: SizeArray, values: FloatArray) -> None:
         """Take the utilities of a round; NaN, an evaluation skipped, is left out."""
-        if self._offset is None:
-            # Sums of squares around a utility of the game lose less than those around 0.
-            self._offset = float(values[0])
         self._waiting.append((sizes, values))
         self._rows += len(values)
         if self._rows >= FOLD_ROWS:
@@ -66,15 +62,13 @@ class Recorder:
         sizes = np.concatenate([part for part, _ in self._waiting])
         values = np.concatenate([part for _, part in self._waiting])
         self._waiting, self._rows = [], 0
-        bins = self._sums.shape[1]
         for start in range(0, len(values), 2**18):
             size, value = sizes[start : start + 2**18], values[start : start + 2**18]
             known = ~np.isnan(value)
             if not known.all():
                 size, value = size[known], value[known]
-            at, shifted = self._bin[size], value - (self._offset or 0.0)
-            for place, weights in enumerate((None, size, shifted, np.square(shifted))):
-                self._sums[place] += np.bincount(at, weights, bins)
+            self._sizes.add_at(self._bin[size], size.astype(np.float64))
+            self._utilities.add_at(self._bin[size], value)
 
     def due(self, evaluations: int) -> bool:
         """Whether a checkpoint is due after this many evaluations."""
@@ -101,11 +95,12 @@ class Recorder:
         return {"history": tuple(self._checkpoints), "profile": tuple(self._profile())}
 
     def _profile(self) -> list[SizeBin]:
-        offset, found = self._offset or 0.0, []
-        for place, (count, size, total, squares) in enumerate(self._sums.T.tolist()):
-            if count:
-                mean = total / count
-                spread = math.sqrt(max(0.0, squares / count - mean * mean))
-                first, last = int(self._edges[place]), int(self._edges[place + 1]) - 1
-                found.append(SizeBin(first, last, int(count), size / count, offset + mean, spread))
+        told, found = self._utilities, []
+        for place in np.flatnonzero(told.counts):
+            count, mean, squares = (
+                float(table[place]) for table in (told.counts, told.means, told.squares)
+            )
+            first, last = int(self._edges[place]), int(self._edges[place + 1]) - 1
+            size, spread = float(self._sizes.means[place]), math.sqrt(squares / count)
+            found.append(SizeBin(first, last, int(count), size, mean, spread))
         return found

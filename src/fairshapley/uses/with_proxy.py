@@ -11,11 +11,8 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import Draw
 from fairshapley.errors import FingerprintError, GameError, InputError
-from fairshapley.estimators.adjusted.regression_adjusted import (
-    LEAST_PILOT,
-    AdjustedState,
-    RegressionAdjusted,
-)
+from fairshapley.estimators.adjusted.course import LEAST_PILOT
+from fairshapley.estimators.adjusted.regression_adjusted import AdjustedState, RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
@@ -301,7 +298,7 @@ class ProxyAdjusted(Estimator[ProxyState, Draw]):
             return
         state.pilot.append((draw, values, cheap))
         # The method's first plan of the sizes is made here: from then on it draws by the values.
-        if state.inner.told < min(max(state.problem.n_players, LEAST_PILOT), MOST_PILOT):
+        if state.inner.course.told < min(max(state.problem.n_players, LEAST_PILOT), MOST_PILOT):
             return
         state.c = _learnt(state)
         if state.c:
@@ -316,11 +313,11 @@ class ProxyAdjusted(Estimator[ProxyState, Draw]):
         if not state.c:
             return found
         values, errors, counts = self.known.values, self.known.standard_errors, found.counts
-        if state.inner.pooling is not None:
+        if (pooling := state.inner.course.pooling) is not None:
             # Who is identical to the game need not be so to the proxy: the shared value of the
             # difference is right with the shared value of the proxy. The standard deviation of a
             # mean is at most the mean of the standard deviations.
-            values, errors = state.inner.pooling.shared(np.stack([values, errors]))
+            values, errors = pooling.shared(np.stack([values, errors]))
         if not self.known.exact:
             counts = np.minimum(counts, self.known.counts)
         return replace(

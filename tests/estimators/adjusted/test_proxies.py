@@ -169,7 +169,7 @@ def test_no_proxy_sees_its_fold(kind):
         sample.gains[fold] += shift * np.random.default_rng(1).standard_normal(fold.sum())
         fit = fit_linear(sample, weights) if kind == "linear" else None
         proxies.append(fit or fit_kernel(sample, weights, interior))
-    masks, sizes = sample.units.masks(0, 150).astype(float), sample.sizes
+    masks, sizes = sample.units.masks(slice(0, 150)).astype(float), sample.sizes
     for column in range(9):
         columns = np.full(150, column)
         one, other = (proxy.predict(masks, sizes, columns) for proxy in proxies)
@@ -189,7 +189,7 @@ def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
     for other in (False, True):
         sample, weights = random_sample(n, count, 6)
         chosen = np.flatnonzero(sample.folds == 3)
-        masks, gains = sample.units.masks(0, count).copy(), sample.gains.copy()
+        masks, gains = sample.units.masks(slice(0, count)).copy(), sample.gains.copy()
         # Pairs of any other size but the one that they had, by other probabilities.
         if other:
             masks[chosen] = np.random.default_rng(2).random((len(chosen), n)) < 0.5
@@ -199,7 +199,7 @@ def test_no_proxy_knows_the_coalitions_of_its_fold(kind):
         changed = replace(sample, units=units, sizes=units.sizes, gains=gains)
         fit = fit_linear(changed, weights) if kind == "linear" else None
         proxies.append(fit or fit_kernel(changed, weights, interior))
-    judged, sizes = units.masks(0, count).astype(float), units.sizes
+    judged, sizes = units.masks(slice(0, count)).astype(float), units.sizes
     one, other = (proxy.predict(judged, sizes, np.full(count, 3)) for proxy in proxies)
     np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
 
@@ -226,7 +226,7 @@ def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
 def test_small_and_large_utilities_have_the_same_proxy(entries, rounding):
     """In any unit of measurement: products in single precision must not underflow."""
     sample, weights = random_sample(12, 300, 12)
-    masks = sample.units.masks(0, 300).astype(float)
+    masks = sample.units.masks(slice(0, 300)).astype(float)
 
     def fitted(scale):
         scaled = replace(sample, gains=scale * sample.gains)
@@ -258,7 +258,7 @@ def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy():
 
 def test_a_linear_proxy_finds_a_linear_game():
     sample, weights = random_sample(12, 600, 7, noise=0.0)
-    sample.gains[:] -= np.prod(2.0 * sample.units.masks(0, 600)[:, :3] - 1.0, axis=1)
+    sample.gains[:] -= np.prod(2.0 * sample.units.masks(slice(0, 600))[:, :3] - 1.0, axis=1)
     fit = Adjustment(sample, weights, np.ones(11, dtype=bool), "linear")
     judged = slice(0, fitted_units(600, 12))
     assert np.abs(fit.residuals[judged]).max() < 0.02 * np.abs(sample.gains).max()

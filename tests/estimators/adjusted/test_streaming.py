@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Stream, StreamedUnits
@@ -26,8 +27,8 @@ class Streamed(RegressionAdjusted):
 
 def test_this_estimator_streams():
     problem = Problem(10, parse_semivalue("shapley"), 0.0, 1.0, 1e-3)
-    assert Streamed().start(problem).stream is not None
-    assert RegressionAdjusted().start(problem).stream is None
+    assert isinstance(Streamed().start(problem).course, Stream)
+    assert not isinstance(RegressionAdjusted().start(problem).course, Stream)
 
 
 class Weighted:
@@ -120,11 +121,12 @@ def test_moments_are_those_of_the_contributions():
     n_players = 30
     problem = Problem(n_players, parse_semivalue("shapley"), 0.0, 10.0, 1e-3)
     weights = SizeWeights.of(problem.semivalue, n_players)
-    stream = Stream(problem, weights, proxy=False, pooling=None)
+    choices = Choices(proxy="none", may_split=True, adaptive=True, border=True)
+    stream = Stream(problem, choices, weights, None)
     rng = np.random.default_rng(3)
     draw = StreamedUnits.draw(rng, 15, weights.base, paired=True)
     gains = rng.normal(size=15) ** 3
-    stream.add(draw, gains, weights.base)
+    stream.add(draw, gains)
     at = draw.sizes - 1
     scaled = (gains - 10.0 * ((at + 1) / n_players - 0.5)) / weights.base[at]
     inside, outside = (
@@ -199,7 +201,7 @@ def test_units_are_not_kept():
     for index in range(40):
         draw = estimator.ask(state, round_generator(0, index))
         estimator.tell(state, draw, round_generator(1, index).normal(size=len(draw)))
-        lengths.append((state.told, len(pickle.dumps(state))))
+        lengths.append((state.course.told, len(pickle.dumps(state))))
     (early, short), (late, long) = lengths[20], lengths[-1]
     assert late > early + 1000
     assert (long - short) / (late - early) < 100

@@ -204,9 +204,9 @@ def test_the_store_keeps_what_it_is_given():
     masks, classes, gains = rng.random((100, 11)) < 0.5, rng.integers(0, 5, 100), rng.random(100)
     for rows in np.split(np.arange(100), [1, 2, 2, 50]):
         packed = np.packbits(masks[rows], axis=1, bitorder="little")
-        store.add(packed, classes[rows], gains[rows])
+        store.append(packed, classes=classes[rows], gains=gains[rows])
     order = np.argsort(classes, kind="stable")
-    blocks = store.blocks(33)
+    blocks = list(store.blocks(33))
     np.testing.assert_array_equal(np.concatenate([block.masks for block in blocks]), masks[order])
     np.testing.assert_array_equal(np.concatenate([block.gains for block in blocks]), gains[order])
     np.testing.assert_array_equal(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.statistics.two_valued import add_two_valued
+from fairshapley.estimators.statistics.two_valued import TwoValued
 
 
 def test_moments_are_those_of_the_contributions():
@@ -13,7 +13,8 @@ def test_moments_are_those_of_the_contributions():
     for count in (5, 1, 40, 400):
         masks = (rng.random((count, 7)) < 0.4).astype(np.float32)
         inside, outside = rng.standard_t(3, size=(2, count))
-        add_two_valued(found, masks, inside, outside, common)
+        sizes = masks.sum(axis=1).astype(np.int64)
+        TwoValued.of(sizes, inside, outside).add_to(found, masks, common)
         expected.add(np.where(masks > 0, inside[:, None], outside[:, None]) + common)
     np.testing.assert_array_equal(found.counts, expected.counts)
     for name in ("means", "squares", "lowest", "highest"):

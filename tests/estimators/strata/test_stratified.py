@@ -13,7 +13,7 @@ from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.strata.stratified import Stratified, StratumMarginals
 from fairshapley.estimators.strata.sweeps import Sweep
-from fairshapley.estimators.strata.weights import Part, Pool, Strata, add_to_cells
+from fairshapley.estimators.strata.weights import Part, Pool, Strata
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
 
@@ -322,7 +322,7 @@ def test_cells_hold_count_mean_and_squares(samples, cut):
     moments = Moments(4)
     for part in (samples[:cut], samples[cut:]):
         cells = np.array([cell for cell, _ in part], dtype=np.int64)
-        add_to_cells(moments, cells, np.array([value for _, value in part], dtype=float))
+        moments.add_at(cells, np.array([value for _, value in part], dtype=float))
     for cell in range(4):
         values = np.array([value for at, value in samples if at == cell])
         assert moments.counts[cell] == len(values)

@@ -26,7 +26,7 @@ from fairshapley.estimators.adjusted.split_pairs import SplitPairs
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.statistics.pooling import Pooling
-from fairshapley.estimators.statistics.two_valued import add_two_valued
+from fairshapley.estimators.statistics.two_valued import TwoValued
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
 
@@ -243,7 +243,8 @@ class Adjustment:
         inside, outside = self._factors()
         common = sum((stage.values[-1] for stage in self.stages), constant)
         for rows, masks in self.sample.units.rows(self.sample.chosen, start):
-            add_two_valued(moments, masks, inside[rows], -outside[rows], common)
+            units = TwoValued.of(self.sample.sizes[rows], inside[rows], -outside[rows])
+            units.add_to(moments, masks, common)
 
     def _dependence(self) -> float:
         """What Σ_t (y_t − ȳ)² misses, all players together.

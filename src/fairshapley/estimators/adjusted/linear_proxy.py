@@ -26,6 +26,7 @@ from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.units import MaskArray
+from fairshapley.estimators.statistics.two_valued import power_of_two
 
 # Conjugate gradients stop at this residual relative to the first, or after so many passes. With ten
 # units for each column the Gram matrix has a condition number of about 4, and an error falls
@@ -74,11 +75,6 @@ class LinearProxies:
         slopes = np.tensordot(scale, self.slopes, axes=1).T * (n_players / (n_players - 1.0))
         result: FloatArray = slopes + (shift @ self.offsets)[:, None]
         return result
-
-
-def power_of_two(size: float) -> float:
-    """The power of two next to a size, 1 for 0: dividing by it rounds nothing."""
-    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0
 
 
 def fit_linear(

@@ -7,12 +7,12 @@ known before t is drawn, so that E[y_t | all before] is the value: the deviation
 martingale's, the mean of y_t is unbiased, and Σ(y_t − ȳ)²/(M(M − 1)) estimates its variance. What
 is lost against cross-fitting is that early units are judged by a poor proxy.
 
-*Learning.* The proxy is that of `proxy.py`. It stands still during an epoch, an eighth of the units
-before. The gradient of the epoch's residuals, divided by the expected Gram matrix (a multiple of
-the identity, see there), estimates what the coefficients are off by, with a known noise; what its
-mean square has in excess of the noise is the mean square of the error itself, P. The coefficients
-move by P/(P + noise) of the estimate, which is best among all such steps, and leaves
-P·noise/(P + noise): an additive game with n players loses half of its residual with n units.
+*Learning.* The proxy is that of `linear_proxy.py`. It stands still during an epoch, an eighth of
+the units before. The gradient of the epoch's residuals, divided by the expected Gram matrix (a
+multiple of the identity, see there), estimates what the coefficients are off by, with a known
+noise; what its mean square has in excess of the noise is the mean square of the error itself, P.
+The coefficients move by P/(P + noise) of the estimate, which is best among all such steps, and
+leaves P·noise/(P + noise): an additive game with n players loses half of its residual with n units.
 
 *Moments.* y_t has two values for all players inside and outside, plus what the proxy gives each.
 So sums and sums of squares are products of the masks with two numbers for each unit.
@@ -25,16 +25,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics import bits
+from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import random_sizes
 from fairshapley.draws.large_sets import packed_sets
-from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies, power_of_two
+from fairshapley.estimators.adjusted.course import Choices, Course
+from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.units import MaskArray
 from fairshapley.estimators.estimator import Estimate, Problem
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.statistics.pooling import Pooling
+from fairshapley.estimators.statistics.two_valued import TwoValued, power_of_two
 from fairshapley.estimators.statistics.weighted_epochs import WeightedEpochs
 
 # Up to so many players units are kept: 60 evaluations for each are then 1 GB.
@@ -92,7 +95,7 @@ class StreamedUnits:
         return bits.unpack(rows, self.n_players)
 
 
-class Stream:
+class Stream(Course[StreamedUnits]):
     """The moments of all units told so far, and the proxy that they taught.
 
     An epoch's weight is one over the mean Σ_i x_i² of the epoch before it: known before it begins,
@@ -101,19 +104,22 @@ class Stream:
 
     Parameters
     ----------
-    problem, weights
-        The problem, and the weights of its sizes.
-    proxy
-        Whether there is a proxy at all.
+    problem, choices, weights
+        The problem, what the user chose, and the weights of the sizes.
     pooling
         Who shares one value.
     """
 
     def __init__(
-        self, problem: Problem, weights: SizeWeights, *, proxy: bool, pooling: Pooling | None
+        self,
+        problem: Problem,
+        choices: Choices,
+        weights: SizeWeights,
+        pooling: Pooling | None,
     ) -> None:
-        self.weights = weights
-        self.learner = Learner(weights) if proxy else None
+        self.problem, self.weights, self.pooling = problem, weights, pooling
+        self.plan, self.adaptive = weights.base, choices.adaptive
+        self.learner = None if choices.proxy == "none" else Learner(weights)
         lowest, highest = weights.ends
         self.level = _level(problem, weights)
         constant = highest * problem.full - lowest * problem.empty
@@ -132,6 +138,19 @@ class Stream:
         self._sizes: list[IntArray] = []
         self._squares: list[FloatArray] = []
 
+    def ask(self, rng: np.random.Generator) -> StreamedUnits:
+        """Units drawn by the current plan."""
+        return StreamedUnits.draw(rng, self.next_units, self.plan, paired=self.weights.paired)
+
+    @one_thread()
+    def tell(self, draw: StreamedUnits, values: FloatArray) -> Stream:
+        """Let the units pass; plan the sizes anew when it is time."""
+        planned = self.next_plan
+        self.add(draw, 0.5 * (values[::2] - values[1::2]) if draw.paired else values)
+        if self.told == planned and self.adaptive:
+            self._plan_sizes()
+        return self
+
     def estimate(self) -> Estimate:
         """The weighted mean of the contributions."""
         together = self._through.copy()
@@ -142,15 +161,15 @@ class Stream:
         """The first epoch has that of the second, or 1 as long as it is the only one."""
         return self._unit / self._power if self._power else 1.0
 
-    def plan(self) -> FloatArray:
+    def _plan_sizes(self) -> None:
         """A plan of the sizes from the residuals since the last one; a new epoch begins."""
         sizes = np.concatenate([*self._sizes, np.empty(0, dtype=np.int64)])
         squares = np.concatenate([*self._squares, np.empty(0)])
         self._sizes, self._squares = [], []
         self._close()
-        return self.weights.neyman(sizes, squares)
+        self.plan = self.weights.neyman(sizes, squares)
 
-    def add(self, draw: StreamedUnits, gains: FloatArray, plan: FloatArray) -> None:
+    def add(self, draw: StreamedUnits, gains: FloatArray) -> None:
         """Fold in a round; units with a gain of NaN are left out."""
         kept = np.flatnonzero(~np.isnan(gains))
         at = draw.sizes - 1
@@ -167,7 +186,7 @@ class Stream:
             residuals = gains[part]
             if self.learner is not None:
                 residuals = residuals - self.learner.predict(numbers, at[part])
-            self._fold(masks, numbers, at[part], residuals, plan)
+            self._fold(masks, numbers, at[part], residuals)
             self._sizes.append(draw.sizes[part])
             self._squares.append(np.square(residuals))
         self.told += len(gains)
@@ -175,20 +194,16 @@ class Stream:
             self._close()
 
     def _fold(
-        self,
-        masks: BoolArray,
-        numbers: MaskArray,
-        at: IntArray,
-        residuals: FloatArray,
-        plan: FloatArray,
+        self, masks: BoolArray, numbers: MaskArray, at: IntArray, residuals: FloatArray
     ) -> None:
         """A block of units: the moments and the learner share one product with the masks."""
-        units = Contributions.of(self.weights, at, residuals / plan[at])
+        weights, scaled = self.weights, residuals / self.plan[at]
+        units = TwoValued.of(at + 1, weights.inside[at] * scaled, -weights.outside[at] * scaled)
         columns = units.columns()
         if self.learner is not None:
-            learning = self.learner.columns(at, residuals, plan)
-            columns = np.concatenate([columns, learning.astype(np.float32)])
-        products = (columns @ numbers).astype(np.float64)
+            learning = self.learner.columns(at, residuals, self.plan)
+            columns = np.concatenate([columns, learning])
+        products = (columns.astype(np.float32) @ numbers).astype(np.float64)
         self._epoch.add(masks, units, products[:2])
         if self.learner is not None:
             self.learner.learn(products[2:])
@@ -219,51 +234,6 @@ def _level(problem: Problem, weights: SizeWeights) -> FloatArray:
     return rise * (shares - 0.5) if weights.paired else problem.empty + rise * shares
 
 
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """What units give to players inside and outside, in a unit near the largest of them."""
-
-    at: IntArray
-    """The size of each, less 1"""
-    unit: float
-    inside: FloatArray
-    outside: FloatArray
-    power: float
-    """Σ_t Σ_i x_i²"""
-
-    @classmethod
-    def of(cls, weights: SizeWeights, at: IntArray, scaled: FloatArray) -> Contributions:
-        """The contributions of units with r/p = `scaled`."""
-        inside, outside = weights.inside[at] * scaled, -weights.outside[at] * scaled
-        unit = power_of_two(float(np.abs([inside, outside]).max(initial=0.0)))
-        power = float(weights.power[at] @ np.square(scaled))
-        return cls(at, unit, inside / unit, outside / unit, power)
-
-    def columns(self) -> MaskArray:
-        """What a product with the masks needs for sums and sums of squares."""
-        both = [self.inside - self.outside, self.inside**2 - self.outside**2]
-        return np.stack(both).astype(np.float32)
-
-    def moments(self, products: FloatArray) -> Moments:
-        """The moments, from the product of the columns with the masks."""
-        sums, squares = products[0] + self.outside.sum(), products[1] + (self.outside**2).sum()
-        # What all players have together is known; single precision has it to seven digits only.
-        count, n_players, sizes = len(self.at), len(sums), self.at + 1.0
-        together = sizes @ self.inside + (n_players - sizes) @ self.outside
-        sums += (together - sums.sum()) / n_players
-        means = sums / count
-        result = Moments(n_players)
-        result.counts += count
-        result.means = self.unit * means
-        result.squares = self.unit**2 * np.maximum(squares - sums * means, 0.0)
-        return result
-
-    def rows(self, masks: BoolArray, chosen: IntArray | slice) -> FloatArray:
-        """The contributions of some units to every player."""
-        inside, outside = self.unit * self.inside[chosen], self.unit * self.outside[chosen]
-        return np.where(masks[chosen], inside[:, None], outside[:, None])
-
-
 class Epoch:
     """Moments of the contributions y of an epoch: those of its units, plus what the proxy gives."""
 
@@ -286,20 +256,18 @@ class Epoch:
         self._common, self._shift = shared, np.nan_to_num(shared - means)
         self._seen = largest
 
-    def add(self, masks: BoolArray, units: Contributions, products: FloatArray) -> None:
+    def add(self, masks: BoolArray, units: TwoValued, products: FloatArray) -> None:
         """Fold in a block."""
-        self.power += units.power
+        self.power += units.power(self.weights.n_players)
         if self.pooling is not None:
             block = self.pooling.shared(units.rows(masks, slice(None)))
             self.largest = np.maximum(self.largest, np.abs(block + self._shift).max(axis=0))
             self.moments.add(block + self._common)
             return
-        part = units.moments(products)
-        part.means += self._common
-        self.moments.merge(part)
+        self.moments.merge(units.moments(products, self._common))
         self._deviations(masks, units)
 
-    def _deviations(self, masks: BoolArray, units: Contributions) -> None:
+    def _deviations(self, masks: BoolArray, units: TwoValued) -> None:
         """Only few units can deviate by more than any before: the largest are looked at first."""
         most = units.unit * np.maximum(np.abs(units.inside), np.abs(units.outside))
         most += np.abs(self._shift).max()

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import random_sizes
 from fairshapley.errors import InputError
-from fairshapley.estimators.statistics.averages import add_repeated
 from fairshapley.estimators.statistics.moments import Moments
 
 # The least share of α_c in a learned proposal, which is what α = 0 leaves. A share η bounds every
@@ -39,7 +38,7 @@ class SizeStatistics:
 
     def add(self, players: IntArray, sizes: IntArray, marginals: FloatArray) -> None:
         """Fold in marginal contributions, unweighted."""
-        add_repeated(self.pooled, sizes, marginals)
+        self.pooled.add_at(sizes, marginals)
         if self.per_player:
             kept = ~np.isnan(marginals)
             at = (players[kept], sizes[kept])

@@ -159,14 +159,15 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
         state.asked += np.bincount(draw.classes, minlength=len(state.asked))
         gains = 0.5 * (values[::2] - values[1::2])
         kept = ~np.isnan(gains)
-        state.store.add(draw.packed[::2][kept], draw.classes[kept], gains[kept])
+        packed = draw.packed[::2][kept]
+        state.store.append(packed, classes=draw.classes[kept], gains=gains[kept])
 
     @one_thread()
     def estimate(self, state: LeverageState) -> Estimate:
         """The solution of the regression; NaN while there are too few equations."""
         n_players, classes = state.problem.n_players, state.classes
         pairs = np.bincount(state.store.classes, minlength=len(classes))
-        enough = state.store.count >= n_players - 1
+        enough = len(state.store) >= n_players - 1
         regression = Regression(state, pairs, levels=self.levels) if enough else None
         if regression is None or not regression.solvable:
             unknown = np.full(n_players, np.nan)

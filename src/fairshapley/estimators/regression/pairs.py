@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
+from fairshapley.estimators.statistics.store import CoalitionStore
 
 # Classes of up to 2**18 pairs are gone through in a random order that is kept, 4 bytes a pair; all
 # classes of 20 players are among them. In a larger one, m pairs drawn independently hold some
@@ -108,50 +110,32 @@ class PairBlock:
     gains: FloatArray
 
 
-class PairStore:
+class PairStore(CoalitionStore):
     """The pairs told so far: bits of one coalition, class, and half the difference of utilities.
 
-    n/8 + 10 bytes for each pair. The capacity doubles, so that adding is cheap.
+    n/8 + 10 bytes for each pair.
 
     Examples
     --------
     >>> store = PairStore(3)
     >>> packed = np.array([[0b001]], dtype=np.uint8)
-    >>> store.add(packed, np.array([0]), np.array([0.5]))
+    >>> store.append(packed, classes=np.array([0]), gains=np.array([0.5]))
     >>> [(block.masks, block.gains) for block in store.blocks(16)]
     [(array([[ True, False, False]]), array([0.5]))]
     """
 
     def __init__(self, n_players: int) -> None:
-        self.n_players = n_players
-        self.count = 0
-        self._packed: ByteArray = np.empty((0, bits.width(n_players)), dtype=np.uint8)
-        self._classes = np.empty(0, dtype=np.uint16)
-        self._gains: FloatArray = np.empty(0)
+        super().__init__(n_players, classes=np.uint16, gains=np.float64)
 
     @property
     def classes(self) -> IntArray:
         """The class of each pair."""
-        return self._classes[: self.count].astype(np.int64)
+        return self["classes"].astype(np.int64)
 
-    def add(self, packed: ByteArray, classes: IntArray, gains: FloatArray) -> None:
-        """Append pairs."""
-        start, end = self.count, self.count + len(gains)
-        if end > len(self._gains):
-            room = max(end, 2 * len(self._gains))
-            self._packed = np.resize(self._packed, (room, self._packed.shape[1]))
-            self._classes = np.resize(self._classes, room)
-            self._gains = np.resize(self._gains, room)
-        self._packed[start:end] = packed
-        self._classes[start:end] = classes
-        self._gains[start:end] = gains
-        self.count = end
-
-    def blocks(self, rows: int) -> list[PairBlock]:
+    def blocks(self, rows: int) -> Iterator[PairBlock]:
         """All pairs by class, at most `rows` at a time."""
-        order = np.argsort(self._classes[: self.count], kind="stable")
-        return [self._block(order[start : start + rows]) for start in range(0, self.count, rows)]
-
-    def _block(self, rows: IntArray) -> PairBlock:
-        masks = bits.unpack(self._packed[rows], self.n_players)
-        return PairBlock(masks, self._classes[rows].astype(np.int64), self._gains[rows])
+        classes = self.classes
+        order = np.argsort(classes, kind="stable")
+        for start in range(0, len(order), rows):
+            part = order[start : start + rows]
+            yield PairBlock(self.masks(part), classes[part], self["gains"][part])

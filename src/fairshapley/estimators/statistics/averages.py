@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Moments, floor_variances
+from fairshapley.estimators.statistics.moments import Means, Moments, floor_variances
 
 
 class Average(Protocol):
@@ -43,25 +43,6 @@ class Average(Protocol):
     def extremes(self) -> FloatArray | None:
         """See `Estimate.extremes`."""
         ...
-
-
-def add_repeated(moments: Moments, players: IntArray, contributions: FloatArray) -> None:
-    """Fold contributions into `moments`, where a player may come several times."""
-    if len(players) == 1:
-        moments.add_at(players, contributions)
-        return
-    kept = ~np.isnan(contributions)
-    players, contributions = players[kept], contributions[kept]
-    batch = Moments(len(moments.counts))
-    batch.counts = np.bincount(players, minlength=len(batch.counts))
-    sums = np.bincount(players, weights=contributions, minlength=len(batch.counts))
-    batch.means = sums / np.maximum(batch.counts, 1)
-    squares = np.square(contributions - batch.means[players])
-    summed = np.bincount(players, weights=squares, minlength=len(batch.counts))
-    batch.squares = summed.astype(np.float64, copy=False)
-    np.minimum.at(batch.lowest, players, contributions)
-    np.maximum.at(batch.highest, players, contributions)
-    moments.merge(batch)
 
 
 def with_floor(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
@@ -103,7 +84,7 @@ class PlainMean:
     def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
         """Fold in weighted marginal contributions."""
         contributions = marginals * weights
-        add_repeated(self.moments, players, contributions)
+        self.moments.add_at(players, contributions)
         self._squares.add(contributions)
 
     def variances_of_one(self, players: IntArray | slice) -> FloatArray:
@@ -136,8 +117,8 @@ class SelfNormalised:
 
     def __init__(self, n_players: int) -> None:
         self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
-        self._mean = _WeightedMean(n_players)
-        self._square = _WeightedMean(n_players)
+        self._mean = Means(n_players, counts=np.float64)
+        self._square = Means(n_players, counts=np.float64)
         self._squares = _MeanSquare()
 
     @property
@@ -155,18 +136,18 @@ class SelfNormalised:
         kept = ~np.isnan(marginals)
         players, marginals, weights = players[kept], marginals[kept], weights[kept]
         self.counts = self.counts + np.bincount(players, minlength=len(self.counts))
-        self._mean.add(players, marginals, weights)
-        self._square.add(players, marginals, np.square(weights))
+        self._mean.add_at(players, marginals, weights)
+        self._square.add_at(players, marginals, np.square(weights))
         self._squares.add(marginals * weights)
 
     def variances_of_one(self, players: IntArray | slice) -> FloatArray:
         """m_i times the variance of φ̂_i, with m/(m − 1) for the fitted mean."""
         counts = self.counts[players]
         enough = counts > 1
-        squares = self._square.squares[players] + self._square.weights[players] * np.square(
+        squares = self._square.squares[players] + self._square.counts[players] * np.square(
             self._square.means[players] - self._mean.means[players]
         )
-        total = np.where(enough, self._mean.weights[players], 1.0)
+        total = np.where(enough, self._mean.counts[players], 1.0)
         scale = np.where(enough, counts**2 / np.maximum(counts - 1.0, 1.0), np.nan)
         return with_floor(scale * squares / np.square(total), counts, self.mean_square)
 
@@ -188,27 +169,3 @@ class _MeanSquare:
     def add(self, contributions: FloatArray) -> None:
         self._sum += float(np.nansum(np.square(contributions)))
         self._count += int(np.count_nonzero(~np.isnan(contributions)))
-
-
-class _WeightedMean:
-    """Weighted mean and sum of squared deviations, merged as Chan, Golub & LeVeque do."""
-
-    def __init__(self, n_players: int) -> None:
-        self.weights: FloatArray = np.zeros(n_players)
-        self.means: FloatArray = np.zeros(n_players)
-        self.squares: FloatArray = np.zeros(n_players)
-
-    def add(self, players: IntArray, values: FloatArray, weights: FloatArray) -> None:
-        def sums(terms: FloatArray) -> FloatArray:
-            summed = np.bincount(players, weights=terms, minlength=len(self.means))
-            return summed.astype(np.float64, copy=False)
-
-        added = sums(weights)
-        means = sums(weights * values) / np.where(added > 0, added, 1.0)
-        squares = sums(weights * np.square(values - means[players]))
-        total = self.weights + added
-        share = added / np.where(total > 0, total, 1.0)
-        deltas = means - self.means
-        self.means = self.means + deltas * share
-        self.squares = self.squares + squares + np.square(deltas) * self.weights * share
-        self.weights = total

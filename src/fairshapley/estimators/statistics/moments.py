@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
@@ -12,12 +15,87 @@ from fairshapley.estimators.estimator import Estimate
 ROUNDING = 1e-9
 
 
-class Moments:
-    """Count, mean, sum of squared deviations and extremes of each player's contributions.
+class Means:
+    """Count or weight, mean and sum of squared deviations in every entry of a table.
 
     Batches are merged by the formula of Chan, Golub & LeVeque, which loses no accuracy when the
-    mean is large against the deviations. Contributions that are NaN (their evaluation failed and
-    was skipped) are left out.
+    mean is large against the deviations.
+
+    Parameters
+    ----------
+    *shape
+        The shape of the table.
+    counts
+        The type of the counts; weights are floats.
+
+    Examples
+    --------
+    >>> means = Means(2)
+    >>> means.add_at(np.array([1, 1, 0]), np.array([1.0, 3.0, np.nan]))
+    >>> means.counts, means.means, means.squares
+    (array([0, 2]), array([0., 2.]), array([0., 2.]))
+    """
+
+    def __init__(self, *shape: int, counts: DTypeLike = np.int64) -> None:
+        self.counts: NDArray[Any] = np.zeros(shape, dtype=counts)
+        self.means: FloatArray = np.zeros(shape)
+        self.squares: FloatArray = np.zeros(shape)
+
+    def merge_at(
+        self,
+        at: IntArray | slice,
+        counts: NDArray[Any] | float,
+        means: FloatArray,
+        squares: FloatArray | float,
+    ) -> None:
+        """Fold a batch into each of the entries `at`, which come once."""
+        before = self.counts[at]
+        total = before + counts
+        shares = counts / np.where(total > 0, total, 1)
+        deltas = means - self.means[at]
+        self.means[at] += deltas * shares
+        self.squares[at] = self.squares[at] + squares + deltas * deltas * (before * shares)
+        self.counts[at] = total
+
+    def add_at(self, at: IntArray, values: FloatArray, weights: FloatArray | None = None) -> None:
+        """Fold in values for the entries `at`, which may come several times; NaN is left out."""
+        kept = ~np.isnan(values)
+        if not kept.all():
+            at, values = at[kept], values[kept]
+            weights = None if weights is None else weights[kept]
+        if len(at) == 1:
+            self.merge_at(at, 1 if weights is None else weights, values, 0.0)
+            return
+        found: IntArray | slice = slice(None)
+        if len(at) < len(self.means):
+            found, at = np.unique(at, return_inverse=True)
+        entries = len(self.means[found])
+
+        def sums(terms: FloatArray) -> NDArray[Any]:
+            return np.bincount(at, terms if weights is None else weights * terms, entries)
+
+        counts = np.bincount(at, weights, entries)
+        means = sums(values) / np.where(counts > 0, counts, 1)
+        self.merge_at(found, counts, means, sums(np.square(values - means[at])))
+
+    @property
+    def variances_of_means(self) -> FloatArray:
+        """The estimated variance of each mean; NaN below two contributions."""
+        enough = self.counts > 1
+        degrees = np.where(enough, self.counts * (self.counts - 1.0), 1.0)
+        return np.where(enough, self.squares / degrees, np.nan)
+
+    @property
+    def mean_square(self) -> float:
+        """τ², the mean square of everything folded in; 0 without any."""
+        total = float(self.counts.sum())
+        return float((self.squares + self.counts * self.means**2).sum()) / max(total, 1.0)
+
+
+class Moments(Means):
+    """Count, mean, sum of squared deviations and extremes of each player's contributions.
+
+    Contributions that are NaN (their evaluation failed and was skipped) are left out.
 
     Examples
     --------
@@ -30,9 +108,7 @@ class Moments:
     """
 
     def __init__(self, n_players: int) -> None:
-        self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
-        self.means: FloatArray = np.zeros(n_players)
-        self.squares: FloatArray = np.zeros(n_players)
+        super().__init__(n_players)
         self.lowest: FloatArray = np.full(n_players, np.inf)
         self.highest: FloatArray = np.full(n_players, -np.inf)
 
@@ -60,16 +136,11 @@ class Moments:
             highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
         self._merge(counts, means, squares, lowest, highest)
 
-    def add_at(self, players: IntArray, contributions: FloatArray) -> None:
-        """Fold in one contribution for each of the given players; no player twice."""
-        kept = ~np.isnan(contributions)
-        players, contributions = players[kept], contributions[kept]
-        self.counts[players] += 1
-        deltas = contributions - self.means[players]
-        self.means[players] += deltas / self.counts[players]
-        self.squares[players] += deltas * (contributions - self.means[players])
-        self.lowest[players] = np.minimum(self.lowest[players], contributions)
-        self.highest[players] = np.maximum(self.highest[players], contributions)
+    def add_at(self, at: IntArray, values: FloatArray, weights: FloatArray | None = None) -> None:
+        """Fold in contributions of the players `at`, who may come several times."""
+        super().add_at(at, values, weights)
+        np.fmin.at(self.lowest, at, values)
+        np.fmax.at(self.highest, at, values)
 
     def merge(self, other: Moments) -> None:
         """Fold in the statistics of other contributions to the same players."""
@@ -83,27 +154,9 @@ class Moments:
         lowest: FloatArray,
         highest: FloatArray,
     ) -> None:
-        total = self.counts + counts
-        safe = np.maximum(total, 1)
-        deltas = means - self.means
-        self.means = self.means + deltas * (counts / safe)
-        self.squares = self.squares + squares + deltas * deltas * (self.counts * (counts / safe))
-        self.counts = total
+        self.merge_at(slice(None), counts, means, squares)
         self.lowest = np.minimum(self.lowest, lowest)
         self.highest = np.maximum(self.highest, highest)
-
-    @property
-    def variances_of_means(self) -> FloatArray:
-        """The estimated variance of each mean; NaN below two contributions."""
-        enough = self.counts > 1
-        degrees = np.where(enough, self.counts * (self.counts - 1.0), 1.0)
-        return np.where(enough, self.squares / degrees, np.nan)
-
-    @property
-    def mean_square(self) -> float:
-        """τ², the mean square of all players' contributions; 0 without any."""
-        total = int(self.counts.sum())
-        return float((self.squares + self.counts * self.means**2).sum()) / max(total, 1)
 
     def variances_with_floor(self) -> FloatArray:
         """The variance of each mean, with a floor where all contributions were equal."""

@@ -7,6 +7,8 @@ is the same for all players. So φ̂ = Σ w_e·M_e·ȳ_e / Σ w_e·M_e has marti
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
@@ -59,9 +61,7 @@ class WeightedEpochs:
 
     def copy(self) -> WeightedEpochs:
         """The same sums, to be added to."""
-        twin = WeightedEpochs(self.n_players)
-        vars(twin).update(vars(self))
-        return twin
+        return copy(self)  # arrays are replaced, never changed
 
     @property
     def values(self) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
+from fairshapley.estimators.statistics.moments import Means
 
 # Below this share of Σx², Σx² − (Σx)²/m is rounding: m·1e−16 for some hundred samples of a batch.
 ROUNDED_SQUARES = 1e-13
@@ -52,48 +53,28 @@ def random_covers(rng: np.random.Generator, n_players: int, sizes: IntArray) -> 
     return masks
 
 
-@dataclass(eq=False)
-class Means:
-    """Count, mean and sum of squared deviations in every cell of a table."""
+def merge_sums(
+    means: Means,
+    rows: IntArray,
+    counts: FloatArray,
+    sums: FloatArray,
+    squares: FloatArray,
+    about: FloatArray,
+) -> None:
+    """Fold a batch into each of some rows; sums and squares are of deviations from `about`.
 
-    counts: FloatArray
-    means: FloatArray
-    squares: FloatArray
-
-    @classmethod
-    def empty(cls, *shape: int) -> Means:
-        """Nothing yet."""
-        return cls(*np.zeros((3, *shape)))
-
-    def merge(
-        self,
-        rows: IntArray,
-        counts: FloatArray,
-        sums: FloatArray,
-        squares: FloatArray,
-        about: FloatArray,
-    ) -> None:
-        """Fold in batches of samples (Chan, Golub & LeVeque), one for each cell of `rows`.
-
-        `sums` and `squares` are those of deviations from `about`; rows come once.
-
-        Examples
-        --------
-        >>> means = Means.empty(1, 1)
-        >>> means.merge(np.array([0]), *np.array([[[2.0]], [[0.0]], [[2.0]], [[5.0]]]))
-        >>> means.merge(np.array([0]), *np.array([[[1.0]], [[1.0]], [[1.0]], [[7.0]]]))
-        >>> means.means, means.squares
-        (array([[6.]]), array([[8.]]))
-        """
-        shifts = sums / np.maximum(counts, 1.0)
-        within = squares - sums * shifts
-        within[within < ROUNDED_SQUARES * squares] = 0.0
-        before = self.counts[rows]
-        deltas = about + shifts - self.means[rows]
-        shares = counts / np.maximum(before + counts, 1.0)
-        self.counts[rows] += counts
-        self.means[rows] += deltas * shares
-        self.squares[rows] += within + np.square(deltas) * before * shares
+    Examples
+    --------
+    >>> means = Means(1, 1)
+    >>> merge_sums(means, np.array([0]), *np.array([[[2.0]], [[0.0]], [[2.0]], [[5.0]]]))
+    >>> merge_sums(means, np.array([0]), *np.array([[[1.0]], [[1.0]], [[1.0]], [[7.0]]]))
+    >>> means.means, means.squares
+    (array([[6.]]), array([[8.]]))
+    """
+    shifts = sums / np.maximum(counts, 1.0)
+    within = squares - sums * shifts
+    within[within < ROUNDED_SQUARES * squares] = 0.0
+    means.merge_at(rows, counts, about + shifts, within)
 
 
 @dataclass(eq=False)
@@ -126,8 +107,8 @@ class SizeStrata:
 
     def __post_init__(self) -> None:
         count = len(self.sizes)
-        self.inside, self.outside = (Means.empty(count, self.n_players) for _ in range(2))
-        self.covers, self.singles = (Means.empty(count, 1) for _ in range(2))
+        self.inside, self.outside = (Means(count, self.n_players) for _ in range(2))
+        self.covers, self.singles = (Means(count, 1) for _ in range(2))
 
     def add(self, rows: IntArray, masks: BoolArray, gains: FloatArray, *, covers: bool) -> None:
         """Fold in utilities of the sizes `rows`, which are in order; NaN was skipped."""
@@ -146,12 +127,12 @@ class SizeStrata:
         all_sums, all_squares = (
             np.add.reduceat(power, firsts)[:, None] for power in (deviations, np.square(deviations))
         )
-        self.inside.merge(found, counts, sums, squares, level)
+        merge_sums(self.inside, found, counts, sums, squares, level)
         # Those without a player are the others.
         rest = (totals - counts, all_sums - sums, all_squares - squares)
-        self.outside.merge(found, *rest, level)
+        merge_sums(self.outside, found, *rest, level)
         whole = self.covers if covers else self.singles
-        whole.merge(found, totals, all_sums, all_squares, level)
+        merge_sums(whole, found, totals, all_sums, all_squares, level)
 
     @property
     def plus(self) -> FloatArray:

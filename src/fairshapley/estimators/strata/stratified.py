@@ -14,9 +14,9 @@ from fairshapley.draws import SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.statistics.moments import Moments, floor_variances
+from fairshapley.estimators.statistics.moments import Means, floor_variances
 from fairshapley.estimators.strata.sweeps import Sweep
-from fairshapley.estimators.strata.weights import NeymanEpochs, Pool, Strata, add_to_cells
+from fairshapley.estimators.strata.weights import NeymanEpochs, Pool, Strata
 
 # Up to twelve arrays of n² numbers: 400 MB at this many players.
 MAX_PLAYERS = 2000
@@ -42,7 +42,7 @@ class StratifiedState:
     sweep: Sweep | None
     """The sweep in progress; None once every stratum was reached"""
     pool: Pool
-    cells: Moments
+    cells: Means
     """Of all marginal contributions of each (player, stratum)"""
     asked: IntArray
     """(n, strata): marginal contributions asked for, skipped ones too"""
@@ -139,7 +139,7 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
             ends_asked=0,
             sweep=_next_sweep(n_players, strata.count, None),
             pool=Pool.empty(n_players),
-            cells=Moments(n_players * strata.count),
+            cells=Means(n_players * strata.count),
             asked=np.zeros((n_players, strata.count), dtype=np.int64),
         )
 
@@ -175,7 +175,7 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
             state.ends_asked = int(draw.players[-1]) + 1
             return
         cells = draw.players * state.strata.count + draw.strata
-        add_to_cells(state.cells, cells, marginals)
+        state.cells.add_at(cells, marginals)
         np.add.at(state.asked.reshape(-1), cells, 1)
         if draw.blocks is not None:
             self._tell_pairs(state, draw, draw.blocks, marginals)
@@ -297,9 +297,7 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
     @staticmethod
     def _with_floor(state: StratifiedState, variances: FloatArray, counts: IntArray) -> FloatArray:
         """The floor of `floor_variances`, for players whose strata never varied."""
-        cells = state.cells
-        squares = float((cells.squares + cells.counts * cells.means**2).sum())
-        mean_square = state.strata.total**2 * squares / max(int(counts.sum()), 1)
+        mean_square = state.strata.total**2 * state.cells.mean_square
         return floor_variances(variances, counts, mean_square)
 
 

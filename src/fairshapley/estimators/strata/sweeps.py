@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.statistics.moments import Means
 from fairshapley.estimators.strata.weights import Part
 
 # A turn is two blocks: from one alone the variance between the blocks could not be told.
@@ -36,7 +36,7 @@ class Sweep:
         self.blocks = blocks
         self.turn = 0
         self.visited: BoolArray = np.zeros((n_players, blocks), dtype=bool)
-        self.between = Moments(n_players)
+        self.between = Means(n_players)
         """The means of the pairs"""
         self.within: FloatArray = np.zeros(n_players)
         """The sum of the pairs' variances"""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.statistics.moments import Means
 
 # Sizes that weigh together less than 1/(4n) share a stratum: a quarter of what a size weighs for
 # Shapley values, so that no more than 4n strata are ever visited for nothing.
@@ -189,7 +189,7 @@ class Strata:
         sizes = np.searchsorted(self.cumulative, levels, side="right")
         return np.clip(sizes, first, last)
 
-    def sums(self, cells: Moments) -> Part:
+    def sums(self, cells: Means) -> Part:
         """Σ_k α_k·mean_ik of every player, with the variance Σ_k α_k²·s²_ik/m_ik.
 
         Strata without a sample leave their weight to the others of the same player, and those
@@ -210,7 +210,7 @@ class Strata:
         variances = np.where(own > 0, spreads.sum(axis=1), np.nan)
         return Part(values, variances, doubts, own)
 
-    def variances(self, cells: Moments, prior: float = 0.0) -> FloatArray:
+    def variances(self, cells: Means, prior: float = 0.0) -> FloatArray:
         """s²_ik; from all players' samples of that stratum where it has less than two.
 
         `prior` adds so many degrees of freedom of that pooled variance to every stratum.
@@ -221,31 +221,6 @@ class Strata:
         prior_degrees = np.where(degrees > 0, prior, 1.0)
         variances: FloatArray = (squares + prior_degrees * pooled) / (degrees + prior_degrees)
         return variances
-
-
-def add_to_cells(moments: Moments, cells: IntArray, values: FloatArray) -> None:
-    """Fold values into the given entries of `moments`; an entry may come several times.
-
-    The extremes are not kept: nothing is asked of them in a stratum.
-
-    Examples
-    --------
-    >>> moments = Moments(2)
-    >>> add_to_cells(moments, np.array([1, 1, 0]), np.array([1.0, 3.0, np.nan]))
-    >>> moments.counts, moments.means, moments.squares
-    (array([0, 2]), array([0., 2.]), array([0., 2.]))
-    """
-    kept = ~np.isnan(values)
-    found, inverse = np.unique(cells[kept], return_inverse=True)
-    new = np.bincount(inverse, minlength=len(found))
-    means = np.bincount(inverse, values[kept], len(found)) / new
-    squares = np.bincount(inverse, np.square(values[kept] - means[inverse]), len(found))
-    before = moments.counts[found]
-    deltas = means - moments.means[found]
-    shares = new / (before + new)
-    moments.counts[found] += new
-    moments.means[found] += deltas * shares
-    moments.squares[found] += squares + np.square(deltas) * before * shares
 
 
 class NeymanEpochs:
@@ -266,24 +241,24 @@ class NeymanEpochs:
         """Those epochs, weighted by their lengths"""
         self.told = 0
         """Samples of the epoch in progress"""
-        self.fresh = Moments(n_players * strata.count)
+        self.fresh = Means(n_players * strata.count)
         """Their moments"""
         self.plan: FloatArray = np.empty(0)
         """Cumulative shares of the strata in the epoch in progress"""
 
     @classmethod
-    def after_pilot(cls, strata: Strata, pilot: Moments, asked: int) -> NeymanEpochs:
+    def after_pilot(cls, strata: Strata, pilot: Means, asked: int) -> NeymanEpochs:
         """The pilot is the first epoch: all samples so far, equally many for every player."""
         epochs = cls(strata, len(pilot.counts) // strata.count)
         epochs.fresh, epochs.told = pilot, asked
         epochs._begin(pilot)
         return epochs
 
-    def _begin(self, everything: Moments) -> None:
+    def _begin(self, everything: Means) -> None:
         """Close the epoch in progress and plan the next on everything so far."""
         self.closed = self._with_fresh()
         self.before += self.told
-        self.fresh, self.told = Moments(len(everything.counts)), 0
+        self.fresh, self.told = Means(len(everything.counts)), 0
         deviations = np.sqrt(self.strata.variances(everything, PRIOR_SAMPLES))
         plan = np.cumsum((self.strata.masses * deviations).reshape(-1))
         # Where nothing varied there is nothing to choose.
@@ -304,9 +279,9 @@ class NeymanEpochs:
         planned = np.searchsorted(self.plan[:-1], levels, side="right")
         return np.where(places < self._cover, places % len(self.plan), planned)
 
-    def add(self, cells: IntArray, marginals: FloatArray, everything: Moments) -> None:
+    def add(self, cells: IntArray, marginals: FloatArray, everything: Means) -> None:
         """Fold in samples of this epoch; `everything` holds those of all epochs."""
-        add_to_cells(self.fresh, cells, marginals)
+        self.fresh.add_at(cells, marginals)
         self.told += len(cells)
         if self.told >= self.before:
             self._begin(everything)
