@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,8 @@ import numpy as np
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
-from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.engines import EngineOption
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
-from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.fairness.scores import check_xi
 from fairshapley.games.game import Game
@@ -23,13 +21,7 @@ from fairshapley.results.result import Result
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog
 from fairshapley.runs.progress import ProgressOption
-from fairshapley.runs.setup import (
-    JournalOption,
-    check_journal,
-    evaluating,
-    game_facts,
-    opened_journal,
-)
+from fairshapley.runs.setup import JournalOption, evaluating, game_facts, opened_journal
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
 
@@ -125,9 +117,7 @@ def estimate(
     if seed is not None:
         seed = root_seed(seed)
     with evaluating(game, facts, engine=engine, journal=journal, on_error=on_error) as evaluator:
-        slot = evaluator.slot
-        run = Run(plan, facts, evaluator, RunLog.begin(slot, plan, seed), started)
-        return run.execute(progress, _check_verify(verify, slot))
+        return _execute(plan, facts, evaluator, seed, started, progress, verify)
 
 
 def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
@@ -178,9 +168,7 @@ def resume(
     if journal is None:
         raise InputError("resume needs a journal: give the path of the file")
     started = time.monotonic()
-    with ExitStack() as stack:
-        guard = stack.enter_context(InterruptGuard())
-        opened = stack.enter_context(opened_journal(journal, readonly=game is None, create=False))
+    with opened_journal(journal, readonly=game is None, create=False) as opened:
         record = _recorded_run(opened, run)
         if game is None and budget is None and until is None and record.result is not None:
             result = Result.from_dict(record.result)
@@ -188,38 +176,32 @@ def resume(
             return replace(result, journal_digest=opened.digest() if newest else None)
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
         if game is None:
-            n_players, names = record.n_players + plan.null_players, record.player_names
-            if plan.null_players:
-                names = None
-            facts = GameFacts(
-                n_players,
-                record.fingerprint,
-                names,
-                None,
-                record.n_players,
-                plan.identical_players,
-            )
+            facts = GameFacts.from_record(record, plan)
             plan = replace(plan, budget=_without_seconds(plan.budget))
             opened.load(record.game)
         else:
             facts = game_facts(game, needed=True)
             _check_same_game(facts, record, opened)
             _check_certifiable(plan, facts)
-        check_journal(opened, record.game, facts.value_range)
-        slot = JournalSlot(opened, record.game)
-        evaluator = stack.enter_context(
-            Evaluator(
-                game,
-                facts.n_players,
-                engine=stack.enter_context(opened_engine(engine)),
-                slot=slot,
-                on_error=plan.on_error,
-                guard=guard,
-                n_active=facts.n_active,
-            )
-        )
-        current = Run(plan, facts, evaluator, RunLog.begin(slot, plan, record.seed), started)
-        return current.execute(progress, _check_verify(verify, slot))
+        with evaluating(
+            game, facts, engine=engine, journal=opened, on_error=plan.on_error
+        ) as evaluator:
+            return _execute(plan, facts, evaluator, record.seed, started, progress, verify)
+
+
+def _execute(
+    plan: Plan,
+    facts: GameFacts,
+    evaluator: Evaluator,
+    seed: int | None,
+    started: float,
+    progress: ProgressOption,
+    verify: int,
+) -> Result:
+    """One run to its end, with a row of its own in the journal."""
+    count = _check_verify(verify, evaluator.slot)
+    log = RunLog.begin(evaluator.slot, plan, seed)
+    return Run(plan, facts, evaluator, log, started).execute(progress, count)
 
 
 def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:

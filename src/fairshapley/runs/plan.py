@@ -36,6 +36,20 @@ class GameFacts:
     unit: str = ""
     """What a utility measures, where the game says so"""
 
+    @classmethod
+    def from_record(
+        cls, record: RunRecord, plan: Plan, value_range: tuple[float, float] | None = None
+    ) -> GameFacts:
+        """What the journal knows of a game: with declared null players, not all the names."""
+        return cls(
+            record.n_players + plan.null_players,
+            record.fingerprint,
+            None if plan.null_players else record.player_names,
+            value_range,
+            record.n_players,
+            plan.identical_players,
+        )
+
     @property
     def value_width(self) -> float | None:
         """The highest minus the lowest utility, where the game states them."""

@@ -100,19 +100,22 @@ def check_journal(
 
 @contextmanager
 def evaluating(
-    game: Game,
+    game: Game | None,
     facts: GameFacts,
     *,
     engine: EngineOption = None,
     journal: JournalOption = None,
     on_error: OnError = "raise",
 ) -> Iterator[Evaluator]:
-    """An evaluator of the game, with its journal and engine; all are closed afterwards."""
+    """An evaluator of the game, with its journal and engine; what it opened is closed afterwards.
+
+    Without the game it replays what the journal holds.
+    """
     with ExitStack() as stack:
         guard = stack.enter_context(InterruptGuard())
         slot = None
         if journal is not None and facts.fingerprint is not None:
-            opened = stack.enter_context(opened_journal(journal))
+            opened = stack.enter_context(opened_journal(journal, readonly=game is None))
             names = None if facts.player_names is None else facts.player_names[: facts.n_active]
             number = opened.open_game(facts.fingerprint, facts.n_active, names)
             check_journal(opened, number, facts.value_range)

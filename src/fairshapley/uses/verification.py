@@ -308,14 +308,7 @@ def _replay(
             return None, skipped
         skipped = {item.name for item in fields(Result)} - OF_WHOLE_ROUNDS
         plan = replace(plan, budget=None, until=None)
-    facts = GameFacts(
-        record.n_players + plan.null_players,
-        record.fingerprint,
-        None,
-        result.value_range,
-        record.n_players,
-        plan.identical_players,
-    )
+    facts = GameFacts.from_record(record, plan, result.value_range)
     journal.load(record.game)
     with Evaluator(
         None,
