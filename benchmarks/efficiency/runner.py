@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.efficiency.cases import Case
 from benchmarks.efficiency.methods import LeftOutError, Outcome, Solve, Task
-from benchmarks.efficiency.truths import Truth, truth_of
+from benchmarks.efficiency.truths import TRUTHS, Truth, truth_of
 from fairshapley.games import Game
 
 Floats = NDArray[np.float64]
@@ -104,14 +104,16 @@ def run_case(
     per_player: Sequence[int] | None = None,
     renew: Collection[str] = (),
     kept_only: bool = False,
+    kept: Path = KEPT,
+    truths: Path = TRUTHS,
 ) -> Iterator[Line]:
     """The lines of one case; a method that would take longer than `limit` seconds is left out.
 
     Runs that are kept are not repeated, but for the methods in `renew`; with `kept_only` nothing
-    is run at all.
+    is run at all. `kept` and `truths` are the folders of runs and of true values.
     """
     game = case.make()
-    truth = truth_of(case, game)
+    truth = truth_of(case, game, folder=truths)
     xi = case.xi if case.xi is not None else 0.1 * float(np.abs(truth.values).mean())
     for per in per_player or case.per_player:
         budget = per * game.n_players
@@ -119,7 +121,7 @@ def run_case(
             continue
         runs = {}
         for name, solve in solvers.items():
-            path = KEPT / case.name / f"{per}-{repeats}" / f"{name}.npz"
+            path = kept / case.name / f"{per}-{repeats}" / f"{name}.npz"
             if name not in renew and path.exists():
                 runs[name] = Runs.load(path)
                 continue

@@ -30,9 +30,9 @@ class Truth:
     source: str
 
 
-def truth_of(case: Case, game: Game, *, renew: bool = False) -> Truth:
+def truth_of(case: Case, game: Game, *, renew: bool = False, folder: Path = TRUTHS) -> Truth:
     """The truth of a case, computed when it is not kept for this very game."""
-    path = TRUTHS / f"{case.name}.json"
+    path = folder / f"{case.name}.json"
     content = fingerprint(game)
     if path.exists() and not renew:
         kept = json.loads(path.read_text())

@@ -261,3 +261,5 @@ def test_a_commit_that_is_reported_as_failed_is_not_computed_again(folder: Path)
     trials = Trials(KEPT_OPEN, folder, failing_statements("io", after=True))
     inserts = [at for at, label in enumerate(trials.labels) if "INTO arrivals" in label]
     trials.trial(trials.labels.index("COMMIT", inserts[len(inserts) // 2]))
+    assert trials.count == 1
+    assert trials.finished is None  # the run was told of a failure

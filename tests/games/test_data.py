@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import fairshapley as fs
 from fairshapley.games.data import DataGame
 from fairshapley.games.learners import NotVectorisedError
-from tests.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
+from tests.games.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
 
 CLASS_METRICS = ("accuracy", "log_likelihood", "f1", "auc")
 

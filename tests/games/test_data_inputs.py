@@ -20,7 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 import fairshapley as fs
 from fairshapley.games.data import DataGame
 from fairshapley.games.data.rows import split_base
-from tests.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
+from tests.games.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
 
 # --- what data may look like --------------------------------------------------------------------
 

@@ -72,13 +72,15 @@ def test_no_method_breaks(method):
 @pytest.mark.parametrize("n", PLAYERS)
 @pytest.mark.parametrize("method", EVERY_METHOD, ids=str)
 def test_no_method_breaks_at_any_size(method, n):
+    results = 0
     for family in FAMILIES:
         for budget in BUDGETS:
-            gives_result(method, family, n, budget, seed=1)
+            results += gives_result(method, family, n, budget, seed=1)
         for semivalue in SEMIVALUES:
-            gives_result(method, family, n, LARGEST_BUDGET, 1.0, FAIR, semivalue)
+            results += gives_result(method, family, n, LARGEST_BUDGET, 1.0, FAIR, semivalue)
         for scale in SCALES[1:]:
-            gives_result(method, family, n, LARGEST_BUDGET, scale)
+            results += gives_result(method, family, n, LARGEST_BUDGET, scale)
+    assert results >= len(FAMILIES) or (method == "exact" and n > 8)
 
 
 @pytest.mark.parametrize("size", range(1, 18))
@@ -96,7 +98,7 @@ def test_steps_at_every_size(size):
 def test_no_setting_of_a_method_breaks(method, n):
     """Of few players: walks that are all cut off soon take long to be found out."""
     for family, scale in product(FAMILIES, SCALES):
-        gives_result(method, family, n, LARGEST_BUDGET, scale)
+        assert gives_result(method, family, n, LARGEST_BUDGET, scale)
 
 
 class Streamed(fs.RegressionAdjusted):

@@ -129,13 +129,21 @@ def test_more_test_rows_than_there_are():
 @needs("mnist", "sst5")
 @pytest.mark.parametrize("name", ["mnist-powerlaw", "sst5"])
 def test_a_federation_is_trained_once(name, tmp_path, monkeypatch):
+    train, trained = federations.train_table, []
+
+    def counted(*given, **options):
+        trained.append(given)
+        return train(*given, **options)
+
+    monkeypatch.setattr(federations, "train_table", counted)
     setup = Setup("tiny", 0, tmp_path / "federations-code" / "tables")
     first = federations.federation(setup, name)
+    assert len(trained) == 1
     federation = federation_of(name, "tiny")
     assert table_path(tmp_path / federations.TABLES, federation).exists()
-    monkeypatch.setattr(federations, "train_table", None)
     other = dataclasses.replace(setup, cache=tmp_path / "federations" / "tables")
     again = federations.federation(other, name)
+    assert len(trained) == 1
     assert np.array_equal(first.game.values, again.game.values)
     assert first.game.values[0] == 0
     assert first.game.values[-1] == 1

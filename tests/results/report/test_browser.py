@@ -308,7 +308,7 @@ def test_charts_change_with_the_theme(chromium, usual):
     fill = "return getComputedStyle(document.querySelector('[data-chart=values] .xtick text')).fill"
     light = chromium.script(fill)
     chromium.theme("dark")
-    WebDriverWait(chromium.driver, 10).until(lambda _: chromium.script(fill) != light)
+    assert WebDriverWait(chromium.driver, 10).until(lambda _: chromium.script(fill) != light)
 
 
 def parsed(colour):

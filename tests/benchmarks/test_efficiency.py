@@ -16,14 +16,13 @@ import fairshapley as fs
 
 
 @pytest.fixture
-def lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "KEPT", tmp_path)
-    monkeypatch.setattr("benchmarks.efficiency.truths.TRUTHS", tmp_path)
+def lines(tmp_path):
     small = fs.games.SumOfUnanimity(10, n_terms=15, seed=1)
     case = replace(CASES["unanimity"], name="small", make=lambda: small)
     with participants(peers=False) as solvers:
         chosen = {name: solvers[name] for name in ("adjusted", "mc", "leverage")}
-        return list(runner.run_case(case, chosen, repeats=8, limit=60, per_player=[20, 30]))
+        limits = {"repeats": 8, "limit": 60, "per_player": [20, 30]}
+        return list(runner.run_case(case, chosen, **limits, kept=tmp_path, truths=tmp_path))
 
 
 def test_a_small_case(lines, tmp_path):
@@ -46,6 +45,7 @@ def test_a_small_case(lines, tmp_path):
 
 
 def test_runs_are_kept(lines, tmp_path):
+    assert (tmp_path / "small.json").exists()
     kept = runner.Runs.load(tmp_path / "small" / "20-8" / "mc.npz")
     assert len(kept.outcomes) == 8
     truth = fs.games.SumOfUnanimity(10, n_terms=15, seed=1).shapley_values
