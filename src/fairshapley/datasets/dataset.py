@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairshapley._basics.text import listed
+from fairshapley._basics.text import listed, several
 from fairshapley.errors import InputError
 
 _ARRAYS = ("X", "y", "groups", "split")
@@ -115,7 +115,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         shape = self.X.shape[1:]
-        rows = f"{len(self):,} " + ("row" if len(self) == 1 else "rows")
+        rows = several(len(self), "row")
         if self.X.dtype == object and not shape:
             kind = f"{rows} of text"
         elif self.feature_names:

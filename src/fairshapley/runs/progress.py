@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
 from rich.text import Text
 
+from fairshapley._basics.text import several
 from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
 from fairshapley.stopping import Budget, Rule, Snapshot
 
@@ -178,9 +179,7 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
 
 def _workers(count: int) -> list[str]:
     """The workers of an engine in words; none for the process of the run."""
-    if not count:
-        return []
-    return ["1 worker" if count == 1 else f"{count:,} workers"]
+    return [several(count, "worker")] if count else []
 
 
 def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:

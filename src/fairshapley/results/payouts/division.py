@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, EPSILON1
@@ -166,8 +167,7 @@ def _about_values(result: Result, averaged: Sequence[int], negative: Negative) -
             "shift": f"{'counts' if one else 'count'} from the lowest, which was taken off all "
             "values",
         }
-        who = f"{below} player{'' if one else 's'} of negative value"
-        notes.append(f"{who} {treated[negative]}")
+        notes.append(f"{several(below, 'player')} of negative value {treated[negative]}")
     if result.semivalue != "shapley":
         notes.append(
             f"{result.semivalue} values do not add up to v(N) − v(∅): the amounts are shares of "
