@@ -15,7 +15,7 @@ from fairshapley.evaluation.engines.serial import SerialEngine
 from fairshapley.semivalues import parse_semivalue
 from fairshapley_paper.experiment import Played, Scenario, Setting, Setup, Trial
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.trial import Memo, finish, prepare_run, run_trial
+from fairshapley_paper.trial import RememberingGame, finish, prepare_run, run_trial
 
 # The largest game whose true values are found by enumeration: a million utilities.
 MOST_PLAYERS = 20
@@ -62,16 +62,16 @@ class Job:
 
 
 # The scenario that this process has built last: jobs come scenario by scenario.
-_built: dict[tuple[Any, ...], tuple[Played, Memo]] = {}
+_built: dict[tuple[Any, ...], tuple[Played, RememberingGame]] = {}
 
 
-def built(job: Job) -> tuple[Played, Memo]:
+def built(job: Job) -> tuple[Played, RememberingGame]:
     """The scenario of a job, and the memory of its utilities."""
     key = (job.experiment, job.scenario.name, job.setup)
     if key not in _built:
         _built.clear()
         played = job.scenario.build(job.setup)
-        _built[key] = played, Memo(played.game)
+        _built[key] = played, RememberingGame(played.game)
     return _built[key]
 
 

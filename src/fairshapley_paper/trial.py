@@ -24,14 +24,14 @@ from fairshapley_paper.experiment import Outcome, Setting, Trial
 from fairshapley_paper.methods import METHODS
 
 
-class Memo:
+class RememberingGame:
     """A game that remembers its utilities; trials that share it differ in nothing but time.
 
     Examples
     --------
     >>> import fairshapley as fs
     >>> import numpy as np
-    >>> memo = Memo(fs.games.Additive([1.0, 2.0]))
+    >>> memo = RememberingGame(fs.games.Additive([1.0, 2.0]))
     >>> memo(np.array([[True, False], [True, True]]))
     array([1., 3.])
     """
@@ -85,7 +85,13 @@ def outcome(run: Run) -> Outcome:
 
 
 def run_trial(
-    memo: Memo, method: str, semivalue: Semivalue, setting: Setting, *, seed: int, xi: float
+    memo: RememberingGame,
+    method: str,
+    semivalue: Semivalue,
+    setting: Setting,
+    *,
+    seed: int,
+    xi: float,
 ) -> Trial:
     """One trial of a method.
 

@@ -7,13 +7,15 @@ import fairshapley as fs
 from fairshapley_paper.bootstrapped import Bootstrapped
 from fairshapley_paper.experiment import Setting
 from fairshapley_paper.methods import ALL_METHODS, LARGE_METHODS, METHODS
-from fairshapley_paper.trial import Memo, run_trial
+from fairshapley_paper.trial import RememberingGame, run_trial
 
 GAME = fs.games.SumOfUnanimity(12, seed=3)
 
 
 def trial(method, setting, game=GAME, semivalue=None, seed=5):
-    return run_trial(Memo(game), method, semivalue or fs.Shapley(), setting, seed=seed, xi=1e-3)
+    return run_trial(
+        RememberingGame(game), method, semivalue or fs.Shapley(), setting, seed=seed, xi=1e-3
+    )
 
 
 @pytest.mark.parametrize("method", LARGE_METHODS)
@@ -134,7 +136,7 @@ def test_memo_computes_each_coalition_once():
         calls.append(coalition)
         return float(len(coalition))
 
-    memo = Memo(fs.games.FunctionGame(utility, 3))
+    memo = RememberingGame(fs.games.FunctionGame(utility, 3))
     masks = np.array([[True, False, True], [True, False, True], [False, False, False]])
     np.testing.assert_array_equal(memo(masks), [2.0, 2.0, 0.0])
     np.testing.assert_array_equal(memo(masks[::-1]), [0.0, 2.0, 2.0])

@@ -18,7 +18,7 @@ from fairshapley._basics.text import listed
 from fairshapley._basics.types import FloatArray
 from fairshapley.datasets.files import MOST_BYTES, DataError, check_size, open_text, reading
 
-Kind: TypeAlias = Literal["number", "number or empty", "text"]
+CellType: TypeAlias = Literal["number", "number or empty", "text"]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
 # Rows that are held as text at a time: with 57 columns about 100 MB.
@@ -31,7 +31,7 @@ _MISSING = ("", "NA")
 
 def read_table(
     path: Path,
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, CellType],
     *,
     header: Sequence[str] | None = None,
     aliases: Mapping[str, str] | None = None,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fairshapley.datasets.entry import Content, Entry, Source
 from fairshapley.datasets.files import DataError, MissingDataError, check_found
 from fairshapley.datasets.parsing import (
+    CellType,
     Columns,
-    Kind,
     object_table,
     read_archive,
     read_numbers,
@@ -22,7 +22,7 @@ from fairshapley.datasets.parsing import (
 
 # --- adult --------------------------------------------------------------------------------------
 
-_ADULT_KINDS: dict[str, Kind] = {
+_ADULT_KINDS: dict[str, CellType] = {
     "age": "number",
     "workclass": "text",
     "fnlwgt": "number",

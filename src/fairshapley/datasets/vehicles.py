@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley.datasets.entry import Content, Entry, Source
 from fairshapley.datasets.files import check_found
-from fairshapley.datasets.parsing import Columns, Kind, object_table, read_table
+from fairshapley.datasets.parsing import CellType, Columns, object_table, read_table
 
 # --- used cars ----------------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ _MAKES = {
     "vauxhall": 13_632,
     "vw": 15_157,
 }
-_CAR_KINDS: dict[str, Kind] = {
+_CAR_KINDS: dict[str, CellType] = {
     "model": "text",
     "year": "number",
     "price": "number",
@@ -116,7 +116,7 @@ _RIDE_TYPES = ("Black SUV", "Shared", "UberPool", "UberX", "UberXL", "WAV")
 
 def read_rides(path: Path, weather: tuple[str, ...]) -> Columns:
     """The columns of a file of rides; a price, and in the compact copy a time, may be missing."""
-    kinds: dict[str, Kind] = {
+    kinds: dict[str, CellType] = {
         **dict.fromkeys(_RIDE_TEXTS, "text"),
         **dict.fromkeys(_RIDE_NUMBERS + weather, "number or empty"),
     }

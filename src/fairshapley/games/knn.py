@@ -22,7 +22,7 @@ from fairshapley.games.player_data import (
 )
 
 Task: TypeAlias = Literal["classification", "regression"]
-Metric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
+DistanceMetric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 # Entries of a temporary array: 2**21 doubles are 16 MiB, a few of which live at a time.
@@ -79,7 +79,7 @@ class KNNUtilityGame:
         *,
         k: int = 5,
         task: Task = "classification",
-        metric: Metric = "euclidean",
+        metric: DistanceMetric = "euclidean",
         player_names: Sequence[str] | None = None,
     ) -> None:
         self.features = feature_matrix(X, "X")
@@ -280,9 +280,9 @@ def _stable_order(distances: FloatArray) -> NDArray[np.intp]:
     return order
 
 
-def _metric(metric: Any) -> Metric:
+def _metric(metric: Any) -> DistanceMetric:
     if callable(metric):
-        given: Metric = metric
+        given: DistanceMetric = metric
         return given
     if not isinstance(metric, str) or metric in ("precomputed", "nan_euclidean"):
         raise InputError(

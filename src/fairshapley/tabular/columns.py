@@ -12,14 +12,14 @@ from fairshapley.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Kind: TypeAlias = Literal["numbers", "dates", "times", "yes/no", "text", "empty"]
+ColumnKind: TypeAlias = Literal["numbers", "dates", "times", "yes/no", "text", "empty"]
 
 SECONDS_PER_DAY = 86_400.0
 # Arrow's units of time, in seconds.
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
-def kind_of(name: str, column: pa.ChunkedArray) -> Kind:
+def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
     """What a column holds, or an InputError for something that no model here can use.
 
     Examples

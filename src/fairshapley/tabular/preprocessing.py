@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import Kind, as_numbers, as_texts, kind_of
+from fairshapley.tabular.columns import ColumnKind, as_numbers, as_texts, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class Preprocessor:
            [ 0.  ,  1.  ,  1.  ,  0.  ]])
     """
 
-    numbers: dict[str, Kind]
+    numbers: dict[str, ColumnKind]
     """The columns of numbers, with what they hold"""
     texts: tuple[str, ...]
     """The columns of text"""
@@ -58,7 +58,7 @@ class Preprocessor:
     @classmethod
     def fit(cls, table: pa.Table, names: Sequence[str]) -> Preprocessor:
         """Decide how each of the columns becomes features."""
-        numbers: dict[str, Kind] = {}
+        numbers: dict[str, ColumnKind] = {}
         cells: dict[str, NDArray[Any]] = {}
         dropped: list[str] = []
         given = _by_name(table)

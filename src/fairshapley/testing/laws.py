@@ -66,7 +66,7 @@ def law_games() -> dict[str, Game]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class Repeats:
     """Many runs of one estimator on one game with different seeds."""
 
     values: FloatArray
@@ -97,7 +97,7 @@ def simulate(
     semivalue: str = "shapley",
     first_seed: int = 0,
     budget: int = BUDGET,
-) -> Sample:
+) -> Repeats:
     """Repeat a run with the seeds `first_seed` …, and compare with the exact values.
 
     Several laws look at the same sample, so it is kept.
@@ -107,7 +107,7 @@ def simulate(
         estimate(game, estimator, budget=budget, semivalue=semivalue, seed=first_seed + repeat)
         for repeat in range(repeats)
     ]
-    return Sample(
+    return Repeats(
         np.array([run.values for run in runs]),
         np.square([run.standard_errors for run in runs]),
         exact(game, semivalue).values,

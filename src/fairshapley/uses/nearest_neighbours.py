@@ -13,7 +13,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
 from fairshapley.fairness.scores import check_xi
 from fairshapley.games.fingerprints.content import fingerprint
-from fairshapley.games.knn import KNNUtilityGame, Metric, Pairs, Task
+from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.runs.plan import versions
@@ -29,7 +29,7 @@ def knn_shapley(
     *,
     k: int = 5,
     task: Task = "classification",
-    metric: Metric = "euclidean",
+    metric: DistanceMetric = "euclidean",
     player_names: Sequence[str] | None = None,
     xi: float = 1e-3,
 ) -> Result:

@@ -9,7 +9,7 @@ from typing import Any
 from fairshapley_paper import measures
 from fairshapley_paper.experiment import Experiment, Scenario, Setting, Size, Truth
 from fairshapley_paper.methods import LARGE_METHODS
-from fairshapley_paper.scenarios.training_points import LEARNERS, NAMES, Learner, build_points
+from fairshapley_paper.scenarios.training_points import LEARNERS, NAMES, LearnerName, build_points
 
 BETA = "beta(16,1)"
 KINDS = {"shapley": "Data Shapley", BETA: "Beta Shapley(16, 1)"}
@@ -21,7 +21,7 @@ _AUDIT = (measures.MSE, measures.MIN_FIDELITY, measures.TRUE_MIN_FIDELITY)
 
 def _scenario(
     dataset: str,
-    learner: Learner,
+    learner: LearnerName,
     remark: str = "",
     *,
     shows: str,
@@ -62,12 +62,12 @@ def _scenario(
     )
 
 
-def _pair(dataset: str, learner: Learner, shows: str) -> Scenario:
+def _pair(dataset: str, learner: LearnerName, shows: str) -> Scenario:
     name = f"{dataset}-{learner}"
     return _scenario(dataset, learner, name=name, shows=shows, rows=(50, QUICK_ROWS, 10))
 
 
-_LEARNERS: tuple[Learner, ...] = ("logistic", "knn", "svc")
+_LEARNERS: tuple[LearnerName, ...] = ("logistic", "knn", "svc")
 _APE_SETTINGS: dict[Size, Setting] = {
     # 50 marginals of each of 50 players; the truth as good as 5000 or better.
     "full": Setting(trials=20, marginals=1500, truth=Truth(method="adjusted", evaluations=20_000)),

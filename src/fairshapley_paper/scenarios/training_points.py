@@ -17,7 +17,7 @@ from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
 from fairshapley_paper.experiment import Played, Setup, Size
 
-Learner = Literal["logistic", "knn", "svc", "ridge"]
+LearnerName = Literal["logistic", "knn", "svc", "ridge"]
 
 VALIDATION_ROWS = 100
 HELD_OUT_ROWS = 1000
@@ -34,7 +34,7 @@ LEARNERS = {"logistic": "logistic", "knn": "kNN", "svc": "SVC", "ridge": "ridge"
 
 
 @dataclass(frozen=True)
-class Rows:
+class DrawnRows:
     """Rows to be valued with what belongs to them, standardised."""
 
     train: tuple[FloatArray, Any]
@@ -47,7 +47,7 @@ def build_points(
     setup: Setup,
     *,
     dataset: str,
-    learner: Learner,
+    learner: LearnerName,
     rows: Mapping[Size, int],
     duplicated: bool = False,
     flipped: float = 0.0,
@@ -85,7 +85,7 @@ def build_points(
     return Played(make((validation_x, validation_y)), facts=facts)
 
 
-def draw_rows(name: str, count: int, seed: int) -> Rows:
+def draw_rows(name: str, count: int, seed: int) -> DrawnRows:
     """Rows to be valued, validation rows, rows of C₀ and held-out rows, drawn as in the paper.
 
     The smaller class is oversampled, all rows are shuffled; C₀ and the rows to be valued come
@@ -101,7 +101,7 @@ def draw_rows(name: str, count: int, seed: int) -> Rows:
     last = count + 2 + VALIDATION_ROWS
     parts = (first[2:], order[count + 2 : last], first[:2], order[last : last + HELD_OUT_ROWS])
     reference = take(first)
-    return Rows(*((prepare.standardise(take(part), reference), y[part]) for part in parts))
+    return DrawnRows(*((prepare.standardise(take(part), reference), y[part]) for part in parts))
 
 
 def _shuffled(
@@ -139,7 +139,7 @@ def _shuffled(
 
 
 def make_game(
-    learner: Learner,
+    learner: LearnerName,
     train: tuple[FloatArray, Any],
     base: tuple[FloatArray, Any],
     test: tuple[FloatArray, Any],

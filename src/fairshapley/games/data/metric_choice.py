@@ -15,7 +15,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.models import Task
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
-from fairshapley.games.learners.learner import Kind
+from fairshapley.games.learners.learner import Predicted
 
 
 def read_score(
@@ -132,7 +132,7 @@ def make_metric(name: str, model: object, targets: IntArray | FloatArray, n_clas
     return METRICS[name](targets, n_classes, kind)
 
 
-def _kind(name: str, model: object, n_classes: int) -> Kind:
+def _kind(name: str, model: object, n_classes: int) -> Predicted:
     """What a metric is computed from."""
     if name in _REGRESSION:
         return "value"

@@ -17,7 +17,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, to_device
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.games.learners.learner import Array, Kind
+from fairshapley.games.learners.learner import Array, Predicted
 
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]
 """``scorer(model, X, y)``: how well a fitted model predicts some rows"""
@@ -49,7 +49,7 @@ class Metric(ABC):
 
     targets: IntArray | FloatArray
     n_classes: int
-    kind: Kind
+    kind: Predicted
 
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
 

@@ -26,7 +26,7 @@ from fairshapley.games.features.players import Groups, make_players
 from fairshapley.games.features.predictor import Predictor, as_function, is_probability
 from fairshapley.games.features.setting import (
     DEFAULT_TOLERANCE,
-    Kind,
+    GameKind,
     Neighbourhood,
     Setting,
     check_kind,
@@ -122,7 +122,7 @@ class FeatureGame:
         predict: Any,
         X: Any,  # noqa: N803 - as everywhere in machine learning
         *,
-        kind: Kind = "marginal",
+        kind: GameKind = "marginal",
         rows: Rows = None,
         output: int | str | None = None,
         groups: Groups | None = None,
@@ -151,7 +151,7 @@ class FeatureGame:
                 finite_predictions(predictor, chosen, what),
             )
         self._setting = Setting(predictor, data, chosen, players, near)
-        self.kind: Kind = kind
+        self.kind: GameKind = kind
         self.output = check_output(output, self.output_names)
         self.n_players = len(players.names)
         self.player_names = players.names

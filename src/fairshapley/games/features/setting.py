@@ -18,7 +18,7 @@ from fairshapley.games.features.predictor import Predictor
 from fairshapley.games.features.tables import FrameTable, Table, as_table
 from fairshapley.randomness import root_seed, side_generator
 
-Kind: TypeAlias = Literal["marginal", "conditional"]
+GameKind: TypeAlias = Literal["marginal", "conditional"]
 
 # The mean of 100 predictions is off by a tenth of their standard deviation, for every coalition
 # alike; shap's explainers take as many by default.
@@ -92,7 +92,7 @@ def finite_predictions(predictor: Predictor, table: Table, what: str) -> FloatAr
     return predictions
 
 
-def choose_background(data: Table, background: Any, kind: Kind, seed: int | None) -> Table:
+def choose_background(data: Table, background: Any, kind: GameKind, seed: int | None) -> Table:
     """The background rows: given, or a number of rows of the data, drawn without replacement."""
     if background is None:
         size = len(data) if kind == "conditional" else min(DEFAULT_BACKGROUND, len(data))

@@ -26,7 +26,7 @@ from fairshapley.games.federated.record import Round
 if TYPE_CHECKING:
     import torch
 
-Metric: TypeAlias = "Literal['accuracy', 'log_likelihood'] | Callable[[Any, Any], Any]"
+ModelMetric: TypeAlias = "Literal['accuracy', 'log_likelihood'] | Callable[[Any, Any], Any]"
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16", "float16"]
 
 _DTYPES = {
@@ -91,7 +91,7 @@ class ModelUtility:
         self,
         model: torch.nn.Module,
         test: tuple[Any, Any],
-        metric: Metric = "accuracy",
+        metric: ModelMetric = "accuracy",
         *,
         device: str | None = None,
         precision: Precision = "float32",

@@ -16,7 +16,7 @@ from fairshapley._basics.extras import extra
 from fairshapley._basics.threads import one_thread_if_small
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import InputError
-from fairshapley.games.learners.learner import Array, Kind
+from fairshapley.games.learners.learner import Array, Predicted
 
 # A matrix product rounds the last few columns of an odd width in another way. Widths are made a
 # multiple of this, so that with OpenBLAS a set's prediction does not depend on its neighbours.
@@ -182,14 +182,14 @@ class Batched(ABC):
 
     @property
     @abstractmethod
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """What it can predict."""
 
     @abstractmethod
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         """The predictions for sets of rows, boolean (rows, sets), with the sets as first axis."""
 
-    def predict(self, rows: BoolArray, kind: Kind) -> Array:
+    def predict(self, rows: BoolArray, kind: Predicted) -> Array:
         """The predictions for the test rows of the models fitted to each set of training rows.
 
         See `Learner.predict`. On numpy, with its own OpenBLAS, a set gets the same bits in
@@ -204,7 +204,7 @@ class Batched(ABC):
     def _threads(self) -> AbstractContextManager[None]:
         return nullcontext() if self.where.device else one_thread_if_small(self._n_rows)
 
-    def _in_chunks(self, rows: BoolArray, kind: Kind) -> Array:
+    def _in_chunks(self, rows: BoolArray, kind: Predicted) -> Array:
         count = rows.shape[0]
         parts = []
         for start in range(0, max(count, 1), self._chunk):
@@ -217,7 +217,7 @@ class Batched(ABC):
             parts.append(part[: chunk.shape[0], ...])
         return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
 
-    def _checked(self, rows: BoolArray, kind: Kind) -> BoolArray:
+    def _checked(self, rows: BoolArray, kind: Predicted) -> BoolArray:
         if kind not in self.kinds:
             known = ", ".join(sorted(self.kinds))
             raise InputError(f"{type(self).__name__} predicts {known}, not {kind!r}")

@@ -11,7 +11,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import Backend, Batched
 from fairshapley.games.learners.designs import Products
 from fairshapley.games.learners.inputs import Data, number, refuse_unless
-from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
+from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
 from fairshapley.games.learners.systems import inverse
 from fairshapley.games.learners.ties import label, lengths
 
@@ -85,13 +85,13 @@ class DiscriminantLearner(Batched):
         return cls(given.X, codes, given.X_test, where, tol=tol, shrinkage=shrinkage)
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Labels and probabilities; with two classes decisions too."""
         if len(self._rows) == 2:
             return frozenset({"label", "probability", "decision"})
         return frozenset({"label", "probability"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         counts, means, within = self._moments(sets)
         present = counts > 0

@@ -14,7 +14,7 @@ from fairshapley.errors import InputError
 # An array of numpy or torch: the namespaces share no type that could be named.
 Array: TypeAlias = Any
 
-Kind: TypeAlias = Literal["label", "probability", "decision", "value"]
+Predicted: TypeAlias = Literal["label", "probability", "decision", "value"]
 """What is predicted of a test row: the index of a class, a probability for each class, a score
 that grows with the second of two classes, or a number"""
 
@@ -31,11 +31,11 @@ class Learner(Protocol):
     """
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """What it can predict."""
         ...
 
-    def predict(self, rows: BoolArray, kind: Kind) -> Array:
+    def predict(self, rows: BoolArray, kind: Predicted) -> Array:
         """The predictions for the test rows of the models fitted to each set of training rows.
 
         Parameters

@@ -14,7 +14,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.games.learners.arrays import Backend, Batched
 from fairshapley.games.learners.designs import Design, Products, design
 from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
-from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
+from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
 from fairshapley.games.learners.systems import inverse, solve
 from fairshapley.games.learners.ties import label, label_of_two, lengths
 
@@ -97,7 +97,7 @@ class RidgeLearner(Batched):
         return cls(model, given, given.targets[:, None], where)
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Values."""
         return frozenset({"value"})
 
@@ -106,7 +106,7 @@ class RidgeLearner(Batched):
         squares, crossed, x, y = self._moments.of(weights, self._ridge)
         return solve(self.where.xp, squares, crossed), x, y
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         fitted = self._fitted(self.where.xp.astype(sets, self.where.real))
         return self._moments.values(*fitted)[:, :, 0]
 
@@ -139,12 +139,12 @@ class RidgeClassifierLearner(RidgeLearner):
         return learner
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Labels; with two classes decisions too."""
         binary = self._indicator.shape[0] == 2
         return frozenset({"label", "decision"} if binary else {"label"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         weights = xp.astype(sets, self.where.real)
         present = self._indicator @ weights > 0
@@ -200,11 +200,11 @@ class LinearLearner(Batched):
         return cls(given, where, fit_intercept=intercept, cutoff=cutoff)
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Values."""
         return frozenset({"value"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         weights = xp.astype(sets, self.where.real)
         squares, crossed, x, y = self._moments.of(weights)

@@ -16,7 +16,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import QUANTUM, Backend, Batched
 from fairshapley.games.learners.designs import Products, design
 from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
-from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
+from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
 from fairshapley.games.learners.losses import BinaryLoss, MultinomialLoss
 from fairshapley.games.learners.newton import minimise
 from fairshapley.games.learners.ties import label, label_of_two, lengths
@@ -111,13 +111,13 @@ class LogisticLearner(Batched):
         )
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Labels and probabilities; with two classes decisions too."""
         if self._n_classes == 2:
             return frozenset({"label", "probability", "decision"})
         return frozenset({"label", "probability"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         weights = xp.astype(sets, self.where.real)
         counts = self._indicator @ weights
@@ -133,7 +133,7 @@ class LogisticLearner(Batched):
             return self._of_two(self._binary(weights, 0, 1), kind)
         return self._several(weights, present, n_present, kind)
 
-    def _of_two(self, coefficients: Array, kind: Kind) -> Array:
+    def _of_two(self, coefficients: Array, kind: Predicted) -> Array:
         """Labels, probabilities or decisions of two classes, from the coefficients of sets."""
         xp = self.where.xp
         if kind == "label":
@@ -164,7 +164,7 @@ class LogisticLearner(Batched):
         start = self.where.zeros(train.shape[1], weights.shape[1])
         return xp.permute_dims(minimise(objective, start, self.where), (1, 0))
 
-    def _several(self, weights: Array, present: Array, n_present: Array, kind: Kind) -> Array:
+    def _several(self, weights: Array, present: Array, n_present: Array, kind: Predicted) -> Array:
         """Predictions where sets may hold two or more of several classes."""
         xp = self.where.xp
         shape = (weights.shape[1], self._test.shape[0], self._n_classes)

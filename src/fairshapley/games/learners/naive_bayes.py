@@ -10,7 +10,7 @@ import numpy as np
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.learners.arrays import Backend, Batched
 from fairshapley.games.learners.inputs import Data, positive, refuse_unless
-from fairshapley.games.learners.learner import Array, Kind
+from fairshapley.games.learners.learner import Array, Predicted
 from fairshapley.games.learners.ties import label
 
 
@@ -64,11 +64,11 @@ class NaiveBayesLearner(Batched):
         return cls(given.X, codes, given.X_test, where, var_smoothing=smoothing)
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Labels and probabilities."""
         return frozenset({"label", "probability"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         counts, means, variances = self._moments(sets)
         total = sum(counts)

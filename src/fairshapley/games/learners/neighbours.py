@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.games.learners.arrays import Backend, Batched
 from fairshapley.games.learners.inputs import Data, refuse_unless
-from fairshapley.games.learners.learner import Array, Kind, NotVectorisedError
+from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
 from fairshapley.games.learners.ties import label
 
 # scikit-learn's names of the distances, with the powers of those that are named for one.
@@ -67,7 +67,7 @@ class _Neighbours(Batched):
         votes = not by_distance and n_neighbors < 256 and bool(np.isin(sums, (0.0, 1.0)).all())
         self._sums = where.xp.astype(where.reals(sums), where.xp.uint8 if votes else where.real)
 
-    def predict(self, rows: BoolArray, kind: Kind) -> Array:
+    def predict(self, rows: BoolArray, kind: Predicted) -> Array:
         """The predictions for each set of training rows; see `Learner.predict`."""
         rows = self._checked(rows, kind)
         # Sets of one size need about as many ranks, and a chunk stops when all its sets do.
@@ -121,11 +121,11 @@ class NeighboursClassifierLearner(_Neighbours):
         return cls(np.eye(len(classes))[:, codes], where, **settings)
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Labels and probabilities."""
         return frozenset({"label", "probability"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         votes, _ = self._summed(sets)
         votes = xp.permute_dims(votes, (2, 1, 0))
@@ -159,11 +159,11 @@ class NeighboursRegressorLearner(_Neighbours):
         return cls(targets, where, **settings)
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[Predicted]:
         """Values."""
         return frozenset({"value"})
 
-    def _predict(self, sets: Array, kind: Kind) -> Array:
+    def _predict(self, sets: Array, kind: Predicted) -> Array:
         sums, found = self._summed(sets)
         divisor = found if sums.shape[0] == 1 else sums[1, ...]
         return self.where.xp.permute_dims(sums[0, ...] / divisor, (1, 0))
