@@ -246,7 +246,7 @@ class Run:
             self.rounds += 1
             self.recorder.add(sizes, values)
             if draw.marginals is not None:
-                self.marginals = (self.marginals or 0) + draw.marginals
+                self.marginals = (self.marginals or 0) + int(draw.marginals)
         except BaseException:
             # Half a round may be in the sums: no estimate is better than a wrong one, and the
             # journal has the utilities.
