@@ -55,6 +55,12 @@ class Estimate:
     """The largest squared deviation of a contribution over their variance: heavy tails show here,
     and 0 says that all contributions were equal, so that the variance is a floor"""
 
+    @classmethod
+    def unknown(cls, n_players: int) -> Estimate:
+        """Before anything is known."""
+        values, variances = np.full((2, n_players), np.nan)
+        return cls(values, variances, np.zeros(n_players, dtype=np.int64))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:

@@ -30,7 +30,9 @@ import numpy as np
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.greedy.selection import pick, selection_heap
-from fairshapley.estimators.statistics.averages import PlainMean, with_floor
+from fairshapley.estimators.statistics.averages import PlainMean
+from fairshapley.estimators.statistics.moments import floor_variances
+from fairshapley.estimators.statistics.weighted_parts import WeightedParts, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
 LEAST_PASSES = 4
@@ -40,12 +42,8 @@ LEAST_PASSES = 4
 class _Sums:
     """Sums over epochs, with the weight λ_e of each not yet divided by their sum."""
 
-    weights: FloatArray
-    """Σ λ_e"""
-    values: FloatArray
-    """Σ λ_e·ȳ_e"""
-    variances: FloatArray
-    """Σ λ_e²·s_e²/m_e"""
+    means: WeightedParts
+    """Of ȳ_e, with the variances s_e²/m_e"""
     shares: FloatArray
     """Σ a_e with a_e = λ_e²/m_e"""
     squares: FloatArray
@@ -58,9 +56,7 @@ class _Sums:
         spread = np.where(usable, mean.moments.variances_of_means, 0.0)
         shares = np.square(weights) / np.maximum(mean.counts, 1)
         return _Sums(
-            self.weights + weights,
-            self.values + weights * mean.values,
-            self.variances + np.square(weights) * spread,
+            self.means.plus(weights, mean.values, spread),
             self.shares + shares,
             self.squares + np.square(shares) / np.maximum(mean.counts - 1, 1),
         )
@@ -74,8 +70,7 @@ class _Sums:
         """
         known = self.squares > 0
         degrees = np.square(self.shares) / np.where(known, self.squares, 1.0)
-        # Down to the whole number below, but for rounding.
-        return np.where(known, np.floor(degrees + 1e-9) + 1, 0).astype(np.int64)
+        return np.where(known, whole_below(degrees) + 1, 0)
 
 
 class Epochs:
@@ -90,7 +85,7 @@ class Epochs:
     def __init__(self, n_players: int, pilot_passes: int) -> None:
         self.n_players = n_players
         self.passes_told = pilot_passes
-        self._closed = _Sums(*np.zeros((5, n_players)))
+        self._closed = _Sums(WeightedParts.none(n_players), *np.zeros((2, n_players)))
         self._open(np.ones(n_players))
 
     def _open(self, invariabilities: FloatArray) -> None:
@@ -140,12 +135,6 @@ class Epochs:
         sums = self._closed
         if self.position >= 2 * self.n_players:
             sums = sums.plus(self.mean, self.position / self.n_players)
-        known = sums.weights > 0
-        total = np.where(known, sums.weights, 1.0)
+        values, variances = sums.means.mean()
         counts = sums.effective_counts()
-        ones = with_floor(sums.variances / np.square(total) * counts, counts, mean_square)
-        return Estimate(
-            np.where(known, sums.values / total, np.nan),
-            np.where(known, ones / np.maximum(counts, 1), np.nan),
-            counts,
-        )
+        return Estimate(values, floor_variances(variances, counts, mean_square), counts)

@@ -170,8 +170,7 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
         enough = len(state.store) >= n_players - 1
         regression = Regression(state, pairs, levels=self.levels) if enough else None
         if regression is None or not regression.solvable:
-            unknown = np.full(n_players, np.nan)
-            return Estimate(unknown, unknown.copy(), np.zeros(n_players, dtype=np.int64))
+            return Estimate.unknown(n_players)
         phi = regression.solution + (state.problem.full - state.problem.empty) / n_players
         degrees = regression.degrees
         counts = np.full(n_players, max(degrees, 0) + 1, dtype=np.int64)

@@ -6,7 +6,7 @@ value, and which variance of one contribution, with a floor where all were equal
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -14,35 +14,46 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.statistics.moments import Means, Moments, floor_variances
 
 
-class Average(Protocol):
+class Average(ABC):
     """What an estimator asks of an average."""
 
-    @property
-    def counts(self) -> IntArray:
-        """The contributions of each player."""
-        ...
+    def __init__(self) -> None:
+        self._power, self._told = 0.0, 0
 
     @property
+    @abstractmethod
+    def counts(self) -> IntArray:
+        """The contributions of each player."""
+
+    @property
+    @abstractmethod
     def values(self) -> FloatArray:
         """φ̂; 0 for a player without a contribution."""
-        ...
 
     @property
     def mean_square(self) -> float:
         """τ²: the mean square of all players' contributions."""
-        ...
+        return self._power / max(self._told, 1)
 
     def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
         """Fold in marginal contributions with their weights; a player may come several times."""
-        ...
+        kept = ~np.isnan(marginals)
+        players, marginals, weights = players[kept], marginals[kept], weights[kept]
+        self._power += float(np.square(marginals * weights).sum())
+        self._told += len(players)
+        self._fold(players, marginals, weights)
 
+    @abstractmethod
+    def _fold(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        """Fold in contributions, none of them NaN."""
+
+    @abstractmethod
     def variances_of_one(self, players: IntArray | slice) -> FloatArray:
         """The variance s² of one contribution, with its floor; NaN below two contributions."""
-        ...
 
     def extremes(self) -> FloatArray | None:
-        """See `Estimate.extremes`."""
-        ...
+        """See `Estimate.extremes`; None where they are not kept."""
+        return None
 
 
 def with_floor(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
@@ -51,7 +62,7 @@ def with_floor(variances: FloatArray, counts: IntArray, mean_square: float) -> F
     return safe * floor_variances(variances / safe, counts, mean_square)
 
 
-class PlainMean:
+class PlainMean(Average):
     """φ̂_i = Σ wσ / m_i: unbiased when the weights are the ratios of the probabilities.
 
     Examples
@@ -63,8 +74,8 @@ class PlainMean:
     """
 
     def __init__(self, n_players: int) -> None:
+        super().__init__()
         self.moments = Moments(n_players)
-        self._squares = _MeanSquare()
 
     @property
     def counts(self) -> IntArray:
@@ -76,16 +87,8 @@ class PlainMean:
         """The means."""
         return self.moments.means
 
-    @property
-    def mean_square(self) -> float:
-        """τ²: the mean square of all players' contributions."""
-        return self._squares.value
-
-    def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
-        """Fold in weighted marginal contributions."""
-        contributions = marginals * weights
-        self.moments.add_at(players, contributions)
-        self._squares.add(contributions)
+    def _fold(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        self.moments.add_at(players, marginals * weights)
 
     def variances_of_one(self, players: IntArray | slice) -> FloatArray:
         """The sample variance s²."""
@@ -100,7 +103,7 @@ class PlainMean:
         return self.moments.extremes()
 
 
-class SelfNormalised:
+class SelfNormalised(Average):
     """φ̂_i = Σ wσ / Σ w: biased by O(1/m_i), exact when all marginals of a player are equal.
 
     The delta method gives V[φ̂] ≈ Σ w²(σ − φ̂)² / (Σ w)². Two weighted means, with the weights w
@@ -116,29 +119,25 @@ class SelfNormalised:
     """
 
     def __init__(self, n_players: int) -> None:
-        self.counts: IntArray = np.zeros(n_players, dtype=np.int64)
+        super().__init__()
+        self._counts: IntArray = np.zeros(n_players, dtype=np.int64)
         self._mean = Means(n_players, counts=np.float64)
         self._square = Means(n_players, counts=np.float64)
-        self._squares = _MeanSquare()
+
+    @property
+    def counts(self) -> IntArray:
+        """The contributions of each player."""
+        return self._counts
 
     @property
     def values(self) -> FloatArray:
         """The weighted means."""
         return self._mean.means
 
-    @property
-    def mean_square(self) -> float:
-        """τ²: the mean square of all players' contributions."""
-        return self._squares.value
-
-    def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
-        """Fold in marginal contributions and their weights."""
-        kept = ~np.isnan(marginals)
-        players, marginals, weights = players[kept], marginals[kept], weights[kept]
-        self.counts = self.counts + np.bincount(players, minlength=len(self.counts))
+    def _fold(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        self._counts = self._counts + np.bincount(players, minlength=len(self._counts))
         self._mean.add_at(players, marginals, weights)
         self._square.add_at(players, marginals, np.square(weights))
-        self._squares.add(marginals * weights)
 
     def variances_of_one(self, players: IntArray | slice) -> FloatArray:
         """m_i times the variance of φ̂_i, with m/(m − 1) for the fitted mean."""
@@ -150,22 +149,3 @@ class SelfNormalised:
         total = np.where(enough, self._mean.counts[players], 1.0)
         scale = np.where(enough, counts**2 / np.maximum(counts - 1.0, 1.0), np.nan)
         return with_floor(scale * squares / np.square(total), counts, self.mean_square)
-
-    def extremes(self) -> None:
-        """Not kept: a ratio is no mean of contributions."""
-        return
-
-
-class _MeanSquare:
-    """The mean square of everything added, NaN left out."""
-
-    def __init__(self) -> None:
-        self._sum, self._count = 0.0, 0
-
-    @property
-    def value(self) -> float:
-        return self._sum / max(self._count, 1)
-
-    def add(self, contributions: FloatArray) -> None:
-        self._sum += float(np.nansum(np.square(contributions)))
-        self._count += int(np.count_nonzero(~np.isnan(contributions)))

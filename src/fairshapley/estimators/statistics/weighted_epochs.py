@@ -14,6 +14,7 @@ import numpy as np
 from fairshapley._basics.types import FloatArray
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_variances
+from fairshapley.estimators.statistics.weighted_parts import WeightedParts, whole_below
 
 
 class WeightedEpochs:
@@ -33,14 +34,10 @@ class WeightedEpochs:
 
     def __init__(self, n_players: int) -> None:
         self.n_players = n_players
-        self.weight = 0.0
-        """Σ w·M"""
+        self.parts = WeightedParts.none(n_players)
+        """Of ȳ with the weights w·M and the variances s²/M"""
         self.square = 0.0
         """Σ w²·M"""
-        self.sums: FloatArray = np.zeros(n_players)
-        """Σ w·M·ȳ"""
-        self.variances: FloatArray = np.zeros(n_players)
-        """Σ w²·M·s²"""
         self.second: float = 0.0
         """Σ w²·Σ y², all players together"""
         self.single = True
@@ -51,11 +48,10 @@ class WeightedEpochs:
         count = int(part.counts[0])
         if count == 0:
             return
-        self.weight += weight * count
         self.square += weight**2 * count
-        self.sums = self.sums + weight * count * part.means
         # An epoch of one contribution says nothing of the variance; the others stand in for it.
-        self.variances = self.variances + weight**2 * (count / max(count - 1, 1)) * part.squares
+        variances = part.squares / (count * max(count - 1, 1))
+        self.parts = self.parts.plus(weight * count, part.means, variances)
         self.second += weight**2 * float((part.squares + count * part.means**2).sum())
         self.single = self.single and count < 2
 
@@ -66,31 +62,28 @@ class WeightedEpochs:
     @property
     def values(self) -> FloatArray:
         """φ̂; NaN before the first contribution."""
-        if not self.weight:
-            return np.full(self.n_players, np.nan)
-        return self.sums / self.weight
+        return self.parts.mean()[0]
 
     def estimate(self, largest: FloatArray | None = None) -> Estimate:
         """The weighted mean; `largest` holds the largest w·|y − φ̂| of each player.
 
         Weights w count as (Σw)²/Σw² equal ones (Kish).
         """
-        if not self.weight:
-            unknown = np.full(self.n_players, np.nan)
-            return Estimate(unknown, unknown, np.zeros(self.n_players, dtype=np.int64))
-        # 1e−9: what should be a whole number must not fall below it by rounding.
-        equal = np.floor(self.weight**2 / self.square + 1e-9)
-        counts = np.full(self.n_players, equal, dtype=np.int64)
+        if not self.square:
+            return Estimate.unknown(self.n_players)
+        weight = self.parts.weights[0]
+        counts = whole_below(np.square(self.parts.weights) / self.square)
+        equal = float(counts[0])
         # τ² in the unit of contributions, each counted as often as its squared weight says.
         mean_square = self.second / (self.square * self.n_players)
-        variances = self.variances / self.weight**2
+        values, variances = self.parts.mean()
         if self.single:
             variances = np.full(self.n_players, np.nan)
         floored = floor_variances(variances, counts, mean_square)
         extremes = None
         if largest is not None:
             vary = variances * equal > ROUNDING**2 * mean_square
-            one = np.where(vary, self.variances * (equal / self.weight) ** 2, 1.0) / equal
-            ratio = np.square(largest * equal / self.weight) / one
+            one = np.where(vary, variances * equal, 1.0)
+            ratio = np.square(largest * equal / weight) / one
             extremes = np.where(np.isnan(variances), np.nan, np.where(vary, ratio, 0.0))
-        return Estimate(self.values, floored, counts, extremes=extremes)
+        return Estimate(values, floored, counts, extremes=extremes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from fairshapley.draws import SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.statistics.moments import Means, floor_variances
+from fairshapley.estimators.statistics.moments import Means
 from fairshapley.estimators.strata.sweeps import Sweep
 from fairshapley.estimators.strata.weights import NeymanEpochs, Pool, Strata
 
@@ -209,37 +209,20 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
 
     def estimate(self, state: StratifiedState) -> Estimate:
         """The pooled mean of the sweeps, or the sum over the strata once all were reached."""
-        strata, n_players = state.strata, state.problem.n_players
-        if strata.count == 0:
-            inner = np.zeros(n_players)
-            # Nothing was estimated; but where an end was skipped nothing is known of its part.
-            variances = np.where(np.isnan(state.ends).any(axis=1), np.nan, 0.0)
-            degrees = np.zeros(n_players, dtype=np.int64)
-        elif state.sweep is not None:
-            inner, variances, degrees = state.pool.plus(*state.sweep.summary()).mean()
-        elif state.epochs is not None:
-            inner, variances, degrees = state.epochs.mean()
-        else:
-            single = Pool.empty(n_players).plus(1.0, strata.sums(state.cells))
-            inner, variances, degrees = single.mean()
+        strata, cells = state.strata, state.cells
         known = ~np.isnan(state.ends)
         ends = np.where(known, state.ends, 0.0) @ strata.ends
         mass = strata.total + known @ strata.ends
         mass = np.where(mass > 0, mass, np.nan)
         if strata.count == 0:
-            counts = known.sum(axis=1)
-            extremes = None
-        else:
-            marginals = state.cells.counts.reshape(n_players, -1).sum(axis=1)
-            floored = self._with_floor(state, variances, marginals)
-            equal = (floored != variances) & ~np.isnan(variances)
-            counts = np.where(np.isnan(inner), 0, np.where(equal, marginals, degrees + 1))
-            # Strata of different spread have no common scale; only equal contributions show.
-            extremes = np.where(equal, 0.0, np.nan)
-            variances = floored
-        exact = strata.count == 0 and bool(known.all())
-        values = (inner + ends) / mass
-        return Estimate(values, variances / mass**2, counts, exact, extremes)
+            # Nothing was estimated; but where an end was skipped nothing is known of its part.
+            variances = np.where(known.all(axis=1), 0.0, np.nan) / mass**2
+            exact = bool(known.all())
+            return Estimate(ends / mass, variances, known.sum(axis=1), exact=exact)
+        marginals = cells.counts.reshape(len(mass), -1).sum(axis=1)
+        inner = _pool(state).estimate(marginals, strata.total**2 * cells.mean_square)
+        values, variances = (inner.values + ends) / mass, inner.variances / mass**2
+        return replace(inner, values=values, variances=variances)
 
     def error_bound(
         self,
@@ -294,11 +277,14 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
             return np.ones(strata.count)
         return (strata.masses * (strata.mean_sizes + 1.0)) ** (2 / 3)
 
-    @staticmethod
-    def _with_floor(state: StratifiedState, variances: FloatArray, counts: IntArray) -> FloatArray:
-        """The floor of `floor_variances`, for players whose strata never varied."""
-        mean_square = state.strata.total**2 * state.cells.mean_square
-        return floor_variances(variances, counts, mean_square)
+
+def _pool(state: StratifiedState) -> Pool:
+    """The sweeps, the epochs, or all strata as one part."""
+    if state.sweep is not None:
+        return state.pool.plus(*state.sweep.summary())
+    if state.epochs is not None:
+        return state.epochs.pool()
+    return Pool.empty(state.problem.n_players).plus(1.0, state.strata.sums(state.cells))
 
 
 def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None:

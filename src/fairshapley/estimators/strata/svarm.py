@@ -12,7 +12,6 @@ from fairshapley.draws import ListedCoalitions, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import round_length
-from fairshapley.estimators.statistics.moments import floor_variances
 from fairshapley.estimators.strata.covers import SizeStrata, cover_lengths, random_covers
 from fairshapley.estimators.strata.weights import Part, Pool
 
@@ -160,8 +159,7 @@ class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
         """The sum over the sizes; NaN before each size had a cover."""
         n_players, strata = state.problem.n_players, state.strata
         if state.ends_asked < n_players or (state.asked == 0).any():
-            unknown = np.full(n_players, np.nan)
-            return Estimate(unknown, unknown.copy(), np.zeros(n_players, dtype=np.int64))
+            return Estimate.unknown(n_players)
         ends = _end_terms(state)
         terms = np.concatenate([ends, strata.terms()])
         scale = _scale(terms, flat=bool(np.ptp(state.weights) <= 1e-9 * state.weights[0]))
@@ -183,16 +181,10 @@ class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
         doubts = np.hypot.reduce(spreads / np.sqrt(degrees + 2.0), axis=0)
         total = np.where(known, degrees, 0.0).sum(axis=0)
         part = Part(values, spreads.sum(axis=0), doubts, total)
-        _, variances, freedom = Pool.empty(len(values)).plus(1.0, part).mean()
-        samples = (state.strata.inside.counts + state.strata.outside.counts).sum(axis=0)
-        contributions = samples.astype(np.int64)
+        contributions = (state.strata.inside.counts + state.strata.outside.counts).sum(axis=0)
         # Where nothing varied, the values themselves are the scale.
         scale_square = float(np.nansum(np.square(values))) / max(1, int((values == values).sum()))
-        floored = floor_variances(variances, contributions, scale_square)
-        equal = (floored != variances) & ~np.isnan(variances)
-        counts = np.where(np.isnan(values), 0, np.where(equal, contributions, freedom + 1))
-        # Sizes of different spread have no common scale; only equal contributions show.
-        return Estimate(values, floored, counts, extremes=np.where(equal, 0.0, np.nan))
+        return Pool.empty(len(values)).plus(1.0, part).estimate(contributions, scale_square)
 
 
 def _shares(even: FloatArray, sizes: IntArray) -> FloatArray:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Means
+from fairshapley.estimators.estimator import Estimate
+from fairshapley.estimators.statistics.moments import Means, floor_variances
+from fairshapley.estimators.statistics.weighted_parts import WeightedParts, whole_below
 
 # Sizes that weigh together less than 1/(4n) share a stratum: a quarter of what a size weighs for
 # Shapley values, so that no more than 4n strata are ever visited for nothing.
@@ -44,20 +46,14 @@ class Pool:
     missing in the sum for good.
     """
 
-    weights: FloatArray
-    """Σ λ"""
-    values: FloatArray
-    """Σ λ·value"""
-    variances: FloatArray
-    """Σ λ²·variance"""
+    known: WeightedParts
+    """The parts with a variance"""
+    unknown: WeightedParts
+    """The parts without one"""
     doubts: FloatArray
     """The root of Σ λ⁴·doubt²"""
     degrees: FloatArray
     """Σ ν"""
-    loose_weights: FloatArray
-    """Σ λ of the parts without a variance"""
-    loose_values: FloatArray
-    """Σ λ·value of those"""
 
     @classmethod
     def empty(cls, n_players: int) -> Pool:
@@ -68,29 +64,25 @@ class Pool:
         >>> Pool.empty(1).mean()
         (array([nan]), array([nan]), array([0]))
         """
-        return cls(*np.zeros((7, n_players)))
+        parts = WeightedParts.none(n_players)
+        return cls(parts, parts, *np.zeros((2, n_players)))
 
     def plus(self, weights: FloatArray | IntArray | float, part: Part) -> Pool:
         """With one part more, for the players to which it gives a value."""
         valued = ~np.isnan(part.values)
         known = valued & ~np.isnan(part.variances) & (part.degrees > 0)
-        firm = np.where(known, weights, 0.0)
-        loose = np.where(valued & ~known, weights, 0.0)
+        used = np.where(known, weights, 0.0)
         values = np.where(valued, part.values, 0.0)
         # Players without weight add nothing, whatever their entries are.
-        counted = firm > 0
         variances, doubts, degrees = (
-            np.where(counted, entries, 0.0)
+            np.where(used > 0, entries, 0.0)
             for entries in (part.variances, part.doubts, part.degrees)
         )
         return Pool(
-            self.weights + firm,
-            self.values + firm * values,
-            self.variances + firm**2 * variances,
-            np.hypot(self.doubts, firm**2 * doubts),
+            self.known.plus(used, values, variances),
+            self.unknown.plus(np.where(valued & ~known, weights, 0.0), values, 0.0),
+            np.hypot(self.doubts, used**2 * doubts),
             self.degrees + degrees,
-            self.loose_weights + loose,
-            self.loose_values + loose * values,
         )
 
     def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -109,17 +101,24 @@ class Pool:
         >>> Pool.empty(1).plus(1.0, part).plus(1.0, part).mean()
         (array([1.]), array([1.]), array([6]))
         """
-        known, vague = self.weights > 0, self.loose_weights > 0
-        total = np.where(known, self.weights, 1.0)
-        loose = self.loose_values / np.where(vague, self.loose_weights, np.nan)
-        values = np.where(known, self.values / total, loose)
-        variances = np.where(known, self.variances / total**2, np.nan)
+        values, variances = self.known.mean()
+        values = np.where(self.known.weights > 0, values, self.unknown.mean()[0])
         varied = self.doubts > 0
-        welch = np.square(self.variances / np.where(varied, self.doubts, 1.0)) - 2.0
+        welch = np.square(self.known.variances / np.where(varied, self.doubts, 1.0)) - 2.0
         degrees = np.minimum(np.maximum(welch, 1.0), self.degrees)
-        # Down to the whole number below, but for rounding.
-        whole = np.floor(np.where(varied, degrees, self.degrees) + 1e-9).astype(np.int64)
-        return values, variances, whole
+        return values, variances, whole_below(np.where(varied, degrees, self.degrees))
+
+    def estimate(self, contributions: IntArray, mean_square: float) -> Estimate:
+        """The weighted mean, with a floor under its variance where nothing varied.
+
+        Counts are one more than the degrees of freedom, or all contributions where nothing varied.
+        """
+        values, variances, degrees = self.mean()
+        floored = floor_variances(variances, contributions, mean_square)
+        equal = (floored != variances) & ~np.isnan(variances)
+        counts = np.where(np.isnan(values), 0, np.where(equal, contributions, degrees + 1))
+        # Parts of different spread have no common scale; only equal contributions show.
+        return Estimate(values, floored, counts, extremes=np.where(equal, 0.0, np.nan))
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,10 +285,10 @@ class NeymanEpochs:
         if self.told >= self.before:
             self._begin(everything)
 
-    def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """The mean of the epochs weighted by their lengths, its variance and its degrees.
+    def pool(self) -> Pool:
+        """The epochs, weighted by their lengths.
 
         The epoch in progress counts once it has visited every stratum twice. An epoch in which
         all samples of a player were skipped is left out for that player.
         """
-        return (self._with_fresh() if self.told >= self._cover else self.closed).mean()
+        return self._with_fresh() if self.told >= self._cover else self.closed

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Walks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import walks_of_round
 from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_variances
+from fairshapley.estimators.statistics.weighted_parts import whole_below
 
 # A group is at most this share of the walks before it: sixteen groups of each size give their
 # variance with 15 degrees of freedom. As the sizes before carry half the weight, a quarter, …, the
@@ -121,12 +122,10 @@ def combine(levels: dict[int, Moments], singles: Moments) -> Estimate:
 
     # Weights w count as (Σw)²/Σw² equal ones (Kish): all groups, when they have the same size.
     effective = total**2 / np.maximum((walks * sizes).sum(axis=0), 1.0)
-    # 1e−9: the ratio of two integers that should be one must not fall below it by rounding.
-    equals: IntArray = np.floor(effective + 1e-9).astype(np.int64)
     # A size with one group says nothing of tails: fmax passes over its NaN.
     extremes: FloatArray = np.fmax.reduce([level.extremes() for level in moments])
     floored = _with_floor(variances, moments, singles)
-    return Estimate(values, floored, equals, extremes=extremes)
+    return Estimate(values, floored, whole_below(effective), extremes=extremes)
 
 
 def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) -> FloatArray:
