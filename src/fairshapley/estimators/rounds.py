@@ -48,7 +48,7 @@ def round_length(
 
 
 def walks_of_round(told: int, coalitions: int) -> int:
-    """The walks of the next round, each of so many coalitions: a few on a small game, or one.
+    """The walks of the next round, each with its coalitions: a few on a small game, or one.
 
     Examples
     --------

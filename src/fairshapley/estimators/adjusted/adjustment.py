@@ -30,7 +30,7 @@ from fairshapley.estimators.statistics.two_valued import TwoValued
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
 
-# Below so many units there is no proxy: each fold would be left with next to nothing.
+# Below this many units there is no proxy: each fold would have almost none.
 LEAST_UNITS = 16
 # Proxies are fitted again when there is an eighth more: units since then are judged by a proxy that
 # saw all the units before, no fewer than those of a fold's own proxy (seven eighths).

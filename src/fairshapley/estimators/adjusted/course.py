@@ -14,12 +14,12 @@ from fairshapley.estimators.estimator import Drawn, Estimate, Problem
 from fairshapley.estimators.rounds import early_length, round_length
 from fairshapley.estimators.statistics.pooling import Pooling
 
-# The first plan of the sizes is made after n units, or so many; the next ones at each doubling.
+# The first plan of the sizes is made after n units, or this many; the next ones at each doubling.
 LEAST_PILOT = 32
 # Early rounds grow to 1024 units, or fewer where there are fewer players; later ones are a 32nd of
 # what was told, to 4096 units, with which a GPU is busy.
 EARLY_UNITS, MOST_UNITS, LATE_SHARE = 1024, 4096, 32
-# Pairs give way to single coalitions, for good, when a plan after at least so many pairs finds the
+# Pairs give way to single coalitions, for good, when a plan after this many pairs or more finds the
 # variance of singles at the same cost below this share of theirs. The first plan must be clear: a
 # unit for each player was wrong in one run of three where the two were close. Later a tie goes to
 # singles, whose kernel proxies explain more (forest n = 14: −25 % at equal linear residuals).

@@ -10,7 +10,7 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.estimators.adjusted.size_plan import Border, SizeWeights
 
-# A part holds n units, or so many on a small game: what is left of a budget below one part is lost.
+# A part holds n units, or this many on a small game: a budget left over below one part is lost.
 LEAST_PART = 32
 # Nor more than fit 64 MiB as masks, above 8192 players.
 PART_ENTRIES = 1 << 26

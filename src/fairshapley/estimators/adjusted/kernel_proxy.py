@@ -25,11 +25,11 @@ from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.units import MaskArray
 
-# Above so many players there is nothing to gain (2 % of the residual variance at n = 100).
+# Above this many players there is nothing to gain (2 % of the residual variance at n = 100).
 MAX_PLAYERS = 64
-# The matrix of so many units is inverted: 5 GFlop, 19 MB. Later units do not train the kernel.
+# The matrix of this many units is inverted: 5 GFlop, 19 MB. Later units do not train the kernel.
 MAX_UNITS = 1536
-# Its shape is chosen on so many units.
+# Its shape is chosen on this many units.
 CHOICE_UNITS = 512
 # γ, and the share of the linear proxy's residual variance that the kernel explains a priori.
 GAMMAS = (1.0, 3.0, 8.0)

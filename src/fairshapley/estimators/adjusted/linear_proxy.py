@@ -28,14 +28,14 @@ from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.units import MaskArray
 from fairshapley.estimators.statistics.two_valued import power_of_two
 
-# Conjugate gradients stop at this residual relative to the first, or after so many passes. With ten
+# Conjugate gradients stop at this residual relative to the first, or at the last pass. With ten
 # units for each column the Gram matrix has a condition number of about 4, and an error falls
 # threefold with each pass. A proxy that is off by 1 % loses 1e−4 of what it explains.
 TOLERANCE = 3e-3
 MAX_PASSES = 16
-# A masks matrix of so many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
+# A masks matrix of this many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
 DENSE_ENTRIES = 1 << 24
-# From so many units for each player, and entries, products with masks are in single precision.
+# From this many units for each player, and entries, products with masks are in single precision.
 SINGLE_UNITS, SINGLE_ENTRIES = 16, 1 << 17
 # The residual variance is taken to be at least this share of the utility's: no fit is trusted more.
 LEAST_RESIDUAL = 0.001

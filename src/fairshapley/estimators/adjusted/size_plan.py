@@ -167,7 +167,7 @@ class Border:
     units: int
     """Coalitions, or pairs, that there are"""
     due: float
-    """Enumerated once so many units were told: sampling would have met each of them about once"""
+    """Enumerated once this many units were told: sampling would have met each about once"""
 
 
 def borders(weights: SizeWeights) -> list[Border]:

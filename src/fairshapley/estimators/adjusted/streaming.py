@@ -40,11 +40,11 @@ from fairshapley.estimators.statistics.pooling import Pooling
 from fairshapley.estimators.statistics.two_valued import TwoValued, power_of_two
 from fairshapley.estimators.statistics.weighted_epochs import WeightedEpochs
 
-# Up to so many players units are kept: 60 evaluations for each are then 1 GB.
+# Up to this many players units are kept: 60 evaluations for each are then 1 GB.
 MOST_KEPT = 1 << 14
 # Masks as numbers at a time: 32 MiB, so that a product reads more than it writes.
 BLOCK_ENTRIES = 1 << 23
-# An epoch is an eighth of what was told before, and at least so many units.
+# An epoch is an eighth of what was told before, and at least this many units.
 EPOCH_SHARE, LEAST_EPOCH = 8, 16
 # From one epoch to the next a weight grows at most by this factor.
 MOST_GAIN = 2.0
@@ -119,7 +119,7 @@ class Stream(Course[StreamedUnits]):
     ) -> None:
         self.problem, self.weights, self.pooling = problem, weights, pooling
         self.plan, self.adaptive = weights.base, choices.adaptive
-        self.learner = None if choices.proxy == "none" else Learner(weights)
+        self.learner = None if choices.proxy == "none" else ProxyLearner(weights)
         lowest, highest = weights.ends
         self.level = _level(problem, weights)
         constant = highest * problem.full - lowest * problem.empty
@@ -280,7 +280,7 @@ class Epoch:
             self.largest = np.maximum(self.largest, deviations.max(axis=0))
 
 
-class Learner:
+class ProxyLearner:
     """A linear proxy that learns from residuals, epoch by epoch; its players' values with it."""
 
     def __init__(self, weights: SizeWeights) -> None:
