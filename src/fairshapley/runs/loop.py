@@ -28,11 +28,10 @@ from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.stopping import Snapshot
 
 # On a small game a method asks more and more often for coalitions that are known already. It has
-# stalled when this many requests in a row, plus 20 for each coalition there is, brought nothing.
+# stalled when this many requests in a row, plus 20 for each coalition that is known, brought
+# nothing. (Not for each that there is: walks that are all cut off soon never meet most of them.)
 STALL_REQUESTS = 10_000
 STALL_REQUESTS_PER_COALITION = 20
-STALL_PLAYERS = 18
-"""Above this many players the requests stay those of 2**18 coalitions: about ten seconds"""
 
 # Exact values of identical players may differ by this share of the spread of the utilities: a fit
 # that stops at a tolerance may tell equal rows apart by their order.
@@ -47,9 +46,7 @@ Gate: TypeAlias = Callable[[Draw], str | None]
 class Stall:
     """Notices that rounds bring no new coalitions any more, so that no budget is ever spent."""
 
-    def __init__(self, n_players: int) -> None:
-        coalitions = 1 << min(n_players, STALL_PLAYERS)
-        self._patience = STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * coalitions
+    def __init__(self) -> None:
         self._evaluations = self._requests = 0
 
     def noticed(self, tally: Tally) -> str | None:
@@ -57,7 +54,7 @@ class Stall:
         if tally.evaluations > self._evaluations:
             self._evaluations, self._requests = tally.evaluations, tally.requests
         idle = tally.requests - self._requests
-        if idle < self._patience:
+        if idle < STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * tally.evaluations:
             return None
         return f"the last {idle:,} requests brought no coalition that was not known"
 
@@ -87,7 +84,7 @@ class Run:
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
         """Whether the run stopped at such a look"""
-        self.stall = Stall(game.n_players)
+        self.stall = Stall()
         self._forget()
 
     def execute(self, progress: ProgressOption, verify: int) -> Result:
