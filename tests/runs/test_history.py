@@ -46,6 +46,17 @@ def test_history_ends_with_the_result_and_looks_are_spaced_evenly():
     assert ((spent[1:-1] >= 2**0.5 * spent[:-2]) & (spent[1:-1] <= 2**0.5 * spent[:-2] + 57)).all()
 
 
+def test_history_ends_with_the_result_where_the_last_rounds_cost_nothing():
+    """On three players all coalitions but a few are known after some rounds of KernelSHAP."""
+    table = np.zeros(8)
+    table[0b001] = 1.0
+    for seed in range(8):
+        result = fs.estimate(fs.games.TableGame(table), "kernel", budget=7, seed=seed)
+        if result.history:
+            assert result.history[-1].min_fidelity == pytest.approx(result.min_fidelity, rel=1e-9)
+        assert fs.Result.from_dict(result.to_dict()).values.tolist() == result.values.tolist()
+
+
 def test_a_rule_that_looks_at_every_round_has_the_finer_history():
     game = fs.games.SumOfUnanimity(14, seed=1)
     method = fs.RegressionAdjusted(proxy="linear")

@@ -83,10 +83,13 @@ class Recorder:
             return
         self._seen, self._next = evaluations, evaluations * self._growth
         lowest = float(fidelity(evidence.values, evidence.variances, xi).min())
-        kept = self._checkpoints
-        if math.isnan(lowest) or (kept and kept[-1].evaluations == evaluations):
+        if math.isnan(lowest):
             return
         low = float(lower_fidelity(evidence.values, evidence.variances, xi).min())
+        kept = self._checkpoints
+        if kept and kept[-1].evaluations == evaluations:
+            # Rounds that ask for known coalitions only: the estimate changed, the cost did not.
+            kept.pop()
         kept.append(Checkpoint(evaluations, lowest, low))
 
     def records(self) -> dict[str, Any]:
