@@ -38,7 +38,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
        are the units. For other semivalues, such as Beta(16, 1), they are from the start.
     2. *Proxy.* Only what a cheap model g does not explain is estimated by sampling; the values of
        g are known in closed form. g is linear in the players with coefficients that vary with the
-       size (`proxy.py`); on games of up to 64 players a kernel adds interactions
+       size (`linear_proxy.py`); on games of up to 64 players a kernel adds interactions
        (`kernel_proxy.py`). Penalties and kernel are learnt from the units.
     3. *Cross-fitting.* A unit's residual never uses a proxy that saw it (`adjustment.py`), so
        that the contributions y_t have the value as their mean whatever the proxy.
