@@ -624,8 +624,11 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, batches):
         # At most the batch under way was added, and it is whole.
         assert journal.count(game) in (acknowledged * 50, acknowledged * 50 + 50)
         assert journal._scalar("PRAGMA integrity_check") == "ok"
+        # Rows are folded a thousand at a time, after the batch that completes the thousand is safe:
+        # death between the two leaves just that thousand waiting.
         folded = journal._scalar("SELECT count(*) FROM evaluations")
-        assert folded // 1000 == journal.count(game) // 1000
+        assert folded % 1000 == 0
+        assert 0 <= journal.count(game) - folded <= 1000
 
 
 def test_many_processes_may_open_a_new_journal_at_once(tmp_path):
