@@ -91,6 +91,63 @@ def test_truths_come_from_where_they_can():
     assert fs.audit(large, "mc", np.ones(20), budget=100, repeats=3).mse.max() < 1e-20
 
 
+def test_cases_of_the_axioms_are_found_by_enumeration():
+    """v = |C ∩ {0, 1}|² + 10·[3 ∈ C]: 2 is null, 0 and 1 are equal, 3 dominates all."""
+    masks = (np.arange(16)[:, None] >> np.arange(4)) & 1
+    game = fs.games.TableGame(masks[:, :2].sum(axis=1) ** 2 + 10.0 * masks[:, 3])
+    audit = fs.audit(game, "mc", budget=12, repeats=5, xi=0.1)
+    assert audit.premises.null_players == (2,)
+    assert audit.premises.symmetric_pairs == ((0, 1),)
+    assert audit.premises.desirable_pairs == ((0, 2), (1, 2), (3, 0), (3, 1), (3, 2))
+    assert "(1 null player, 1 pair of equal value, 5 dominated pairs)" in str(audit)
+    # A truth that is given changes nothing.
+    given = fs.audit(game, "mc", audit.truth, budget=12, repeats=5, xi=0.1)
+    assert given.premises == audit.premises
+    padded = fs.audit(fs.games.with_null_players(game, 2), "mc", budget=12, repeats=3)
+    assert padded.premises.null_players == (2, 4, 5)
+
+
+def test_a_game_without_cases_is_not_called_fair():
+    game = fs.games.TableGame(np.random.default_rng(5).normal(size=32))
+    audit = fs.audit(game, "mc", budget=20, repeats=4)
+    assert audit.premises.counts == (0, 0, 0)
+    assert np.isnan(audit.fair_share)
+    assert "A1–A3 held jointly: no case to check (0 null players" in str(audit)
+    comparison = fs.compare(game, ["mc"], budget=20, repeats=4)
+    assert "no case to check" in comparison._repr_html_()
+    assert audit.within_share == audit.within.mean()
+
+
+def test_larger_games_declare_their_cases():
+    game = fs.games.PlantedGame(24, n_null=2, n_duplicates=1, n_dominated=2, seed=3)
+    audit = fs.audit(game, "mc", budget=200, repeats=3)
+    assert audit.premises.null_players == game.null_players
+    assert set(game.dominated_pairs) == set(audit.premises.desirable_pairs)
+    assert {tuple(sorted(pair)) for pair in game.duplicate_pairs} <= set(
+        audit.premises.symmetric_pairs
+    )
+
+
+def test_the_minimum_fidelity_has_an_error_and_a_bias():
+    """Equal players with normal errors: the smallest of 20 scores over 30 runs is too low."""
+    rng = np.random.default_rng(2)
+    truth = np.ones(20)
+    minima, errors, biases = [], [], []
+    for _ in range(60):
+        runs = [result(truth + 0.1 * x, [0.1] * 20) for x in rng.normal(size=(30, 20))]
+        audit = audit_runs(runs, truth, xi=0.0)
+        minima.append(audit.min_true_fidelity)
+        errors.append(audit.min_true_fidelity_error)
+        biases.append(audit.min_true_fidelity_bias)
+    # The true score is 100 for everybody; the resampled bias shows a part of the shortfall.
+    assert np.mean(minima) < 75
+    assert np.mean(biases) < -5
+    assert 0.5 < np.mean(errors) / np.std(minima) < 2
+    assert f"± {errors[-1]:.2g}, bias {biases[-1]:+.2g} (the smallest of 20" in str(audit)
+    exact = audit_runs([result(truth, [0.0] * 20)] * 2, truth, xi=0.0)
+    assert exact.min_true_fidelity_text == "inf"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

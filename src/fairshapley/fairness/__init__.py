@@ -5,6 +5,7 @@ It reads values, never a game.
 
 from fairshapley.fairness.axioms import (
     AxiomCheck,
+    Premises,
     check_axioms,
     check_fairness,
     desirable_pairs,
@@ -25,6 +26,7 @@ __all__ = [
     "Evidence",
     "Guarantee",
     "Prediction",
+    "Premises",
     "certify",
     "check_axioms",
     "check_fairness",

@@ -4,7 +4,7 @@ A premise is a fact about the game: player i is null, i and j are interchangeabl
 more desirable than j. It is established from all 2**n utilities; then the values must agree.
 
 The paper's A0–A3 ask the same of estimates, up to ε1·|φ| + ε2 with ε2 = ξ·ε1; `check_fairness`
-needs no table, only the true values or what is known of the game.
+needs no table, only the true values or what is known of the game. `Premises` are its cases.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
+from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import check_epsilon1
@@ -37,8 +38,84 @@ class AxiomCheck:
         return not self.violations
 
     def __str__(self) -> str:
+        if not self.premises:
+            return f"{self.axiom}: no case to check"
         verdict = "holds" if self.holds else f"is violated by {self.violations}"
-        return f"{self.axiom} {verdict} ({len(self.premises)} cases)"
+        return f"{self.axiom} {verdict} ({several(len(self.premises), 'case')})"
+
+
+@dataclass(frozen=True)
+class Premises:
+    """Where A1–A3 speak of a game: without a case, an axiom cannot fail and says nothing.
+
+    Examples
+    --------
+    >>> found = Premises.of_table([0.0, 1.0, 0.0, 1.0])
+    >>> found.null_players, found.desirable_pairs
+    ((1,), ((0, 1),))
+    >>> print(found)
+    1 null player, 0 pairs of equal value, 1 dominated pair
+    >>> print(Premises.of_values([1.0, 1.0, 0.0]) | found)
+    2 null players, 1 pair of equal value, 1 dominated pair
+    """
+
+    null_players: tuple[int, ...] = ()
+    """Players with φ_i = 0, of which A1 speaks"""
+    symmetric_pairs: tuple[tuple[int, int], ...] = ()
+    """Pairs i < j with φ_i = φ_j, of which A2 speaks"""
+    desirable_pairs: tuple[tuple[int, int], ...] = ()
+    """Pairs (i, j) with v(C ∪ {i}) > v(C ∪ {j}) for all C, of which A3 speaks"""
+
+    @classmethod
+    def of_table(cls, table: ArrayLike, tolerance: float = 1e-9) -> Premises:
+        """What all 2**n utilities show: null, interchangeable and dominated players.
+
+        Differences up to this share of the largest |utility| are rounding.
+        """
+        utilities = _as_table(table)
+        slack = tolerance * float(np.abs(utilities).max())
+        return cls(
+            null_players(utilities, tolerance=slack),
+            symmetric_pairs(utilities, tolerance=slack),
+            desirable_pairs(utilities, strict_everywhere=True, tolerance=slack),
+        )
+
+    @classmethod
+    def of_values(cls, truth: ArrayLike, tolerance: float = 1e-9) -> Premises:
+        """What true values show: A1 and A2 are conditional on φ_i = 0 and on φ_i = φ_j.
+
+        Differences up to this share of the largest |φ| are rounding.
+        """
+        phi = checks.vector(truth, "the true values")
+        slack = tolerance * float(np.abs(phi).max())
+        nulls = np.flatnonzero(np.abs(phi) <= slack).tolist()
+        return cls(tuple(nulls), tuple(map(tuple, _equal_pairs(phi, slack).tolist())))
+
+    def __or__(self, other: Premises) -> Premises:
+        """What either shows."""
+        if not isinstance(other, Premises):
+            return NotImplemented
+        symmetric = {
+            (min(pair), max(pair)) for pair in self.symmetric_pairs + other.symmetric_pairs
+        }
+        return Premises(
+            tuple(sorted({*self.null_players, *other.null_players})),
+            tuple(sorted(symmetric)),
+            tuple(sorted({*self.desirable_pairs, *other.desirable_pairs})),
+        )
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """The cases of A1, A2 and A3."""
+        return len(self.null_players), len(self.symmetric_pairs), len(self.desirable_pairs)
+
+    def __str__(self) -> str:
+        nulls, equal, dominated = self.counts
+        return (
+            f"{several(nulls, 'null player')}, "
+            f"{several(equal, 'pair of equal value', 'pairs of equal value')}, "
+            f"{several(dominated, 'dominated pair')}"
+        )
 
 
 def _as_table(table: ArrayLike) -> FloatArray:
@@ -139,9 +216,9 @@ def check_axioms(
     --------
     >>> for check in check_axioms([0.0, 1.0, 1.0, 5.0], [2.5, 2.0]):
     ...     print(check)
-    F1 nullity holds (0 cases)
-    F2 symmetry is violated by ((0, 1),) (1 cases)
-    F3 strict desirability holds (0 cases)
+    F1 nullity: no case to check
+    F2 symmetry is violated by ((0, 1),) (1 case)
+    F3 strict desirability: no case to check
     """
     utilities = _as_table(table)
     phi = np.asarray(values, dtype=np.float64)
@@ -258,9 +335,9 @@ def check_fairness(
     >>> checks = check_fairness([1.0, 1.5, 0.2], truth=[1.0, 1.0, 0.0], epsilon1=0.5, xi=0.1)
     >>> for check in checks:
     ...     print(check)
-    A1 nullity is violated by ((2,),) (1 cases)
-    A2 symmetry holds (1 cases)
-    A3 approximate desirability holds (0 cases)
+    A1 nullity is violated by ((2,),) (1 case)
+    A2 symmetry holds (1 case)
+    A3 approximate desirability: no case to check
     """
     estimate = checks.vector(values, "the estimates")
     n_players = len(estimate)

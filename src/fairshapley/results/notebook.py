@@ -8,6 +8,7 @@ import numpy as np
 
 from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
 from fairshapley.results.payouts.amounts import shown
+from fairshapley.results.repeated_runs import LOWEST_OF_NOISY
 
 if TYPE_CHECKING:
     from fairshapley.results.payouts import Payout
@@ -50,21 +51,24 @@ def _shortened(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
 def comparison_html(comparison: Comparison) -> str:
     """One row per method."""
     columns = ["method", "evaluations", "mean squared error", "worst error", "fidelity, true"]
-    columns += ["fidelity, reported", "coverage", "fair runs"]
+    columns += ["fidelity, reported", "coverage", "A0 held", "fair runs (A1–A3)"]
     rows = [
         (
             escaped(name),
             f"{one.evaluations:,.0f}",
             f"{float(one.mse.mean()):.3g}",
             f"{float(np.sqrt(one.mse.max())):.3g}",
-            f"{one.min_true_fidelity:.3g}",
+            one.min_true_fidelity_text,
             f"{one.min_reported_fidelity:.3g}",
             f"{one.coverage:.1%}",
-            f"{one.fair_share:.0%}",
+            f"{one.within_share:.0%}",
+            one.fair_text,
         )
         for name, one in comparison.audits.items()
     ]
-    return block_html("Methods on one game at equal cost", table_html(columns, rows))
+    cases = next(iter(comparison.audits.values())).premises
+    said = sentences_html([f"Cases for A1–A3: {cases}.", LOWEST_OF_NOISY])
+    return block_html("Methods on one game at equal cost", said, table_html(columns, rows))
 
 
 def payout_html(payout: Payout) -> str:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
+from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
+from fairshapley.estimators.exact import exact_values
+from fairshapley.fairness.axioms import Premises
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed
 from fairshapley.results.repeated_runs import Audit, Comparison, audit_runs
-from fairshapley.runs.calls import estimate, exact
-from fairshapley.runs.setup import check_game
+from fairshapley.runs.calls import estimate
+from fairshapley.runs.plan import GameFacts
+from fairshapley.runs.setup import evaluating, game_facts
+from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Rule
 
-# 65 536 evaluations for a truth that is exact; larger games need one that is given.
+# 65 536 evaluations for a truth that is exact, and for the cases of which the axioms speak; larger
+# games need a truth that is given, and cases that are declared.
 EXACT_TRUTH_PLAYERS = 16
 
 
@@ -38,6 +45,10 @@ def audit(
     until: Rule | None = None,
 ) -> Audit:
     """Repeat a run with different seeds and compare with the truth.
+
+    Up to 16 players every coalition is evaluated once, which shows the null, the interchangeable
+    and the dominated players of which A1–A3 speak. In larger games they are those that the game
+    declares: `null_players` or `n_active`, `identical_players` and `dominated_pairs`.
 
     Parameters
     ----------
@@ -60,9 +71,45 @@ def audit(
     >>> report.repeats, 0.85 < report.coverage < 1
     (20, True)
     """
-    if not isinstance(repeats, int | np.integer) or repeats < 2:
-        raise InputError(f"repeats must be a whole number of at least 2, not {repeats!r}")
-    phi = _truth(game, truth, semivalue)
+    _check_repeats(repeats)
+    return _audited(
+        game,
+        method,
+        _ground(game, truth, semivalue),
+        budget=budget,
+        repeats=repeats,
+        xi=xi,
+        seed=seed,
+        semivalue=semivalue,
+        epsilon1=epsilon1,
+        delta=delta,
+        until=until,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """What is true of a game: its values, and where the axioms speak of it."""
+
+    truth: FloatArray
+    premises: Premises
+
+
+def _audited(
+    game: Game,
+    method: str | Estimator[Any, Any],
+    ground: _Ground,
+    *,
+    budget: int | Budget | None,
+    repeats: int,
+    xi: float,
+    seed: int | None,
+    semivalue: str,
+    epsilon1: float,
+    delta: float,
+    until: Rule | None = None,
+) -> Audit:
+    """An audit against a truth that is known."""
     first = root_seed(seed)
     runs = [
         estimate(
@@ -77,8 +124,9 @@ def audit(
         )
         for repeat in range(repeats)
     ]
-    dominated = getattr(game, "dominated_pairs", ())
-    return audit_runs(runs, phi, xi=xi, epsilon1=epsilon1, delta=delta, dominated_pairs=dominated)
+    return audit_runs(
+        runs, ground.truth, xi=xi, epsilon1=epsilon1, delta=delta, premises=ground.premises
+    )
 
 
 def compare(
@@ -106,12 +154,13 @@ def compare(
     if not methods:
         raise InputError("give at least one method to compare")
     named = methods if isinstance(methods, dict) else _labels(methods)
-    phi, first = _truth(game, truth, semivalue), root_seed(seed)
+    _check_repeats(repeats)
+    ground, first = _ground(game, truth, semivalue), root_seed(seed)
     audits = {
-        label: audit(
+        label: _audited(
             game,
             method,
-            phi,
+            ground,
             budget=budget,
             repeats=repeats,
             xi=xi,
@@ -137,17 +186,44 @@ def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Est
     return dict(zip(labels, methods, strict=True))
 
 
-def _truth(game: Game, truth: FloatArray | None, semivalue: str) -> FloatArray:
-    """The values to compare with: given, known to the game, or computed where that is cheap."""
-    n_players = check_game(game)
-    if truth is not None:
-        return checks.vector(truth, "the truth")
+def _check_repeats(repeats: int) -> None:
+    if not isinstance(repeats, int | np.integer) or repeats < 2:
+        raise InputError(f"repeats must be a whole number of at least 2, not {repeats!r}")
+
+
+def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
+    """The values to compare with, given, known to the game or enumerated; and the cases."""
+    facts = game_facts(game, needed=False)
+    n_players, nulls = facts.n_players, facts.n_players - facts.n_active
+    small = n_players <= EXACT_TRUTH_PLAYERS
+    given = None if truth is None else checks.vector(truth, "the truth")
     known = getattr(game, "shapley_values", None)
-    if known is not None and semivalue == "shapley":
-        return np.asarray(known, dtype=np.float64)
-    if n_players <= EXACT_TRUTH_PLAYERS:
-        return exact(game, semivalue).values
-    raise InputError(
-        f"the true values of {n_players} players are not known: give truth=, for example "
-        "fs.estimate(game, 'mc', budget=…).values with a budget a hundred times that of the audit"
+    if given is None and known is not None and semivalue == "shapley":
+        given = np.asarray(known, dtype=np.float64)
+    if given is None and not small:
+        raise InputError(
+            f"the true values of {n_players} players are not known: give truth=, for example "
+            "fs.estimate(game, 'mc', budget=…).values with a budget a hundred times that of the "
+            "audit"
+        )
+    premises = _declared(game, facts)
+    if small:
+        with evaluating(game, facts) as evaluator:
+            table = evaluator.evaluate(AllCoalitions(facts.n_active, nulls)).values
+        if given is None:
+            given = exact_values(table, parse_semivalue(semivalue), nulls)
+        premises = premises | Premises.of_table(np.tile(table, 1 << nulls))
+    assert given is not None  # noqa: S101 - found above, one way or the other
+    return _Ground(given, premises)
+
+
+def _declared(game: Game, facts: GameFacts) -> Premises:
+    """What a game says of its players."""
+    n_players = facts.n_players
+    nulls = {*checks.players(getattr(game, "null_players", ()), n_players).tolist()}
+    dominated = checks.pairs(getattr(game, "dominated_pairs", ()), n_players)
+    return Premises(
+        tuple(sorted(nulls | {*range(facts.n_active, n_players)})),
+        facts.identical_players,
+        tuple((int(i), int(j)) for i, j in dominated),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from fairshapley.cli.options import (
     output_option,
     run_option,
 )
-from fairshapley.cli.printing import output_console, print_json
+from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import BudgetError, InputError
 
@@ -28,8 +29,11 @@ COLUMNS = {
     "evaluations": "evaluations",
     "mse": "mean squared error",
     "true_min_fidelity": "true minimum fidelity",
+    "true_min_fidelity_error": "±",
+    "true_min_fidelity_bias": "bias",
     "reported_min_fidelity": "reported",
     "coverage": "coverage",
+    "within_share": "A0 held",
     "fair_share": "fair runs",
     "seconds": "seconds",
 }
@@ -117,7 +121,7 @@ def compare_methods(
             notes = [*made.notes, sentence, tolerance.sentence]
             print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
         else:
-            _print(rows, f"{repeats} runs of each method, budget {spent:,}")
+            _print(rows, comparison, f"{repeats} runs of each method, budget {spent:,}")
     ending.close(quiet=as_json)
 
 
@@ -174,25 +178,28 @@ def _truth(
 
 
 def _rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One row per method, plain numbers."""
-    return [
-        {
-            "method": name,
-            "evaluations": float(one.evaluations),
-            "mse": float(one.mse.mean()),
-            "worst_error": float(one.mse.max() ** 0.5),
-            "true_min_fidelity": float(one.min_true_fidelity),
-            "reported_min_fidelity": float(one.min_reported_fidelity),
-            "coverage": float(one.coverage),
-            "fair_share": float(one.fair_share),
-            "certificates": int(one.certificates),
-            "certificate_failures": int(one.certificate_failures),
-            "seconds": float(one.seconds),
-        }
-        for name, one in comparison.audits.items()
+    """One row per method, plain numbers; a share of no cases is empty."""
+    rows: list[dict[str, Any]] = [
+        {"method": name, **one.row()} for name, one in comparison.audits.items()
     ]
+    return [row | {"fair_share": None} if isnan(row["fair_share"]) else row for row in rows]
 
 
-def _print(rows: list[dict[str, Any]], title: str) -> None:
-    cells = [[row["method"], *(f"{row[column]:.4g}" for column in COLUMNS)] for row in rows]
-    print_table(output_console(), title, ["method", *COLUMNS.values()], cells)
+def _print(rows: list[dict[str, Any]], comparison: Comparison, title: str) -> None:
+    from fairshapley.results.repeated_runs import LOWEST_OF_NOISY
+
+    cells = [[row["method"], *(_cell(row[column]) for column in COLUMNS)] for row in rows]
+    console = output_console()
+    print_table(console, title, ["method", *COLUMNS.values()], cells)
+    cases = next(iter(comparison.audits.values())).premises
+    print_lines(
+        console,
+        [
+            f"fair runs: A1–A3 held jointly; cases to check: {cases}",
+            LOWEST_OF_NOISY,
+        ],
+    )
+
+
+def _cell(number: float | None) -> str:
+    return "no case" if number is None else f"{number:.4g}"

@@ -65,9 +65,16 @@ def _draw_fidelity(axes: Axes, audits: Sequence[Audit]) -> None:
         if proven.any():
             away = np.full(int(proven.sum()), beyond)
             axes.plot(away, places[proven], ">", label=f"{label}, infinite", **style)
+    errors = np.array([one.min_true_fidelity_error for one in audits])
+    drawn = np.isfinite(errors) & (scores[:, 0] > 0)
+    # A bar of one standard error; on a logarithmic axis it must end above 0.
+    reach = [np.minimum(errors, 0.9 * scores[:, 0])[drawn], errors[drawn]]
+    axes.errorbar(scores[drawn, 0], places[drawn], xerr=reach, fmt="none", ecolor=BLUE)
     log_scale(axes, "x")
     axes.set_ylim(-0.5, len(audits) - 0.5)
-    axes.set_xlabel(f"minimum fidelity, ξ = {audits[0].xi:g}, {_evaluations(audits)}")
+    axes.set_xlabel(
+        f"minimum fidelity ± standard error, ξ = {audits[0].xi:g}, {_evaluations(audits)}"
+    )
     axes.legend()
 
 
