@@ -47,6 +47,7 @@ from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals,
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
 from fairshapley.uses.explanation import Attributions, explain, shap_explanation
+from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.verification import Verification, verify
@@ -73,6 +74,7 @@ __all__ = [
     "FairShapleyError",
     "Fidelity",
     "FingerprintError",
+    "Forecast",
     "GameError",
     "GreedyActive",
     "Guarantee",
@@ -110,6 +112,7 @@ __all__ = [
     "explain",
     "fairness",
     "fidelity",
+    "forecast",
     "games",
     "knn_shapley",
     "leave_one_out",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import groupby
 
 # Joiners inside words of some scripts and inside emoji; all other invisible letters are shown.
@@ -49,6 +50,21 @@ def quoted(names: Sequence[str]) -> str:
     "'a' and 'b'"
     """
     return listed([f"{name!r:.60}" for name in names], most=6)
+
+
+def near_miss(name: str, known: Sequence[str]) -> str:
+    """A question for who mistyped a name, as the end of a sentence; empty where nothing is near.
+
+    Examples
+    --------
+    >>> near_miss("inkome", ["age", "income"])
+    "; did you mean 'income'?"
+    >>> near_miss("Income ", ["age", "income"]), near_miss("x", ["age"])
+    ("; did you mean 'income'?", '')
+    """
+    plain = {one.strip().casefold(): one for one in known}
+    found = get_close_matches(name.strip().casefold()[:100], plain, n=1)
+    return f"; did you mean {plain[found[0]]!r:.60}?" if found else ""
 
 
 def visible(text: str) -> str:
@@ -115,3 +131,26 @@ def plain_cell(text: str) -> str:
     """
     suspect = text.startswith(FORMULA_STARTS) or text.lstrip().startswith(FORMULA_STARTS)
     return f"'{text}" if suspect else text
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it.
+
+    Examples
+    --------
+    >>> duration(0.0042), duration(12.3), duration(700)
+    ('4.2 ms', '12 s', '12 min')
+    >>> duration(19_000), duration(7_316_100), duration(1e10)
+    ('5.3 hours', '85 days', '317 years')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.2g} ms" if seconds < 0.0995 else f"{1000 * seconds:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    hours = seconds / 3600
+    if hours < 48:
+        return f"{hours:.2g} hours"
+    days = hours / 24
+    return f"{days:.0f} days" if days < 730 else f"{days / 365:,.0f} years"

@@ -192,6 +192,11 @@ KeyFile = Annotated[
 ]
 
 
+Anyway = Annotated[
+    bool, run_option("--anyway", help="Start also when the run is expected to take very long.")
+]
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """What is computed, how, and how far."""
@@ -200,9 +205,18 @@ class RunOptions:
     method: Annotated[
         str,
         run_option(
-            autocompletion=completion.methods, help="auto, or a method as in docs/methods.md."
+            autocompletion=completion.methods,
+            help="auto, or a method as in docs/methods.md; knn: the exact values of rows for "
+            "nearest neighbours in place of the model, of tens of thousands in seconds.",
         ),
     ] = "auto"
+    option: Annotated[
+        list[str] | None,
+        run_option(
+            metavar="NAME=VALUE",
+            help="An option of the method, such as alpha=5 of gae or k=10 of knn; may be repeated.",
+        ),
+    ] = None
     budget: Annotated[
         int | None,
         run_option(
@@ -211,6 +225,22 @@ class RunOptions:
             "--epsilon1, of which a run takes what it needs.",
         ),
     ] = None
+    seconds: Annotated[
+        float | None,
+        run_option(
+            metavar="S",
+            help="Stop after so many seconds, with what is known by then. Without --budget, time "
+            "alone is the limit.",
+        ),
+    ] = None
+    memory: Annotated[
+        float | None,
+        run_option(
+            metavar="GIB",
+            help="The most GiB of memory; a run that needs more is refused or ends with an error.",
+        ),
+    ] = None
+    anyway: Anyway = False
     epsilon1: Annotated[
         float | None,
         run_option(

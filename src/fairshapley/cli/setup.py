@@ -6,17 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
 
 from fairshapley._basics.digests import read_key
 from fairshapley._basics.files import same_place
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST, say
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
+from fairshapley.cli.planning import chosen_method, neighbours
 from fairshapley.errors import BudgetError, InputError, JournalError
+from fairshapley.estimators import Estimator
 from fairshapley.evaluation.engines.choice import parse_engine
 from fairshapley.fairness.levels import DELTA
-from fairshapley.results.origin import InputFile, input_file
+from fairshapley.results.origin import InputFile, input_file, recorded
 from fairshapley.results.tables import VALUE_ENDINGS, check_writable
 from fairshapley.runs.calls import resolve_method
 from fairshapley.runs.setup import opened_journal
@@ -25,6 +29,7 @@ from fairshapley.stopping import Budget, Fair
 from fairshapley.tabular.decimals import Decimal
 
 if TYPE_CHECKING:
+    from fairshapley.results.result import Result
     from fairshapley.tabular import TabularGame
     from fairshapley.uses.tolerance import Tolerance
 
@@ -42,7 +47,8 @@ XI_NAMES = ("auto", "share", "mean")
 class Limits:
     """How far a run goes."""
 
-    budget: int | None
+    method: str | Estimator[Any, Any]
+    budget: Budget | None
     until: Fair | None
     notes: tuple[str, ...]
 
@@ -103,6 +109,33 @@ def load_game(data: DataOptions) -> TabularGame:
     )
 
 
+def nearest_neighbours(
+    made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool
+) -> Result:
+    """The exact values of rows for nearest neighbours, in place of the model and the metric."""
+    from fairshapley.uses.nearest_neighbours import knn_shapley
+
+    k, game = neighbours(data, run), made.game
+    (train, answers), (test, truths) = game.train, game.test
+    centre = 0.0 if game.classes is not None else float(np.mean(answers))
+    note = (
+        f"method knn: the utility is that of {k} nearest neighbours, in place of the model and "
+        "the metric"
+    )
+    show_notes((*made.notes, note), quiet=quiet)
+    with recorded(inputs=input_files(data), notes=(*made.notes, note)):
+        return knn_shapley(
+            train,
+            answers if game.classes is not None else answers - centre,
+            test,
+            truths if game.classes is not None else truths - centre,
+            k=k,
+            task="regression" if game.classes is None else "classification",
+            player_names=game.player_names,
+            xi=XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi,
+        )
+
+
 def input_files(data: DataOptions) -> tuple[InputFile, ...]:
     """The files of the data options, with their hashes."""
     given = [path for path in (data.train, data.test) if path is not None]
@@ -122,8 +155,11 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
             notes = (
                 f"no budget was given: up to {budget:,} evaluations, 1000 per player, are allowed",
             )
-    limit = None if budget is None else Budget(evaluations=budget)
-    chosen = resolve_method(run.method, n_players, limit, until, "raise")
+    limit = None
+    if budget is not None or run.seconds is not None:
+        limit = Budget(evaluations=budget, seconds=run.seconds)
+    method = chosen_method(run.method, run.option or ())
+    chosen = resolve_method(method, n_players, limit, until, "raise")
     if until is not None and not chosen.traits.certifiable:
         reason = chosen.traits.not_certifiable_because
         raise InputError(
@@ -135,7 +171,7 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
         given_xi(run.xi)
     if run.seed < 0:
         raise InputError(f"--seed must not be negative, it is {run.seed}")
-    return Limits(budget, until, notes)
+    return Limits(method, limit, until, notes)
 
 
 def check_budget(budget: int | None) -> int | None:
@@ -177,8 +213,8 @@ def chosen_xi(made: TabularGame, run: RunOptions, limits: Limits, *, quiet: bool
     # Never more than a tenth of the run, together.
     n_players = made.game.n_players
     pilot = 20 * n_players
-    if limits.budget is not None:
-        pilot = min(pilot, limits.budget // 20)
+    if limits.budget is not None and limits.budget.evaluations is not None:
+        pilot = min(pilot, limits.budget.evaluations // 20)
     return mean_value(
         made.game,
         semivalue=run.semivalue,

@@ -12,6 +12,12 @@ from fairshapley._basics.types import FloatArray
 # Measured on CPython 3.11: a bytes key of k bytes takes k + 33, a float 24, a slot of a dict that
 # is two thirds full about 50.
 ENTRY_OVERHEAD = 107
+CACHE_BYTES = 512 * 2**20
+
+
+def entry_bytes(n_players: int) -> int:
+    """The memory of one utility with its coalition."""
+    return ENTRY_OVERHEAD + -(-n_players // 8)
 
 
 class Cache:
@@ -23,8 +29,7 @@ class Cache:
 
     def __init__(self, n_players: int, max_bytes: int) -> None:
         self.n_players = n_players
-        entry = ENTRY_OVERHEAD + -(-n_players // 8)
-        self.generation_size = max(1, max_bytes // (2 * entry))
+        self.generation_size = max(1, max_bytes // (2 * entry_bytes(n_players)))
         self._young: dict[bytes, float] = {}
         self._old: dict[bytes, float] = {}
         self._ends = bits.keys(np.array([[False] * n_players, [True] * n_players]))

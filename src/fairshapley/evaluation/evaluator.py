@@ -21,7 +21,7 @@ from fairshapley._basics.types import BoolArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import EngineError, GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
-from fairshapley.evaluation.cache import Cache
+from fairshapley.evaluation.cache import CACHE_BYTES, Cache
 from fairshapley.evaluation.dispatch import Chunk, Dispatcher
 from fairshapley.evaluation.engines import Engine, SerialEngine, Session
 from fairshapley.evaluation.failures import changed
@@ -32,7 +32,6 @@ from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 
-CACHE_BYTES = 512 * 2**20
 # Two evaluations of the same coalition may differ by the order of a sum inside a linear algebra
 # library; more than that is another utility.
 VERIFY_TOLERANCE = 1e-9

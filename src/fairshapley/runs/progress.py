@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
 from rich.text import Text
 
-from fairshapley._basics.text import several
+from fairshapley._basics.text import duration, several
 from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
 from fairshapley.stopping import Budget, Rule, Snapshot
 
@@ -173,7 +173,7 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
     words += [f"fair after about {cost:,.2g} evaluations" for cost in predicted if cost is not None]
     left = seconds_left(snapshot, budget)
     if left < math.inf:
-        words.append(f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left")
+        words.append(f"{duration(left)} left")
     return " · ".join(words)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairshapley.cli import completion
 from fairshapley.cli.options import (
+    Anyway,
     DataOptions,
     RunOptions,
     Seed,
@@ -71,6 +73,7 @@ def compare_methods(
     delta: Annotated[float, run_option(metavar="D", help="Of the certificates.")] = 0.1,
     xi: Xi = "auto",
     seed: Seed = 0,
+    anyway: Anyway = False,
     out: Annotated[
         Path | None, output_option(metavar="FILE", help="Write the table: .csv.")
     ] = None,
@@ -84,9 +87,11 @@ def compare_methods(
     Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
     """
     from fairshapley.cli.output import Ending
+    from fairshapley.cli.planning import announce
     from fairshapley.cli.setup import check_budget, chosen_xi, load_game, run_limits, show_notes
     from fairshapley.results.tables import check_writable, write_rows
     from fairshapley.uses.audits import compare as compared
+    from fairshapley.uses.forecasting import forecast
 
     if out is not None:
         read = [path for path in (data.train, data.test, truth) if path is not None]
@@ -96,8 +101,11 @@ def compare_methods(
     spent = check_budget(budget) or 20 * made.game.n_players
     if repeats < 2:
         raise InputError(f"--repeats must be at least 2, not {repeats}")
-    run = RunOptions(semivalue=semivalue, budget=spent, xi=xi, seed=seed)
+    run = RunOptions(semivalue=semivalue, budget=spent, xi=xi, seed=seed, anyway=anyway)
     limits = run_limits(run, made.game.n_players)
+    one = forecast(made.game, budget=spent)
+    planned = replace(one, allowed=len(names) * repeats * one.allowed + (truth_budget or 0))
+    announce(planned, ["take fewer --repeats, or a smaller --budget"], run, quiet=quiet)
     known, sentence = _truth(made, truth, truth_budget, run)
     show_notes((*made.notes, sentence), quiet=quiet)
     tolerance = chosen_xi(made, run, limits, quiet=quiet)

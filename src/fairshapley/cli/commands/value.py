@@ -15,30 +15,48 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
 
     Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
     """
+    from fairshapley._basics.memory import limit_memory
     from fairshapley.cli.output import finish
+    from fairshapley.cli.planning import KNN, advice, announce
     from fairshapley.cli.setup import (
         check_outputs,
         check_places,
         chosen_xi,
         input_files,
         load_game,
+        nearest_neighbours,
         run_limits,
         show_notes,
     )
     from fairshapley.runs.calls import estimate
+    from fairshapley.uses.forecasting import forecast
 
     check_outputs(output, (data.train, data.test), run.journal)
+    if run.memory is not None:
+        limit_memory(int(run.memory * 2**30))
     made = load_game(data)
+    if run.method == KNN:
+        finish(
+            nearest_neighbours(made, data, run, quiet=output.quiet),
+            output,
+            labels=made.labels,
+            title=data.train.name,
+        )
+        return
     limits = run_limits(run, made.game.n_players)
     check_places(run.engine, run.journal)
     show_notes((*made.notes, *limits.notes), quiet=output.quiet)
+    planned = forecast(
+        made.game, limits.method, budget=limits.budget, until=limits.until, engine=run.engine
+    )
+    announce(planned, advice(planned, data), run, quiet=output.quiet)
     tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
     show_notes((tolerance.sentence,), quiet=output.quiet)
     notes = (*made.notes, *limits.notes, tolerance.sentence)
     with recorded(inputs=input_files(data), notes=notes):
         result = estimate(
             made.game,
-            run.method,
+            limits.method,
             budget=limits.budget,
             until=limits.until,
             semivalue=run.semivalue,

@@ -195,6 +195,16 @@ class DataGame:
         self.vectorised = not self.not_vectorised_because
 
     @property
+    def train(self) -> tuple[Any, Any]:
+        """The rows of the players with their targets, those that are always there at the end."""
+        return self._players.rows.X, self._players.rows.y
+
+    @property
+    def test(self) -> tuple[Any, Any]:
+        """The rows to score on, with their targets."""
+        return self._fitter.test.X, self._fitter.test.y
+
+    @property
     def unit(self) -> str:
         """What a utility measures: the metric, and the number of test rows."""
         named = self.metric if isinstance(self.metric, str) else "score"

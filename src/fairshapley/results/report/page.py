@@ -16,7 +16,7 @@ import numpy as np
 from fairshapley._basics.digests import page_marks, with_page_digest
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import write_whole
-from fairshapley._basics.text import several, visible
+from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.results.origin import now
@@ -31,7 +31,7 @@ from fairshapley.results.report.fairness import (
 from fairshapley.results.report.findings import callouts, label_rows
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import facts, readable_time, snippet
-from fairshapley.results.report.wording import duration, number, percent, unbroken
+from fairshapley.results.report.wording import number, percent, unbroken
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

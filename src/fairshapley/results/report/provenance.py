@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairshapley import estimators
-from fairshapley._basics.text import visible
+from fairshapley._basics.text import duration, visible
 from fairshapley.errors import FairShapleyError
-from fairshapley.results.report.wording import duration
 from fairshapley.stopping import AllOf, AnyOf, Rule, rule_from_configuration
 
 if TYPE_CHECKING:

@@ -66,18 +66,3 @@ def unbroken(sentence: str) -> str:
     "'within 50\\xa0% or \\xb1\\xa02'"
     """
     return sentence.replace(" %", "\u00a0%").replace("± ", "±\u00a0")
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that suits it.
-
-    Examples
-    --------
-    >>> duration(0.0042), duration(12.3), duration(700)
-    ('4.2 ms', '12 s', '12 min')
-    """
-    if seconds < 1:
-        return f"{number(1000 * seconds, 2)} ms"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

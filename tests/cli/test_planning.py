@@ -1,0 +1,130 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.cli.options import DataOptions, RunOptions
+from fairshapley.cli.planning import advice, announce, chosen_method
+from fairshapley.errors import InputError
+from fairshapley.uses.forecasting import Forecast
+from tests.cli.files import example_rows, run, write_csv
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+HOPELESS = Forecast(16_000, 2_000_000, 3.66)
+ROWS = DataOptions("train.csv", "label")
+
+
+def said(capsys, planned, run_options=None, *, quiet=False):
+    announce(planned, advice(planned, ROWS), run_options or RunOptions(), quiet=quiet)
+    return capsys.readouterr().err
+
+
+def test_hopeless_plans_are_refused_with_what_to_do_instead(tmp_path):
+    with pytest.raises(InputError) as refused:
+        announce(HOPELESS, advice(HOPELESS, ROWS), RunOptions(), quiet=True)
+    for words in ("85 days", "--group-by", "--sample", "--method knn", "--seconds", "--anyway"):
+        assert words in str(refused.value)
+
+
+def test_hopeless_plans_start_when_told_to(capsys, tmp_path):
+    assert "85 days" in said(capsys, HOPELESS, RunOptions(anyway=True))
+    journal = tmp_path / "run.db"
+    journal.touch()
+    assert "85 days" in said(capsys, HOPELESS, RunOptions(journal=journal)), "it is continued"
+
+
+def test_a_limit_in_seconds_makes_a_plan_that_can_be_kept(capsys):
+    text = said(capsys, replace(HOPELESS, time_limit=600.0))
+    assert "163 evaluations, what 10 min allow" in text
+    assert "fewer evaluations than the 16,000 players" in text
+
+
+def test_what_is_short_begins_without_a_word(capsys):
+    assert said(capsys, Forecast(20, 2000, 0.001)) == ""
+    assert said(capsys, Forecast(20, 20_000, 0.001)).count("\n") == 1
+    assert said(capsys, Forecast(20, 20_000, 0.001), quiet=True) == ""
+    assert "--sample" in said(capsys, Forecast(2000, 200_000, 0.01))
+
+
+def test_groups_are_not_advised_to_be_groups():
+    grouped = replace(ROWS, group_by="supplier")
+    assert not any("--group-by" in one for one in advice(HOPELESS, grouped))
+
+
+def test_seconds_end_a_run(folder):
+    write_csv(folder / "train.csv", example_rows(120, seed=1))
+    # Time alone is the limit; a generous one, since all coalitions of three suppliers fit.
+    done = run("value", *DATA, "--group-by", "supplier", "--seconds", 600, "--json", "--quiet")
+    assert json.loads(done.stdout)["exact"]
+    done = run("value", *DATA, "--seconds", 600, "--budget", 400, "--out", "v.json", "--quiet")
+    assert fs.Result.load("v.json").limits["budget"]["seconds"] == 600
+    for wrong in (0, -1, "nan"):
+        assert run("value", *DATA, "--seconds", wrong).exit_code == 2
+
+
+def test_memory_is_refused_where_it_cannot_suffice(folder):
+    done = run("value", *DATA, "--memory", 0.01)
+    assert done.exit_code == 2
+    assert "Python and its libraries take" in done.stderr
+    planned = Forecast(16_000, 2_000_000, 3.66)
+    with pytest.raises(InputError, match=r"--memory allows 0\.3"):
+        announce(planned, [], RunOptions(memory=0.3, anyway=True), quiet=True)
+
+
+def test_options_of_methods_are_reachable(folder):
+    found = run(
+        "value", *DATA, "--method", "gae", "--option", "alpha=2", "--option", "bootstrap=5",
+        "--budget", 2000, "--out", "v.json", "--quiet",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.stderr
+    method = fs.Result.load("v.json").configuration["method"]
+    assert (method["alpha"], method["bootstrap"]) == (2, 5)
+    wrong = run("value", *DATA, "--method", "mc", "--option", "alpha=2")
+    assert "method 'mc' has no parameter 'alpha': it takes antithetic, walk" in wrong.stderr
+    for text in ("alpha", "=2", "alpha="):
+        with pytest.raises(InputError, match="NAME=VALUE"):
+            chosen_method("gae", [text])
+    with pytest.raises(InputError, match="twice"):
+        chosen_method("gae", ["alpha=1", "alpha=2"])
+    with pytest.raises(InputError, match="--option goes with"):
+        chosen_method("auto", ["alpha=1"])
+
+
+def test_nearest_neighbours_value_every_row_in_closed_form(folder):
+    done = run("value", *DATA, "--method", "knn", "--option", "k=3", "--out", "v.json")
+    assert done.exit_code == 0, done.stderr
+    result = fs.Result.load("v.json")
+    assert result.exact
+    assert result.method == "knn_shapley"
+    assert result.n_players == 24
+    assert "in place of the model" in done.stderr
+    assert done.stdout.count("row ") == 24
+    from fairshapley.tabular import read_table, table_game
+
+    game = table_game(read_table("train.csv"), "label", test=read_table("test.csv")).game
+    same = fs.knn_shapley(*game.train, *game.test, k=3)
+    assert np.array_equal(same.values, result.values)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--group-by", "supplier"), "--group-by"),
+        (("--semivalue", "banzhaf"), "--semivalue"),
+        (("--journal", "run.db"), "--journal"),
+        (("--option", "k=0"), "at least 1"),
+        (("--option", "neighbours=3"), "it takes k"),
+    ],
+)
+def test_what_the_closed_form_cannot_do_is_said(folder, given, words):
+    done = run("value", *DATA, "--method", "knn", *given)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_numbers_have_neighbours_too(folder):
+    done = run("value", "train.csv", "--target", "income", "--method", "knn", "--json", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["exact"]
