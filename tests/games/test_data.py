@@ -54,12 +54,11 @@ def test_nearest_neighbour_by_hand():
 def test_ridge_by_hand():
     """Without an intercept the weight is Σxy / (Σx² + 1)."""
     train, test = ([[1.0], [2.0]], [2.0, 2.0]), ([[1.0], [1.0]], [1.0, 2.0])
-    weights = np.array([0.0, 4 / 5, 2 / 2, 6 / 6])
+    weights = np.array([3 / 2, 4 / 5, 2 / 2, 6 / 6])  # nobody predicts the mean of the test rows
     errors = ((1 - weights) ** 2 + (2 - weights) ** 2) / 2
     for vectorised in (None, False):
-        game = DataGame(
-            Ridge(1.0, fit_intercept=False), train, test, "neg_mse", vectorised=vectorised
-        )
+        model = Ridge(1.0, fit_intercept=False)
+        game = DataGame(model, train, test, "neg_mse", vectorised=vectorised)
         np.testing.assert_allclose(game(all_coalitions(2)), -errors)
         assert game.value_range is None
 
@@ -67,15 +66,15 @@ def test_ridge_by_hand():
 @pytest.mark.parametrize(
     ("metric", "empty", "one_class"),
     [
-        ("accuracy", 1 / 3, 1 / 4),
-        ("log_likelihood", -np.log(3), 3 * np.log(1e-10) / 4),
-        ("f1", 0.0, (2 / 5) / 3),
+        ("accuracy", 1 / 2, 1 / 4),
+        ("log_likelihood", -1.5 * np.log(2), 3 * np.log(1e-10) / 4),
+        ("f1", (2 / 3) / 3, (2 / 5) / 3),
         ("auc", 0.5, 0.5),
     ],
 )
 @pytest.mark.parametrize("model", [GaussianNB(), DecisionTreeClassifier()])
 def test_coalitions_that_cannot_be_fitted(metric, empty, one_class, model):
-    """Three classes; the test rows hold one "b" among four."""
+    """Three classes; the test rows hold one "b" and two "c" among four."""
     train = ([[0.0], [1.0], [2.0], [2.5]], ["a", "b", "c", "b"])
     test = ([[0.0], [1.0], [2.0], [2.0]], ["a", "b", "c", "c"])
     game = DataGame(model, train, test, metric)
@@ -87,11 +86,11 @@ def test_coalitions_that_cannot_be_fitted(metric, empty, one_class, model):
     assert other.value_range[1] == game.value_range[1]
 
 
-def test_no_rows_predict_zero_in_regression():
+def test_no_rows_predict_the_mean_of_the_test_rows_in_regression():
     train, test = ([[0.0], [1.0]], [1.0, 5.0]), ([[0.0], [1.0]], [1.0, 3.0])
     nobody = np.zeros((1, 2), dtype=bool)
-    assert DataGame(DecisionTreeRegressor(), train, test, "neg_mse")(nobody) == -5.0
-    assert DataGame(DecisionTreeRegressor(), train, test, "r2")(nobody) == 1 - 10 / 2
+    assert DataGame(DecisionTreeRegressor(), train, test, "neg_mse")(nobody) == -1.0
+    assert DataGame(DecisionTreeRegressor(), train, test, "r2")(nobody) == 0.0
 
 
 @pytest.mark.parametrize("vectorised", [None, False])

@@ -153,7 +153,7 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"metric": "acuracy"}, "unknown metric 'acuracy'"),
         ({"metric": recall_score, "empty_value": 0}, r"make_scorer\(recall_score\)"),
         ({"metric": 5}, "metric must be a name"),
-        ({"metric": "recall"}, "empty_value"),
+        ({"metric": lambda model, *_: model.coef_[0][0]}, "empty_value"),
         ({"model": LinearSVC(), "metric": "log_likelihood"}, "predict_proba"),
         ({"train": X}, r"pair \(X, y\), not ndarray of shape \(24, 30\)"),
         ({"train": (X, Y[:5])}, "24 rows of X and 5 of y"),

@@ -156,12 +156,15 @@ def test_the_worst_log_likelihood_is_in_the_range(n_test):
     assert lowest <= worst <= lowest * (1 - 1e-14)
 
 
-def test_no_information_and_constant_predictions():
+def test_constant_predictions_and_the_best_of_them():
     classes = np.array([0, 1, 1, 2])
-    assert Accuracy(classes, 3, "label").no_information() == 1 / 3
-    assert F1(classes, 3, "label").no_information() == 0
-    assert AUC(classes, 3, "probability").no_information() == 0.5
-    assert LogLikelihood(classes, 3, "probability").no_information() == -np.log(3)
+    assert Accuracy(classes, 3, "label").best_constant() == 0.5
+    assert Accuracy(np.array([0, 1, 2, 2]), 2, "label").best_constant() == 0.25  # 2 is never said
+    assert F1(classes, 3, "label").best_constant() == pytest.approx((4 / 6) / 3)
+    assert F1(np.array([0, 0, 0, 1]), 2, "label").best_constant() == pytest.approx(2 / 5)
+    assert AUC(classes, 3, "probability").best_constant() == 0.5
+    entropy = 1.5 * np.log(2)
+    assert LogLikelihood(classes, 3, "probability").best_constant() == pytest.approx(-entropy)
     shares = np.array([0.5, 0.25, 0.25])
     assert Accuracy(classes, 3, "label").constant(shares) == 0.25
     assert AUC(classes, 3, "probability").constant(shares) == 0.5
@@ -169,8 +172,8 @@ def test_no_information_and_constant_predictions():
     mean_log = (np.log(0.5) + 3 * np.log(0.25)) / 4
     assert LogLikelihood(classes, 3, "probability").constant(shares) == pytest.approx(mean_log)
     numbers = np.array([1.0, 3.0])
-    assert NegMSE(numbers, 0, "value").no_information() == -5.0
-    assert R2(numbers, 0, "value").no_information() == 1 - 10 / 2
+    assert NegMSE(numbers, 0, "value").best_constant() == -1.0
+    assert R2(numbers, 0, "value").best_constant() == 0.0
     assert R2(numbers, 0, "value").constant(mean=2.0) == 0.0
 
 

@@ -34,6 +34,7 @@ def games():
         LogisticRegression(C=0.05),
         train=(features[rows], labels[rows]),
         test=(features[301:361], labels[301:361]),
+        empty_value=0.5,
     )
     return {
         "unanimity": fs.games.SumOfUnanimity(12, seed=1),

@@ -130,6 +130,7 @@ ACCEPTED = {
     "FloatArray": [5, -1, [-1], [1e30], [10**30]],
     "IntArray": [],
     "float": [5, 1e400],
+    "Real": [5, -1, 1e400],
     "int": [5, 10**400],
     "bool": [True],
     "str": ["x", "1e3"],

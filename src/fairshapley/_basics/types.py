@@ -11,3 +11,5 @@ IntArray: TypeAlias = NDArray[np.int64]
 SizeArray: TypeAlias = NDArray[np.integer]
 """Whole numbers of any width: sizes of coalitions, kept small"""
 ByteArray: TypeAlias = NDArray[np.uint8]
+Real: TypeAlias = float
+"""A number of any sign, where stored numbers are mostly at least 0"""

@@ -105,7 +105,11 @@ class DataOptions:
     )
     empty_value: Annotated[
         float | None,
-        data_option(help="The utility of no rows, which a scorer of scikit-learn needs."),
+        data_option(
+            metavar="V",
+            help="The utility of no rows. By default the score of the best constant prediction on "
+            "the test rows, so that players are paid for what their data add to it.",
+        ),
     ] = None
     unfittable: Annotated[
         str,

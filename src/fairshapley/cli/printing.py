@@ -115,6 +115,7 @@ def result_object(
         "stopped": result.stopped,
         "min_fidelity": result.min_fidelity,
         "certificate": None if certificate is None else certificate_object(certificate),
+        "warnings": list(result.warnings),
         "notes": list(result.notes),
         "files": {name: str(path) for name, path in files},
         "values": [

@@ -125,6 +125,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
     "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
     "float": _amount,
+    "Real": _number,
     "int": _count,
     "bool": _flag,
     "str": _text,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import FloatArray, Real
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import AxiomCheck, check_fairness
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
@@ -28,6 +28,7 @@ from fairshapley.fairness.guarantees import (
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.results import serialising as result_file
+from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
@@ -92,6 +93,8 @@ class Result(Evidence):
     """The files that the command line read, with their hashes"""
     unit: str = ""
     """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
+    constant_value: Real | None = None
+    """The utility of the best constant prediction; None for games that predict nothing"""
     versions: dict[str, str] = field(default_factory=dict)
     """Of Python, of the packages that the values depend on, and the type of the machine"""
     notes: tuple[str, ...] = ()
@@ -266,6 +269,11 @@ class Result(Evidence):
         """The players' names, or their numbers."""
         return self.player_names or tuple(str(player) for player in range(self.n_players))
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be known before values are used, in sentences; empty when all is well."""
+        return tuple(said for said in (baseline_warning(self),) if said)
+
     def __str__(self) -> str:
         kind = "exact" if self.exact else f"estimated by {self.method}"
         partial = "" if self.complete else " (partial result)"
@@ -283,6 +291,7 @@ class Result(Evidence):
             )
         if 1 < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
+        lines.extend(f"warning: {said}" for said in self.warnings)
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:

@@ -450,6 +450,7 @@ class Run:
             cache_hits=tally.cache_hits,
             seconds=last.seconds,
             unit=self.game.unit,
+            constant_value=self.game.constant_value,
             versions=versions(),
             **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
             **self.recorder.records(),

@@ -35,6 +35,8 @@ class GameFacts:
     """Pairs of players that the game knows to be identical"""
     unit: str = ""
     """What a utility measures, where the game says so"""
+    constant_value: float | None = None
+    """The utility of the best constant prediction, where the game has one"""
 
     @classmethod
     def from_record(

@@ -55,6 +55,7 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
         n_active,
         identical,
         unit if isinstance(unit, str) else "",
+        getattr(game, "constant_value", None),
     )
 
 

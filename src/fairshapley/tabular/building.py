@@ -102,8 +102,8 @@ def table_game(
         The share or number of test rows where `test` is None; what fixes the choice of these and
         of the sample.
     empty_value, unfittable
-        As in `DataGame`: the utility of no rows, which a scorer of scikit-learn needs; what
-        becomes of rows that the model refuses.
+        As in `DataGame`: the utility of no rows, by default that of the best constant prediction;
+        what becomes of rows that the model refuses.
     precision
         Of vectorised learners: "single" is about twice as fast.
 
@@ -155,7 +155,7 @@ def table_game(
         player_names=None if group_by is not None else _names(rows, names),
         dtype=PRECISIONS[precision],
     )
-    notes.append(_summary(game, wanted))
+    notes.extend((_summary(game, wanted), _nobody(game)))
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
     return TabularGame(game, tuple(notes), labels, wanted)
@@ -300,3 +300,9 @@ def _summary(game: DataGame, metric: str) -> str:
         f"{game.n_players:,} players; utility: {metric} of {game.model!r} on the test rows; "
         f"coalitions are {how}"
     )
+
+
+def _nobody(game: DataGame) -> str:
+    best = "what the best constant prediction scores on the test rows"
+    why = best if game.empty_value == game.constant_value else "as given"
+    return f"no rows are worth {game.empty_value:.6g}, {why}"

@@ -30,7 +30,17 @@ ROUNDING = 1e-9
 # What a replay does not reproduce: the clock, where and from what the run was made, and who
 # computed what. `notes` may hold remarks of the command line.
 OF_THE_OCCASION = {
-    *("seconds", "created", "command", "inputs", "unit", "versions", "notes", "player_names"),
+    *(
+        "seconds",
+        "created",
+        "command",
+        "inputs",
+        "unit",
+        "constant_value",
+        "versions",
+        "notes",
+        "player_names",
+    ),
     *("computed", "cache_hits", "journal_digest", "fingerprint"),
 }
 # What is left to compare of a run that the clock or Ctrl-C ended, perhaps inside a round.

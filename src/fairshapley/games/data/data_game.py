@@ -31,6 +31,7 @@ CHUNK_BYTES = 64 * 2**20
 # What a reader is told of the players, what the user called the model and the metric, which the
 # fitter has as they are used, and how the same utilities are computed.
 _LABELS = {
+    "constant_value",
     "device",
     "identical_players",
     "metric",
@@ -80,7 +81,7 @@ class DataGame:
         utility is averaged, the same for every coalition. Each of them is given to every
         ``random_state`` within the model. Without it a ``random_state`` of None becomes 0.
     empty_value
-        The utility of no rows at all, see below; a scorer needs one unless there is a base.
+        The utility of no rows at all; by default that of the best constant prediction, see below.
     unfittable
         What becomes of rows that the model refuses with a ValueError though it takes all rows
         (classes with one row, fewer rows than components): "raise" stops with a `GameError`;
@@ -96,6 +97,8 @@ class DataGame:
         As for every game. Players with the same rows are identical.
     classes
         The sorted classes of the training rows, None for regression.
+    constant_value
+        The score of the best constant prediction; None where a scorer gives no number for one.
     vectorised
         Whether coalitions are fitted at once.
     not_vectorised_because
@@ -105,8 +108,11 @@ class DataGame:
     -----
     Coalitions that cannot be fitted have a value all the same:
 
-    - no rows: 1/K for accuracy, −log K for log-likelihood (K classes), 0 for F1, 0.5 for AUC, that
-      of predicting 0 for regression, or `empty_value`;
+    - no rows: the best score that a constant prediction has on the test rows, or `empty_value`.
+      That is the share of the most frequent class for accuracy, minus the entropy of the classes
+      for log-likelihood, that of finding every row for F1, 0.5 for AUC, 0 for r2, minus the
+      variance of the targets for neg_mse. It is computed for any scorer. It rests on the test rows'
+      answers alone: who owns them needs nobody's data for it, and no player can change it;
     - rows of one class: the constant prediction of that class, with probability 1 (a scorer is
       given scikit-learn's DummyClassifier);
     - k nearest neighbours of fewer than k rows: all rows are neighbours;
@@ -174,8 +180,6 @@ class DataGame:
         self.identical_players = players.identical()
         self.model, self.metric, self.device, self.dtype = clone(model), metric, device, dtype
         score = read_score(metric, model, task, targets, self.classes)
-        self.empty_value = value_of_no_rows(empty_value, score, has_base=players.n_base > 0)
-        self.value_range = range_of_values(value_range, score, self.empty_value)
         if unfittable not in ("raise", "constant"):
             raise InputError(f"unfittable must be 'raise' or 'constant', not {unfittable!r}")
         if unfittable == "constant" and task == "other":
@@ -190,6 +194,11 @@ class DataGame:
             score,
             constant=unfittable == "constant",
         )
+        self.constant_value = self._fitter.best_constant()
+        self.empty_value = value_of_no_rows(
+            empty_value, self.constant_value, has_base=players.n_base > 0
+        )
+        self.value_range = range_of_values(value_range, score, self.empty_value)
         self._refuse_missing(train)
         self.not_vectorised_because = self._why_not(vectorised)
         self.vectorised = not self.not_vectorised_because

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.metaestimators import available_if
 
 from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.games.data.constants import (
+    as_number,
+    best_constant,
+    constant_classifier,
+    constant_regressor,
+)
+from fairshapley.games.data.models import task_of
 from fairshapley.games.data.rows import Rows
 from fairshapley.games.data.scoring import Metric, Scorer
 
@@ -84,7 +90,7 @@ class Fitter:
                 return self._constant_of(chosen)
             raise
         if not isinstance(self.score, Metric):
-            return _number(self.score(self._knowing_all(fitted), self.test.X, self.test.y))
+            return as_number(self.score(self._knowing_all(fitted), self.test.X, self.test.y))
         return float(self.score.score(self._predict(fitted, self.score))[0])
 
     def fit(self, model: Any, chosen: Rows) -> Any:
@@ -123,9 +129,20 @@ class Fitter:
         """The score of predicting the classes with these frequencies for every test row."""
         if isinstance(self.score, Metric):
             return self.score.constant(frequencies)
-        same = np.zeros((len(frequencies), 1))
-        model = DummyClassifier().fit(same, self.classes, sample_weight=frequencies)
-        return _number(self.score(model, self.test.X, self.test.y))
+        assert self.classes is not None  # noqa: S101 - frequencies are those of classes
+        model = constant_classifier(self.classes, frequencies)
+        return as_number(self.score(model, self.test.X, self.test.y))
+
+    def best_constant(self) -> float | None:
+        """The best score of one and the same prediction for every test row.
+
+        It looks at the answers of the test rows, as whoever owns them can, and at no training row.
+        None where a scorer gives no number for such a prediction.
+        """
+        if isinstance(self.score, Metric):
+            return self.score.best_constant()
+        with quiet():
+            return best_constant(self.score, self.test, task_of(self.models[0]), self.classes)
 
     def _constant_of(self, chosen: Rows) -> float:
         if self.classes is not None:
@@ -136,8 +153,7 @@ class Fitter:
         mean = float(np.mean(chosen.y))
         if isinstance(self.score, Metric):
             return self.score.constant(mean=mean)
-        model = DummyRegressor().fit(chosen.X, chosen.y)
-        return _number(self.score(model, self.test.X, self.test.y))
+        return as_number(self.score(constant_regressor(mean), self.test.X, self.test.y))
 
 
 class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -191,11 +207,3 @@ def _neighbours(model: Any) -> dict[str, int]:
         if nearest and isinstance(part.n_neighbors, int | np.integer):
             found[f"{name}__n_neighbors".removeprefix("__")] = int(part.n_neighbors)
     return found
-
-
-def _number(score: object) -> float:
-    """What a scorer returned, as a float."""
-    array = np.asarray(score)
-    if array.ndim or array.dtype.kind not in "fiub":
-        raise TypeError(f"the scorer returned {score!r:.60}, which is not a number")
-    return float(array)

@@ -143,20 +143,30 @@ def _kind(name: str, model: object, n_classes: int) -> Predicted:
     return "decision" if decides else "probability"
 
 
-def value_of_no_rows(given: float | None, score: Metric | Scorer, *, has_base: bool) -> float:
-    """The utility of no rows; NaN where some are always there."""
+def value_of_no_rows(given: float | None, constant: float | None, *, has_base: bool) -> float:
+    """The utility of no rows; NaN where some are always there.
+
+    Parameters
+    ----------
+    given
+        What the user says; by default it is the score of the best constant prediction.
+    constant
+        That score; None where it cannot be computed.
+    has_base
+        Whether some rows are always there.
+    """
     if has_base:
         if given is not None:
             raise InputError("the rows of base are always there: leave empty_value out")
         return math.nan
-    if given is None:
-        if not isinstance(score, Metric):
-            raise InputError(
-                "a scorer cannot tell what no training rows are worth: give empty_value, for "
-                "example that of guessing, or rows that are always there with base="
-            )
-        return score.no_information()
-    return checks.real("empty_value", given)
+    if given is not None:
+        return checks.real("empty_value", given)
+    if constant is None:
+        raise InputError(
+            "the scorer gives no number for a constant prediction, so that it cannot tell what no "
+            "training rows are worth: give empty_value, or rows that are always there with base="
+        )
+    return constant
 
 
 def range_of_values(

@@ -71,8 +71,14 @@ class Metric(ABC):
         """
 
     @abstractmethod
-    def no_information(self) -> float:
-        """The score of a model that has seen nothing."""
+    def best_constant(self) -> float:
+        """The best score that one and the same prediction for every test row can have.
+
+        Examples
+        --------
+        >>> Accuracy(np.array([0, 1, 1, 1]), 2, "label").best_constant()
+        0.75
+        """
 
     def constant(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> float:
         """The score of the same prediction for every test row.
@@ -108,9 +114,9 @@ class Accuracy(Metric):
         """The score of each model."""
         return _mean(predictions == _beside(predictions, self.targets))
 
-    def no_information(self) -> float:
-        """One over the number of classes."""
-        return 1 / self.n_classes
+    def best_constant(self) -> float:
+        """The share of the most frequent class, of those that a model can predict."""
+        return float(np.bincount(self.targets)[: self.n_classes].max() / len(self.targets))
 
 
 class LogLikelihood(Metric):
@@ -129,9 +135,10 @@ class LogLikelihood(Metric):
         # A mean of equal numbers can be off by a last bit, which would leave the range.
         return np.maximum(scores, self.lowest)
 
-    def no_information(self) -> float:
-        """That of equal probabilities."""
-        return -math.log(self.n_classes)
+    def best_constant(self) -> float:
+        """The frequencies of the classes as probabilities: minus their entropy."""
+        counts = np.bincount(self.targets, minlength=self.n_classes)
+        return self.constant(counts / len(self.targets))
 
 
 class F1(Metric):
@@ -153,9 +160,9 @@ class F1(Metric):
             scores.append(2 * hits / np.maximum(either, 1.0))
         return _average(scores)
 
-    def no_information(self) -> float:
-        """0: nothing was found."""
-        return 0.0
+    def best_constant(self) -> float:
+        """The best of the classes for all rows: of two, the second, which is found whole."""
+        return max(self.constant(one) for one in np.eye(self.n_classes))
 
 
 class AUC(Metric):
@@ -174,8 +181,8 @@ class AUC(Metric):
         areas = [_area(_odds(predictions, one), self.targets == one) for one in classes]
         return _average(areas)
 
-    def no_information(self) -> float:
-        """One half: every test row gets the same score."""
+    def best_constant(self) -> float:
+        """One half: no test row comes before another."""
         return 0.5
 
 
@@ -188,9 +195,9 @@ class NegMSE(Metric):
         """The score of each model."""
         return -_mean((predictions - _beside(predictions, self.targets, predictions.dtype)) ** 2)
 
-    def no_information(self) -> float:
-        """That of the prediction 0."""
-        return self.constant()
+    def best_constant(self) -> float:
+        """The mean of the test targets: minus their variance."""
+        return self.constant(mean=float(np.mean(self.targets)))
 
 
 class R2(NegMSE):

@@ -83,7 +83,8 @@ def payout(
     averaged = _averaged(_integers(result.values), groups)
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
-    notes = [*_about_values(result, averaged, negative), *_about_groups(groups)]
+    notes = [f"warning: {said}" for said in result.warnings]
+    notes += [*_about_values(result, averaged, negative), *_about_groups(groups)]
     if rest:
         notes.append(
             f"{text(money(rest, step))} are left over: they cannot be divided without paying "

@@ -91,6 +91,7 @@ def report_html(
             ("report written", readable_time(written)),
         ],
         limits=limits(result),
+        warnings=[visible(said) for said in result.warnings],
         verdict=verdict(result, table, epsilon1, delta, smallest),
         numbers=_numbers(result, table, delta, smallest),
         meaning=table.intervals.meaning,

@@ -1,0 +1,107 @@
+"""What a scorer gives for the best constant prediction: the same answer for every test row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.games.data.rows import Rows
+from fairshapley.games.data.scoring import Scorer
+
+# A rarer class than these is no better answer for all rows.
+MOST_CLASSES = 20
+# The best number is sought between neighbours among so many quantiles of the test targets: losses
+# have one valley, and its floor is a mean or a quantile of some kind.
+QUANTILES = 41
+
+
+def best_constant(
+    score: Scorer, test: Rows, task: str, classes: NDArray[Any] | None
+) -> float | None:
+    """The best score of a constant prediction on the test rows; None where a scorer has none.
+
+    Parameters
+    ----------
+    score
+        ``scorer(model, X, y)``; more is better.
+    test
+        The test rows, whose targets alone are looked at.
+    task
+        "classifier", "regressor" or "other"; of the last there is no constant prediction.
+    classes
+        Those that a classifier can predict.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import get_scorer
+    >>> test = Rows(np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 10.0]))
+    >>> best_constant(get_scorer("neg_mean_absolute_error"), test, "regressor", None)
+    -2.5
+    """
+
+    def scored(model: Any) -> float:
+        try:
+            found = as_number(score(model, test.X, test.y))
+        except Exception:  # whatever a scorer misses in a model that has learnt nothing
+            return -math.inf
+        return -math.inf if math.isnan(found) else found
+
+    if task == "other":
+        return None
+    if classes is not None:
+        found = max(
+            scored(constant_classifier(classes, one)) for one in _frequencies(test, classes)
+        )
+    else:
+        found = _best_number(test, lambda number: scored(constant_regressor(number)))
+    return found if math.isfinite(found) else None
+
+
+def constant_classifier(classes: NDArray[Any], frequencies: FloatArray) -> Any:
+    """A model that predicts the classes with these probabilities, the first of the likeliest."""
+    same = np.zeros((len(classes), 1))
+    return DummyClassifier().fit(same, classes, sample_weight=frequencies)
+
+
+def constant_regressor(number: float) -> Any:
+    """A model that predicts a number."""
+    return DummyRegressor(strategy="constant", constant=number).fit(np.zeros((1, 1)), [number])
+
+
+def _frequencies(test: Rows, classes: NDArray[Any]) -> list[FloatArray]:
+    """Those of the test rows, and each class for itself."""
+    counts = np.array([np.count_nonzero(test.y == one) for one in classes], dtype=np.float64)
+    frequent = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+    return [counts / counts.sum(), *np.eye(len(classes))[frequent]]
+
+
+def _best_number(test: Rows, scored: Any) -> float:
+    targets = np.asarray(test.y, dtype=np.float64)
+    ladder = np.unique(np.quantile(targets, np.linspace(0, 1, QUANTILES)))
+    middle = (float(targets.mean()), float(np.median(targets)), float(ladder[[0, -1]].mean()))
+    scores = [scored(number) for number in ladder.tolist()]
+    best = int(np.argmax(scores))
+    low, high = ladder[max(best - 1, 0)], ladder[min(best + 1, len(ladder) - 1)]
+    found = [*scores, *map(scored, middle)]
+    if low < high and math.isfinite(scores[best]):
+        # NaN would mislead the search: what has no score is as bad as the worst.
+        worst = min(score for score in scores if math.isfinite(score))
+        sought = minimize_scalar(
+            lambda number: -max(scored(float(number)), worst), bounds=(low, high), method="bounded"
+        )
+        found.append(-float(sought.fun))
+    return float(max(found))
+
+
+def as_number(score: object) -> float:
+    """What a scorer returned, as a float."""
+    array = np.asarray(score)
+    if array.ndim or array.dtype.kind not in "fiub":
+        raise TypeError(f"the scorer returned {score!r:.60}, which is not a number")
+    return float(array)
