@@ -283,3 +283,22 @@ def test_a_comparison_does_not_overwrite_its_test_rows(tmp_path, monkeypatch):
 )
 def test_parameters_are_shown_as_options(message, shown):
     assert in_options(message) == shown
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--target", "lable"), "did you mean 'label'?"),
+        (("--target", "Label"), "did you mean 'label'?"),
+        (("--target", "label", "--group-by", "suplier"), "did you mean 'supplier'?"),
+        (("--target", "label", "--drop", "twon"), "did you mean 'town'?"),
+        (("--target", "label", "--model", "logistics"), "did you mean 'logistic'?"),
+        (("--target", "label", "--method", "adjustd"), "did you mean 'adjusted'?"),
+        (("--taget", "label"), "--target"),
+    ],
+)
+def test_what_was_mistyped_is_answered_with_what_was_meant(folder, given, words):
+    done = run("value", "train.csv", *given)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert "fs." not in done.stderr

@@ -338,3 +338,34 @@ def test_the_papers_game_on_adult():
     assert_allclose(
         single.predictions, model.predict_proba(components[[0, 1999]])[:, 1], atol=1e-12
     )
+
+
+def test_explanations_are_readable_in_console_and_notebook():
+    rows = np.random.default_rng(0).normal(size=(30, 7))
+    names = [f"x{at}" for at in range(6)] + ["<b>"]
+    game = fs.games.FeatureGame(lambda X: X[:, 0] * 2 - X[:, 6], rows, feature_names=names)
+    found = fs.explain(game, range(12))
+    text = str(found)
+    assert repr(found) == text
+    first, *lines = text.splitlines()
+    assert first == "values of 7 players for the predictions of 12 rows, exact"
+    assert lines[0].startswith("row 0: ")
+    assert "on average, x0 " in text
+    assert "2 others +0" in lines[0]
+    assert "… 2 more rows" in lines
+    assert lines[-1].startswith("mean |value| over the rows: x0 ")
+    assert "array(" not in text
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+    sampled = fs.explain(game, 0, method="mc", budget=60, seed=0)
+    assert " ± " in str(sampled)
+    assert "estimated" in str(sampled)
+
+
+def test_explanations_of_several_outputs_name_them():
+    game = fs.games.FeatureGame(
+        lambda rows: np.stack([rows[:, 0], rows[:, 1]], axis=1), np.eye(3, 2), output=0
+    )
+    text = str(fs.explain(game, outputs="all"))
+    assert "row 0, output 0: 1 = " in text
+    assert "row 0, output 1: 0 = " in text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairshapley._basics.memory import used_bytes
-from fairshapley._basics.text import duration
+from fairshapley._basics.text import duration, near_miss
 from fairshapley.cli.exits import say
 from fairshapley.cli.options import DataOptions, RunOptions
 from fairshapley.errors import InputError
@@ -38,9 +38,14 @@ def chosen_method(name: str, options: Sequence[str]) -> str | Estimator[Any, Any
     >>> chosen_method("mc", [])
     'mc'
     """
+    if name not in ("auto", *METHODS):
+        known = ["auto", *sorted(METHODS), KNN]
+        raise InputError(
+            f"unknown method {name!r:.40}: use {', '.join(known)}{near_miss(name, known)}"
+        )
     if not options:
         return name
-    if name not in METHODS:
+    if name == "auto":
         raise InputError(f"--option goes with a method that has options, not with {name!r:.40}")
     return from_configuration({"name": name, **read_options(options)})
 

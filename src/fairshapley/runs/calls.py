@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fairshapley._basics.arguments import known_names
+from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
@@ -29,6 +31,7 @@ from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
 
 
+@known_names
 def estimate(
     game: Game,
     method: str | Estimator[Any, Any] = "auto",
@@ -120,6 +123,7 @@ def estimate(
         return _execute(plan, facts, evaluator, seed, started, progress, verify)
 
 
+@known_names
 def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
     """The exact values, by evaluating every coalition (up to 25 players).
 
@@ -298,9 +302,10 @@ def resolve_method(
     elif isinstance(method, str) and method in METHODS:
         chosen = METHODS[method]()
     else:
+        names = ["auto", *METHODS]
         raise InputError(
             f"unknown method {method!r}: use 'auto', {', '.join(map(repr, sorted(METHODS)))}, "
-            "or an estimator object such as fs.MonteCarlo()"
+            f"or an estimator object such as fs.MonteCarlo(){near_miss(str(method), names)}"
         )
     if isinstance(chosen, Exact):
         check_enumerable(n_players)

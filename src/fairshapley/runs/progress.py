@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
@@ -22,26 +23,40 @@ ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 REFRESH_SECONDS = 0.1
 
 
-# Beside a bar of twenty columns the status needs about sixty; where there is less it stands alone.
-WIDTH_WITH_BAR = 80
+# Beside a bar the count, the time and the rate need about fifty columns; where there is less the
+# words stand alone.
+BAR_WIDTH = 12
+WIDTH_WITH_BAR = 70
+SEPARATOR = " · "
 
 
 class StatusColumn(ProgressColumn):
-    """How far a run is, in words; they wrap rather than lose a number."""
+    """How far a run is, in one line: the time that has passed, and as many words as fit.
 
-    def __init__(self, unit: str) -> None:
+    Parameters
+    ----------
+    unit, width
+        What is counted; the columns that a line may take.
+    """
+
+    def __init__(self, unit: str, width: int) -> None:
         super().__init__(table_column=Column(overflow="fold"))
         self._unit = unit
+        self._width = width
 
     def render(self, task: Task) -> Text:
         """The words, and the time that has passed."""
         of = "" if task.total is None else f"/{int(task.total):,}"
         minutes, seconds = divmod(int(task.elapsed or 0), 60)
-        return Text.assemble(
-            (task.description, "bold"),
-            f" {int(task.completed):,}{of} {self._unit} · {task.fields['status']} · "
-            f"{minutes}:{seconds:02}",
+        line = (
+            f"{task.description} {int(task.completed):,}{of} {self._unit} · {minutes}:{seconds:02}"
         )
+        for word in task.fields["status"].split(SEPARATOR):
+            longer = f"{line}{SEPARATOR}{word}"
+            if cell_len(longer) > self._width:
+                break
+            line = longer
+        return Text.assemble((task.description, "bold"), line.removeprefix(task.description))
 
 
 class TerminalBar:
@@ -63,9 +78,10 @@ class TerminalBar:
         transient: bool,
         unit: str = "evaluations",
     ) -> None:
-        columns: list[ProgressColumn] = [StatusColumn(unit)]
-        if console.width >= WIDTH_WITH_BAR:
-            columns.insert(0, BarColumn(20, table_column=Column(no_wrap=True)))
+        bar = BAR_WIDTH if console.width >= WIDTH_WITH_BAR else 0
+        columns: list[ProgressColumn] = [StatusColumn(unit, console.width - bar - 2)]
+        if bar:
+            columns.insert(0, BarColumn(bar, table_column=Column(no_wrap=True)))
         self._bar = Progress(*columns, console=console, transient=transient)
         self._task = self._bar.add_task(title, total=total, status="starting")
 
@@ -150,31 +166,30 @@ class ProgressReporter:
 
 
 def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:
-    """Rate, workers, minimum fidelity, predicted cost of fairness and time left in words.
+    """Time left, predicted cost of fairness, rate, workers and minimum fidelity in words.
+
+    What matters most comes first: a narrow terminal shows no more.
 
     Examples
     --------
     >>> import fairshapley as fs
     >>> result = fs.exact(fs.games.Additive([1.0]))
     >>> describe(Snapshot(200, None, 2.0, result, xi=0.0), Budget(evaluations=1000))
-    '100/s · min fidelity inf · 8 s left'
+    '8 s left · 100/s'
     >>> describe(Snapshot(200, None, 2.0, result, xi=0.0, workers=4), None)
-    '100/s · 4 workers · min fidelity inf'
+    '100/s · 4 workers'
     """
     rate = snapshot.evaluations / max(snapshot.seconds, 1e-9)
     lowest = snapshot.min_fidelity
-    words = [
-        f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s",
-        *_workers(snapshot.workers),
-        f"min fidelity {lowest:.3g}" if not math.isnan(lowest) else "min fidelity not yet known",
-    ]
+    left = seconds_left(snapshot, budget)
+    words = [f"{duration(left)} left"] if left < math.inf else []
     rules = until.parts() if until is not None else ()
     predicted = [rule.predicted(snapshot) for rule in rules]
-    words += [f"fair after about {cost:,.2g} evaluations" for cost in predicted if cost is not None]
-    left = seconds_left(snapshot, budget)
-    if left < math.inf:
-        words.append(f"{duration(left)} left")
-    return " · ".join(words)
+    words += [f"fair after about {cost:,.2g}" for cost in predicted if cost is not None]
+    words += [f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s", *_workers(snapshot.workers)]
+    if math.isfinite(lowest):
+        words.append(f"min fidelity {lowest:.3g}")
+    return SEPARATOR.join(words)
 
 
 def _workers(count: int) -> list[str]:

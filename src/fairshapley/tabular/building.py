@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import quoted
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
@@ -55,6 +56,7 @@ class _Part:
         return _Part(self.table.take(rows), self.numbers[rows], what)
 
 
+@known_names
 def table_game(
     train: pa.Table,
     target: str,

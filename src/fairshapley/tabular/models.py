@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from fairshapley._basics.text import one_line
+from fairshapley._basics.text import near_miss, one_line
 from fairshapley.errors import InputError
 
 Task: TypeAlias = Literal["classification", "regression"]
@@ -42,7 +42,7 @@ def make_model(name: str, task: Task) -> Any:
     if name not in MODELS:
         raise InputError(
             f"unknown model {name!r:.60}: use {', '.join(MODELS)}, or 'package:estimator' such as "
-            "sklearn.naive_bayes:GaussianNB"
+            f"sklearn.naive_bayes:GaussianNB{near_miss(name, MODELS)}"
         )
     if name == "logistic" and task == "regression":
         raise InputError("logistic regression is for classes: use model='ridge' for numbers")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.text import quoted
+from fairshapley._basics.text import near_miss, quoted
 from fairshapley.errors import InputError
 from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
 from fairshapley.tabular.models import Task
@@ -114,6 +114,6 @@ def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:
     if name not in table.column_names:
         raise InputError(
             f"the {what} rows have no column {name!r:.60} ({role}): they have "
-            f"{quoted(table.column_names)}"
+            f"{quoted(table.column_names)}{near_miss(name, table.column_names)}"
         )
     return table.column(name)

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.extras import extra
+from fairshapley._basics.markup import block_html, sentences_html
+from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import Estimator, Exact
@@ -34,9 +37,13 @@ if TYPE_CHECKING:
 # Up to here all coalitions (1024) cost no more than the 100 evaluations per player that are the
 # default of an estimate, give or take the last few.
 EXACT_PLAYERS = 10
+# What is printed: the first rows, in each the players that matter most, names cut to a length.
+SHOWN_ROWS = 10
+SHOWN_PLAYERS = 5
+SHOWN_LETTERS = 40
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Attributions:
     """The values of the features in each of some rows.
 
@@ -74,6 +81,69 @@ class Attributions:
         importance: FloatArray = np.abs(self.values).mean(axis=0)
         return importance
 
+    def __str__(self) -> str:
+        title, lines = self._told()
+        return "\n".join([title, *lines])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        title, lines = self._told()
+        return block_html(title, sentences_html(lines))
+
+    def _told(self) -> tuple[str, list[str]]:
+        """A title, a line for each of the first rows, and one for all; so for each output."""
+        how = "exact" if all(one.exact for row in self.results for one in row) else "estimated"
+        if not self.complete:
+            how += "; interrupted, the rows are those that were finished"
+        rows, players = several(len(self.rows), "row"), several(len(self.player_names), "player")
+        lines = [
+            f"row {row}{named}: {self._sum(place, output)}"
+            for place, row in enumerate(self.rows[:SHOWN_ROWS])
+            for output, named in self._outputs()
+        ]
+        if len(self.rows) > SHOWN_ROWS:
+            lines.append(f"… {several(len(self.rows) - SHOWN_ROWS, 'more row')}")
+        title = f"values of {players} for the predictions of {rows}, {how}"
+        return title, [*lines, *self._most_important()]
+
+    def _outputs(self) -> list[tuple[Any, str]]:
+        """An index of each output in the arrays, and its name behind a row's."""
+        if self.values.ndim == 2:
+            return [(..., "")]
+        names = [one_line(name, SHOWN_LETTERS) for name in self.output_names]
+        return [((..., at), f", output {name}") for at, name in enumerate(names)]
+
+    def _sum(self, place: int, output: Any) -> str:
+        """A prediction as the sum of the base value and the players' values."""
+        values = self.values[output][place]
+        errors = self.standard_errors[output][place]
+        order = np.argsort(-np.abs(values), kind="stable")
+        shown = [
+            f"{one_line(self.player_names[player], SHOWN_LETTERS)} {values[player]:+.3g}"
+            + (f" ± {errors[player]:.1g}" if errors[player] > 0 else "")
+            for player in order[:SHOWN_PLAYERS].tolist()
+        ]
+        if len(order) > SHOWN_PLAYERS:
+            rest = values[order[SHOWN_PLAYERS:]]
+            shown.append(f"{several(len(rest), 'other')} {rest.sum():+.3g}")
+        base, prediction = self.base_values[output][place], self.predictions[output][place]
+        return f"{prediction:.4g} = {base:.4g} on average, {', '.join(shown)}"
+
+    def _most_important(self) -> list[str]:
+        """The players that matter most over all rows, for each output."""
+        if len(self.rows) < 2:
+            return []
+        found = []
+        for output, named in self._outputs():
+            means = self.importance()[output]
+            order = np.argsort(-means, kind="stable")[:SHOWN_PLAYERS].tolist()
+            names = [one_line(self.player_names[player], SHOWN_LETTERS) for player in order]
+            words = [f"{name} {means[at]:.3g}" for name, at in zip(names, order, strict=True)]
+            found.append(f"mean |value| over the rows{named}: {', '.join(words)}")
+        return found
+
     def to_shap(self) -> Any:
         """The values as a `shap.Explanation`, for shap's plots (needs shap)."""
         named = {"output_names": list(self.output_names)} if self.values.ndim == 3 else {}
@@ -98,6 +168,7 @@ class Attributions:
         return pd.DataFrame(values, index=index, columns=list(self.player_names))
 
 
+@known_names
 def explain(
     game: FeatureGame,
     rows: Rows = None,
@@ -148,6 +219,11 @@ def explain(
            [ 3., -2.]])
     >>> found.base_values
     array([1., 1.])
+    >>> print(found)
+    values of 2 players for the predictions of 2 rows, exact
+    row 0: 0 = 1 on average, x0 -3, x1 +2
+    row 1: 2 = 1 on average, x0 +3, x1 -2
+    mean |value| over the rows: x0 3, x1 2
     """
     if not isinstance(game, FeatureGame):
         raise InputError(

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.games.game import Game
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 
 
+@known_names
 def leave_one_out(
     game: Game,
     *,

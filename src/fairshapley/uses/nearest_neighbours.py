@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
 from fairshapley.fairness.scores import check_xi
@@ -21,6 +22,7 @@ from fairshapley.runs.plan import versions
 CLOSED_FORM = "computed in closed form: the values are exact"
 
 
+@known_names
 def knn_shapley(
     X: ArrayLike,  # noqa: N803 - as everywhere in the field
     y: ArrayLike,

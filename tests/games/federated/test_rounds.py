@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.games.federated import FederatedGame, RoundGame, read_round, read_rounds
+from fairshapley.games.federated import (
+    FederatedGame,
+    ModelUtility,
+    RoundGame,
+    read_round,
+    read_rounds,
+)
 
 SERVER = {"w": np.array([[1.0, 2.0]]), "b": np.array([0.5])}
 ANN = {"w": np.array([[2.0, 2.0]]), "b": np.array([0.5])}
@@ -219,3 +226,28 @@ def test_bad_runs_are_named(rounds, options, message):
     options = {"given": "weights", "server": SERVER} | options
     with pytest.raises(InputError, match=message):
         FederatedGame.from_updates(rounds, lambda _: 0.0, **options)
+
+
+def test_weights_passed_as_deltas_are_noticed():
+    draw = np.random.default_rng(0)
+    server = {"w": draw.normal(size=(5, 4))}
+    changes = {agent: {"w": 0.1 * draw.normal(size=(5, 4))} for agent in ("ann", "bob")}
+    weights = {agent: {"w": server["w"] + change["w"]} for agent, change in changes.items()}
+    read_round(changes, given="deltas", server=server)
+    read_round(weights, given="weights", server=server)
+    with pytest.warns(UserWarning, match="say given='weights'"):
+        read_round(weights, given="deltas", server=server)
+
+
+def test_a_sum_of_accuracies_is_called_a_sum():
+    model = torch.nn.Linear(1, 2)
+    utility = ModelUtility(model, (np.array([[1.0], [2.0], [-1.0]]), [0, 1, 1]))
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    one = read_round({0: start}, given="weights", server=start)
+    assert RoundGame(one, utility).unit == "accuracy on 3 test rows"
+    assert FederatedGame([one], utility).unit == "accuracy on 3 test rows"
+    total = FederatedGame([one, one], utility)
+    assert total.unit == "sum over 2 rounds of accuracy on 3 test rows"
+    assert fs.exact(total).unit == total.unit
+    assert FederatedGame([one, one], utility, total="mean").unit.startswith("mean over 2 rounds")
+    assert FederatedGame([one, one], lambda weights: 1.0).unit == "sum over 2 rounds of the utility"

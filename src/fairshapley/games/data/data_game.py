@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.data.fitting import Fitter, quiet
@@ -146,6 +147,7 @@ class DataGame:
 
     _chunk_bytes: ClassVar[int] = CHUNK_BYTES
 
+    @known_names
     def __init__(
         self,
         model: Any,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError
 from fairshapley.games.features.arguments import (
@@ -117,6 +118,7 @@ class FeatureGame:
     ('x0', 'x1')
     """
 
+    @known_names
     def __init__(
         self,
         predict: Any,

@@ -131,6 +131,14 @@ class FederatedGame:
             value_range=value_range,
         )
 
+    @property
+    def unit(self) -> str:
+        """What a utility measures: a sum or a mean over rounds, which is called that."""
+        one = self.rounds[0].unit or "the utility"
+        if len(self.rounds) == 1:
+            return one
+        return f"{self.total} over {len(self.rounds)} rounds of {one}"
+
     def __fingerprint_state__(self) -> dict[str, Any]:
         """What the utilities depend on: not the names, not the declared range."""
         return {"rounds": self.rounds, "total": self.total}

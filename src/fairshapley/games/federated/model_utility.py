@@ -133,6 +133,12 @@ class ModelUtility:
             self.rows_per_batch = self._rows_at_once(layer, rows_per_batch)
         self._on_device: tuple[Any, Any, Any] | None = None
 
+    @property
+    def unit(self) -> str:
+        """What a utility measures: the metric, and the number of test rows."""
+        named = self.metric if isinstance(self.metric, str) else "score"
+        return f"{named.replace('_', ' ')} on {len(self.targets):,} test rows"
+
     def __getstate__(self) -> dict[str, Any]:
         """Without what lies on the device: that is made again where it is needed."""
         return vars(self) | {"_on_device": None}

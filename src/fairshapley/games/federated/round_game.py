@@ -90,6 +90,11 @@ class RoundGame:
         if isinstance(utility, Utility):
             utility.values(record, np.zeros((0, len(record.agents))))  # does it fit the weights?
 
+    @property
+    def unit(self) -> str:
+        """What a utility measures, where the utility says so."""
+        return str(getattr(self.utility, "unit", ""))
+
     def __fingerprint_state__(self) -> dict[str, Any]:
         """What the utilities depend on: not the names, not the declared range."""
         return {"record": self.record, "utility": self.utility, "empty": self.empty}

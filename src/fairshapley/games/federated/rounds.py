@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley.errors import InputError
 from fairshapley.games.federated.layout import Fixed, Layout, Weights, describe, read
@@ -13,6 +15,9 @@ from fairshapley.games.federated.record import Round
 
 Agent = TypeVar("Agent", bound=Hashable)
 Given: TypeAlias = Literal["weights", "deltas"]
+# Changes that happen to resemble the weights: hardly with so many entries, all agents so close.
+LEAST_ENTRIES = 10
+CLOSE = 0.5
 Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None
 
 
@@ -80,7 +85,9 @@ def read_round(
         strict=True,
     )
     deltas = np.stack(vectors)
-    if given == "weights":
+    if given == "deltas":
+        _warn_of_weights(deltas, before, number)
+    else:
         with np.errstate(over="ignore"):
             deltas -= before
     if not np.isfinite(deltas).all():
@@ -100,6 +107,20 @@ def read_round(
         fixed=_settle(server_fixed, fixed, given, wheres),
         server_known=server is not None,
     )
+
+
+def _warn_of_weights(deltas: NDArray[Any], server: NDArray[Any], number: int) -> None:
+    """Say so when deltas look like the weights themselves: each is close to the server's."""
+    size = float(np.linalg.norm(server))
+    distances = np.linalg.norm(deltas - server, axis=1)
+    if len(server) >= LEAST_ENTRIES and size > 0 and (distances < CLOSE * size).all():
+        warnings.warn(
+            f"round {number}: what is given as deltas is close to the server's weights, as weights "
+            "after training are, so that adding it would double the model: if these are weights, "
+            "say given='weights'",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def read_rounds(
