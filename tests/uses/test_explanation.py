@@ -343,7 +343,7 @@ def test_the_papers_game_on_adult():
 def test_explanations_are_readable_in_console_and_notebook():
     rows = np.random.default_rng(0).normal(size=(30, 7))
     names = [f"x{at}" for at in range(6)] + ["<b>"]
-    game = fs.games.FeatureGame(lambda X: X[:, 0] * 2 - X[:, 6], rows, feature_names=names)
+    game = fs.games.FeatureGame(lambda x: x[:, 0] * 2 - x[:, 6], rows, feature_names=names)
     found = fs.explain(game, range(12))
     text = str(found)
     assert repr(found) == text
