@@ -76,7 +76,7 @@ def _split(
     return (train, y[rows]), (test, y[rest]), (c0, y[base])
 
 
-def _points(x: Floats, y: NDArray[np.int64], n_players: int, model: object) -> Game:
+def points(x: Floats, y: NDArray[np.int64], n_players: int, model: object) -> Game:
     train, test, base = _split(x, y, n_players)
     return fs.games.DataGame(model, train, test, base=base)
 
@@ -98,7 +98,7 @@ def logistic_covertype() -> Game:
     data = fs.datasets.load("covertype", part="rand")
     y = (np.asarray(data.y) == 1).astype(np.int64)
     rows = _balanced(y, np.random.default_rng(0))[:1000]
-    return _points(np.asarray(data.X, dtype=float)[rows], y[rows], 100, _liblinear())
+    return points(np.asarray(data.X, dtype=float)[rows], y[rows], 100, _liblinear())
 
 
 def knn_breast_cancer() -> Game:
@@ -135,14 +135,14 @@ def ridge_diabetes() -> Game:
 def svc_breast_cancer() -> Game:
     x, y = load_breast_cancer(return_X_y=True)
     rows = _balanced(y, np.random.default_rng(1))[:400]
-    return _tabulated("svc-breast-cancer", lambda: _points(x[rows], y[rows], 16, SVC(C=1.0)))
+    return tabulated("svc-breast-cancer", lambda: points(x[rows], y[rows], 16, SVC(C=1.0)))
 
 
 def forest() -> Game:
     x, y = load_breast_cancer(return_X_y=True)
     rows = _balanced(y, np.random.default_rng(2))[:400]
     model = RandomForestClassifier(10, random_state=0)
-    return _tabulated("random-forest", lambda: _points(x[rows], y[rows], 14, model))
+    return tabulated("random-forest", lambda: points(x[rows], y[rows], 14, model))
 
 
 def features() -> Game:
@@ -150,7 +150,7 @@ def features() -> Game:
     x, y = load_breast_cancer(return_X_y=True)
     chosen = x[:, :12]
     model = RandomForestClassifier(30, random_state=0, max_depth=5).fit(chosen, y)
-    return _tabulated(
+    return tabulated(
         "features",
         lambda: fs.games.FeatureGame(
             model.predict_proba, chosen, kind="marginal", rows=[19], output=1, background=60, seed=0
@@ -163,10 +163,10 @@ def volume() -> Game:
     x, _ = load_breast_cancer(return_X_y=True)
     (scaled,) = _standardised(x[:, [0, 1, 4, 5]])
     datasets = [scaled[start * 50 : start * 50 + 50 + 5 * start] for start in range(10)]
-    return _tabulated("volume", lambda: fs.games.VolumeGame(datasets, omega=0.1))
+    return tabulated("volume", lambda: fs.games.VolumeGame(datasets, omega=0.1))
 
 
-def _tabulated(name: str, make: Callable[[], Game]) -> Game:
+def tabulated(name: str, make: Callable[[], Game]) -> Game:
     """The game as a table of all its utilities, computed once and kept."""
     game = make()
     path = TABLES / f"{name}-{fs.games.fingerprint(game)[:16]}.npy"

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.contenders import LeftOutError, Outcome, Solve, Task
 from benchmarks.efficiency.cases import Case
-from benchmarks.efficiency.methods import LeftOutError, Outcome, Solve, Task
 from benchmarks.efficiency.truths import TRUTHS, Truth, truth_of
+from benchmarks.judging import bootstrap_weights, fidelities
 from fairshapley.games import Game
 
 Floats = NDArray[np.float64]
-RESAMPLES = 2000
 KEPT = Path(__file__).parents[2] / ".benchmarks" / "runs"
 REFERENCE = "adjusted"
 
@@ -177,7 +177,7 @@ def lines_of(
             continue
         squares = np.square(one.values - phi)
         mse = squares.mean(axis=0)
-        fidelity = _fidelity(mse, phi, xi)
+        fidelity = fidelities(mse, phi, xi)
         ratios = (
             _paired(squares, np.square(reference.values - phi), phi, xi)
             if reference is not None and reference.outcomes
@@ -206,24 +206,18 @@ def lines_of(
         )
 
 
-def _fidelity(mse: Floats, phi: Floats, xi: float) -> Floats:
-    return np.square(np.abs(phi) + xi) / np.maximum(mse, np.finfo(float).tiny)
-
-
 def _paired(squares: Floats, reference: Floats, phi: Floats, xi: float) -> dict[str, float]:
     """Ratios to the reference with 95 % intervals: a bootstrap over the repeats, seed by seed.
 
     The minimum over players of an audited fidelity is itself noisy with few repeats: the interval
     says how much.
     """
-    rng = np.random.default_rng(0)
-    repeats = len(squares)
-    counts = rng.multinomial(repeats, np.full(repeats, 1 / repeats), size=RESAMPLES) / repeats
-    own, other = counts @ squares, counts @ reference
+    weights = bootstrap_weights(len(squares))
+    own, other = weights @ squares, weights @ reference
     errors = own.mean(axis=1) / other.mean(axis=1)
-    minima = _fidelity(other, phi, xi).min(axis=1) / _fidelity(own, phi, xi).min(axis=1)
+    minima = fidelities(other, phi, xi).min(axis=1) / fidelities(own, phi, xi).min(axis=1)
     now = squares.mean(axis=0), reference.mean(axis=0)
-    audited = [float(_fidelity(one, phi, xi).min()) for one in now]
+    audited = [float(fidelities(one, phi, xi).min()) for one in now]
     low, high = np.quantile(errors, [0.025, 0.975])
     lowest, highest = np.quantile(minima, [0.025, 0.975])
     return {

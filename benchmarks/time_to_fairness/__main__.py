@@ -26,8 +26,8 @@ from scipy.stats import norm
 
 import fairshapley as fs
 from benchmarks.efficiency.cases import CASES, gaussian_points
-from benchmarks.efficiency.peers.environment import HERE, PYDVL
 from benchmarks.efficiency.truths import truth_of
+from benchmarks.peers.environment import HERE, PYDVL
 from fairshapley.games import Game
 
 Floats = NDArray[np.float64]

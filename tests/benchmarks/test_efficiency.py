@@ -9,8 +9,8 @@ import pytest
 from benchmarks.efficiency import runner
 from benchmarks.efficiency.cases import CASES
 from benchmarks.efficiency.methods import participants
-from benchmarks.efficiency.peers import wire
 from benchmarks.efficiency.truths import TRUTHS, truth_of
+from benchmarks.peers import wire
 
 import fairshapley as fs
 

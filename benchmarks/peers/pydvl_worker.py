@@ -91,12 +91,12 @@ def solve(oracle, method, budget, seed):
             found = valuation.fit(data).values()
             return found.values[np.argsort(found.indices)]
 
-    if method == "group testing":
-        nominal = fitting_budget(oracle, value, budget, (method, n_players, budget))
-        return timed(oracle, lambda: value(nominal))
-    # A truncated walk leaves evaluations for further walks: rehearse more of them.
-    rehearse(oracle, lambda: value(2 * budget if method == "TMC" else budget))
-    return timed(oracle, lambda: value(budget))
+    if method == "TMC":
+        # A truncated walk leaves evaluations for further walks: rehearse more of them.
+        rehearse(oracle, lambda: value(2 * budget))
+        return timed(oracle, lambda: value(budget))
+    nominal = fitting_budget(oracle, value, budget, (method, n_players, budget))
+    return timed(oracle, lambda: value(nominal))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,10 +15,16 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.efficiency.peers.wire import receive, send
+from benchmarks.peers.wire import receive, send
 
 HERE = Path(__file__).parent
-ENVIRONMENTS = Path(__file__).parents[3] / ".benchmarks" / "environments"
+# As ours run: times compare, and the last bits do not depend on the number of cores.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENTS = Path(__file__).parents[2] / ".benchmarks" / "environments"
+
+
+class PeerError(RuntimeError):
+    """A peer could not give an answer; the text is the peer's own."""
 
 
 @dataclass(frozen=True)
@@ -26,27 +34,45 @@ class Peer:
     name: str
     requirements: tuple[str, ...]
     worker: str
+    needs: str = ""
+    """The version of Python that it needs, where that is not the benchmark's own: "3.12\""""
 
     def python(self) -> Path:
         """The interpreter of the peer's environment, which is made on first use."""
-        folder = ENVIRONMENTS / self.name
+        folder = ENVIRONMENTS / self.requirements[0].replace("==", "-")
         stamp = folder / "installed"
         wanted = "\n".join(self.requirements)
         if not stamp.exists() or stamp.read_text() != wanted:
             print(f"making an environment for {self.name} …", file=sys.stderr, flush=True)
-            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+            # pyenv's own name for a version; any other python ignores it.
+            choice = {"PYENV_VERSION": self.needs} if self.needs else {}
+            make = [self._interpreter(), "-m", "venv", "--clear", str(folder)]
+            subprocess.run(make, check=True, env={**os.environ, **choice})
             pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
             subprocess.run([*pip, *self.requirements], check=True)
             stamp.write_text(wanted)
         return folder / "bin" / "python"
 
+    def _interpreter(self) -> str:
+        if not self.needs:
+            return sys.executable
+        found = shutil.which(f"python{self.needs}")
+        if found is None:
+            raise PeerError(
+                f"{self.name} needs Python {self.needs}: put python{self.needs} on PATH"
+            )
+        return found
 
-SHAPIQ = Peer("shapiq", ("shapiq==1.4.1", "lightgbm==4.7.0"), "shapiq_worker.py")
+
+# The version that the kept results of the efficiency benchmark are of.
+SHAPIQ_1_4 = Peer("shapiq", ("shapiq==1.4.1", "lightgbm==4.7.0"), "shapiq_worker.py")
+SHAPIQ = Peer(
+    "shapiq",
+    ("shapiq==1.8.0", "lightgbm==4.7.0", "xgboost-cpu==3.4.1"),
+    "shapiq_worker.py",
+    needs="3.12",
+)
 PYDVL = Peer("pydvl", ("pyDVL==0.10.0", "numpy<2", "cvxpy"), "pydvl_worker.py")
-
-
-class PeerError(RuntimeError):
-    """A peer could not give an answer; the text is the peer's own."""
 
 
 class PeerProcess:
@@ -58,6 +84,7 @@ class PeerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=HERE,
+            env={**os.environ, **ONE_THREAD},
         )
 
     def solve(

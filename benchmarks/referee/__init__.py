@@ -1,0 +1,1 @@
+"""The referee: every method at every budget on every kind of game, judged by fixed rules."""

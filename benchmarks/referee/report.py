@@ -1,0 +1,388 @@
+"""What the referee found: RESULTS.md, a CSV of all numbers, two pictures, parts of the docs."""
+
+from __future__ import annotations
+
+import csv
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.judging import Mean
+from benchmarks.referee import pictures
+from benchmarks.referee.games import OTHERS, TABLES, Family
+from benchmarks.referee.methods import DEFAULT, PEERS, Method, methods
+from benchmarks.referee.runner import KEPT
+from benchmarks.referee.scores import (
+    ENOUGH_TO_AUDIT,
+    Audit,
+    Board,
+    Control,
+    Score,
+    audits,
+    collect,
+    controls,
+    overall,
+    scores,
+)
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CLOSE = 1.1
+"""A method within so much of the best is as good as the best"""
+COLUMNS = (
+    *("family", "per_player", "method", "runs", "mse"),
+    *("ratio", "low", "high", "p_holm", "spent", "seconds"),
+)
+BEGIN, END = "<!-- written by python -m benchmarks.referee report -->", "<!-- end of that -->"
+
+
+def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) -> None:
+    """Write all of it from the runs that are kept."""
+    known = methods()
+    board, games = collect(families, known, kept=kept)
+    found = scores(board)
+    part = {family.name: family.part for family in families}
+    title = {family.name: family.title for family in families}
+    tables = [one for one in found if part[one.family] == TABLES]
+    others = [one for one in found if part[one.family] == OTHERS]
+    everywhere = overall(tables)
+    audited = audits(board, games)
+    target = root / HERE.relative_to(ROOT)
+    pictures.tables(everywhere, target / "tables.png")
+    pictures.others(others, title, target / "others.png")
+    sections = [
+        _head(),
+        _controls(controls(board)),
+        *(_tables_sections(tables, everywhere, known, title) if tables else ()),
+        *(_others_sections(others, known, title) if others else ()),
+        _audits(audited),
+        _left_out(_reasons(board)),
+    ]
+    text = "\n\n".join(section for section in sections if section)
+    (target / "RESULTS.md").write_text(text + "\n", encoding="utf-8")
+    _write_csv(found, target / "results.csv")
+    put(root / "docs" / "methods.md", which_method(found, known, title))
+    put(root / "README.md", comparison(everywhere, others, known))
+
+
+def put(page: Path, text: str) -> None:
+    """Write the generated part of a page, between its markers; a page without them stays."""
+    if not page.exists():
+        return
+    before, mark, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if mark and end:
+        page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+def _head() -> str:
+    peers = ", ".join(peer.requirements[0].replace("==", " ") for peer in PEERS)
+    own = ", ".join(f"{name} {version(name)}" for name in ("fairshapley", "numpy", "scipy"))
+    return f"""# The referee
+
+Every method on every game at the same number of distinct utility evaluations (v(∅) and v(N)
+included), counted by the game, with the same seeds. Errors are mean squared errors over players
+divided by the mean φ²; of several games and runs the geometric mean. Ratios are to `{DEFAULT}`,
+what a user gets who names no method, on the same games and seeds, with 95 % intervals (t, of
+logarithms, over seeds): below 1 is better than the default. Verdicts, in **bold**, are at 5 % after
+Holm's correction for all comparisons at a budget. Budgets above half of all coalitions are left
+out. No method is told which players are identical. The peers run their own code in environments of
+their own ({peers}).
+
+`python -m benchmarks.referee run`, then `python -m benchmarks.referee report`; all numbers are in
+[results.csv](results.csv). {own}, Python {platform.python_version()}, {platform.machine()}."""
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([f"| {' | '.join(heading)} |", "|" + "---|" * len(heading), *lines])
+
+
+def factor(ratio: Mean) -> str:
+    """A ratio with its interval: 1.25 (1.10–1.42)."""
+    low, high = (number(float(np.exp(end))) for end in ratio.interval())
+    return f"{number(float(np.exp(ratio.mean)))} ({low}–{high})"
+
+
+def number(value: float) -> str:
+    """Two decimals near 1, three digits elsewhere."""
+    return f"{value:.2f}" if 0.1 <= value < 100 else f"{value:.3g}"
+
+
+def _per(per_player: float) -> str:
+    return f"{per_player:g}"
+
+
+def _controls(found: Sequence[Control]) -> str:
+    if not found:
+        return ""
+    rows = [
+        (
+            one.what,
+            factor(one.ratio),
+            f"{one.p_value:.2g}",
+            "a difference" if one.expected else "none",
+            "passed" if one.passed else "**failed**",
+        )
+        for one in found
+    ]
+    return (
+        "## Controls\n\nComparisons whose outcome is known, over all games and budgets.\n\n"
+        + table(("what is compared with the default", "ratio", "p", "to be found", ""), rows)
+    )
+
+
+def _best(here: Sequence[Score], names: Iterable[str]) -> Score | None:
+    allowed = set(names)
+    own = [one for one in here if one.method in allowed]
+    return min(own, key=lambda one: one.mse) if own else None
+
+
+def _names(known: dict[str, Method], *groups: str) -> list[str]:
+    return [name for name, one in known.items() if one.group in groups and name != DEFAULT]
+
+
+def _everybody(known: dict[str, Method]) -> list[str]:
+    return [name for name in known if name != DEFAULT]
+
+
+def _verdict(one: Score | None) -> str:
+    """A method and its ratio, bold when the difference to the default is significant."""
+    if one is None or one.ratio is None:
+        return ""
+    mark = "**" if one.better or one.worse else ""
+    return f"{one.method} {mark}{factor(one.ratio)}{mark}"
+
+
+def _at(found: Sequence[Score], per_player: float) -> list[Score]:
+    return [one for one in found if one.per_player == per_player]
+
+
+def _budgets(found: Sequence[Score]) -> list[float]:
+    return sorted({one.per_player for one in found})
+
+
+def _tables_sections(
+    found: Sequence[Score],
+    everywhere: Sequence[Score],
+    known: dict[str, Method],
+    title: dict[str, str],
+) -> list[str]:
+    budgets = _budgets(everywhere)
+    rows = []
+    for name in known:
+        own = {one.per_player: one for one in everywhere if one.method == name}
+        if own:
+            cells = [
+                f"{one.mse:.2e}" + (f", × {factor(one.ratio)}" if one.ratio else "")
+                if (one := own.get(per)) is not None
+                else ""
+                for per in budgets
+            ]
+            rows.append((name, *cells))
+    summary = []
+    for per in budgets:
+        here, default = _at(found, per), _of_default(_at(everywhere, per))
+        if default is None:
+            continue
+        best = _best(_at(everywhere, per), _everybody(known))
+        names = {one.family for one in here}
+        close = [name for name in names if _close([one for one in here if one.family == name])]
+        behind = sorted({one.family for one in here if one.better})
+        summary.append(
+            (
+                _per(per),
+                f"{default.mse:.2e}",
+                _verdict(best),
+                f"{len(close)} of {len(names)}",
+                ", ".join(behind) or "none",
+            )
+        )
+    return [
+        "## Tables with every utility known\n\n"
+        f"Geometric means over {len({one.family for one in found})} families.\n\n"
+        "![Errors on the tables](tables.png)\n\n"
+        + table(("method", *(f"{_per(per)} per player" for per in budgets)), rows),
+        "### Where the default stands\n\n"
+        f"*Close*: families where it is within {CLOSE} × of the best of all methods. *Behind*: "
+        "families where some method is significantly better.\n\n"
+        + table(("per player", "default", "best other", "close", "behind"), summary),
+        "### Family by family, the best other method\n\n"
+        + _by_family(found, title, _everybody(known)),
+        "### Family by family, the best of shapiq\n\n"
+        + _by_family(found, title, _names(known, "shapiq"), error=True),
+    ]
+
+
+def _others_sections(
+    found: Sequence[Score], known: dict[str, Method], title: dict[str, str]
+) -> list[str]:
+    return [
+        "## Games of other kinds\n\n![Errors on games of other kinds](others.png)\n\n"
+        "The best other method, ours in other forms included.\n\n"
+        + _by_family(found, title, _everybody(known)),
+        "### The best of the peers\n\n"
+        + _by_family(found, title, _names(known, "shapiq", "pydvl"), error=True),
+    ]
+
+
+def _of_default(here: Sequence[Score]) -> Score | None:
+    return next((one for one in here if one.method == DEFAULT), None)
+
+
+def _close(here: Sequence[Score]) -> bool:
+    """Whether the default is as good as the best of these."""
+    own = _of_default(here)
+    return own is not None and own.mse <= CLOSE * min(one.mse for one in here)
+
+
+def _by_family(
+    found: Sequence[Score], title: dict[str, str], names: Sequence[str], *, error: bool = False
+) -> str:
+    """The default's error and the best of others, or the error of these alone."""
+    budgets = _budgets(found)
+    rows = []
+    for family in dict.fromkeys(one.family for one in found):
+        cells = []
+        for per in budgets:
+            here = [one for one in _at(found, per) if one.family == family]
+            own, best = _of_default(here), _best(here, names)
+            start = best if error else own
+            cells.append(f"{start.mse:.2e}; {_verdict(best)}".rstrip("; ") if start else "")
+        rows.append((title[family], *cells))
+    return table(("game", *(f"{_per(per)} per player" for per in budgets)), rows)
+
+
+def _audits(found: Sequence[Audit]) -> str:
+    if not found:
+        return ""
+    rows = []
+    for game, per in dict.fromkeys((one.game, one.per_player) for one in found):
+        here = [one for one in found if (one.game, one.per_player) == (game, per)]
+        own = next((one for one in here if one.method == DEFAULT), None)
+        rest = [one for one in here if one.method != DEFAULT]
+        best = max(rest, key=lambda one: one.fidelity.minimum, default=None)
+        better = [one.method for one in rest if one.better]
+        rows.append(
+            (
+                game,
+                _per(per),
+                _fidelity(own),
+                f"{best.method} {_fidelity(best)}" if best else "",
+                factor(best.ratio) if best and best.ratio else "",
+                ", ".join(better) or "nobody",
+            )
+        )
+    return (
+        "## Minimum fidelity, audited\n\n"
+        "min (|φ_i| + ξ)²/MSE_i at ξ = a tenth of the mean |φ|, of games with "
+        f"{ENOUGH_TO_AUDIT} repeats or more, with 95 % bootstrap intervals; *ratio*: the other's "
+        "over the default's, above 1 is better than the default.\n\n"
+        + table(
+            ("game", "per player", "default", "best other", "ratio", "significantly better"), rows
+        )
+    )
+
+
+def _fidelity(one: Audit | None) -> str:
+    if one is None:
+        return ""
+    low, high = number(one.fidelity.low), number(one.fidelity.high)
+    return f"{number(one.fidelity.minimum)} ({low}–{high}), {one.repeats} repeats"
+
+
+def _reasons(board: Board) -> dict[str, dict[str, int]]:
+    """Who was left out, why, and of how many families and budgets."""
+    reasons: dict[str, dict[str, int]] = {}
+    for trials in board.values():
+        for name, one in trials.items():
+            if reason := one.left_out:
+                # Numbers differ from game to game.
+                short = re.sub(r"\d[\d.,]*", "…", reason)
+                counts = reasons.setdefault(name, {})
+                counts[short] = counts.get(short, 0) + 1
+    return reasons
+
+
+def _left_out(reasons: dict[str, dict[str, int]]) -> str:
+    if not reasons:
+        return ""
+    rows = [
+        (name, reason.replace("|", "/")[:120], str(count))
+        for name, counts in reasons.items()
+        for reason, count in counts.items()
+    ]
+    return "## Left out\n\n" + table(("method", "why", "families and budgets"), rows)
+
+
+def which_method(found: Sequence[Score], known: dict[str, Method], title: dict[str, str]) -> str:
+    """Of our methods: where the default is the one to take, and where another is better."""
+    own = [DEFAULT, *_names(known, "ours")]
+    budgets = _budgets(found)
+    rows = []
+    for family in dict.fromkeys(one.family for one in found):
+        cells = []
+        for per in budgets:
+            here = [one for one in _at(found, per) if one.family == family and one.method in own]
+            if _of_default(here) is None:
+                cells.append("")
+            elif _close(here):
+                cells.append("default")
+            else:
+                best = min(here, key=lambda one: one.mse)
+                cells.append(
+                    f"`{best.method}` (× {np.exp(best.ratio.mean):.2f})" if best.ratio else ""
+                )
+        rows.append((title[family], *cells))
+    return (
+        "Measured by [the referee](../benchmarks/referee/RESULTS.md): *default* where its error is "
+        f"within {CLOSE} ×\nof the smallest of our methods; elsewhere the method to name, with its "
+        "error over the default's.\n\n"
+        + table(("game", *(f"{_per(per)} per player" for per in budgets)), rows)
+    )
+
+
+def comparison(
+    everywhere: Sequence[Score], others: Sequence[Score], known: dict[str, Method]
+) -> str:
+    """The README's table: our default's errors and the best peer's."""
+    source = "[the referee](benchmarks/referee/RESULTS.md)"
+    theirs = _names(known, "shapiq", "pydvl")
+    rows = []
+    for per in _budgets(everywhere):
+        best = _best(_at(everywhere, per), theirs)
+        if best is not None and best.ratio is not None:
+            what = f"mean squared error, exact tables, {_per(per)} evaluations per player"
+            rows.append((what, "1", f"{factor(best.ratio)}: {best.method}", source))
+    for per in _budgets(others):
+        bests = [
+            best
+            for family in dict.fromkeys(one.family for one in others)
+            if (best := _best([one for one in _at(others, per) if one.family == family], theirs))
+            and best.ratio is not None
+        ]
+        if bests:
+            ratios = [float(np.exp(one.ratio.mean)) for one in bests if one.ratio is not None]
+            what = f"the same, {len(bests)} games of other kinds, {_per(per)} per player"
+            cell = f"the best on each game: {number(min(ratios))} to {number(max(ratios))}"
+            rows.append((what, "1", cell, source))
+    return table(("what", "fairshapley", "the best of the peers", "measured in"), rows)
+
+
+def _write_csv(found: Sequence[Score], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for one in found:
+            ends = (
+                [one.ratio.mean, *one.ratio.interval()] if one.ratio is not None else [np.nan] * 3
+            )
+            numbers = [one.mse, *np.exp(ends), one.p_value, one.spent, one.seconds]
+            writer.writerow(
+                [one.family, one.per_player, one.method, one.runs, *(f"{x:.4g}" for x in numbers)]
+            )
