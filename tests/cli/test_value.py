@@ -16,7 +16,12 @@ DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 def test_values_certificate_and_notes_each_in_their_place(folder):
     done = run("value", *DATA, "--budget", 300)
     assert done.exit_code == 0, done.stderr
-    for words in ("shapley values", "standard error", "row 1", "certificate (ε1 = 0.5"):
+    for words in (
+        "shapley values",
+        "standard error",
+        "row 1",
+        "With a probability of",
+    ):
         assert words in done.stdout
     for words in (
         "column 'age': 1 missing value replaced by the median",
@@ -121,7 +126,7 @@ def test_long_tables_show_both_ends(folder):
     write_csv(folder / "long.csv", example_rows(70, seed=4))
     done = run("value", "long.csv", "--target", "label", "--budget", 300, "--model", "ridge")
     assert "20 highest and lowest" in done.stdout
-    assert done.stdout.count("row ") == 40
+    assert done.stdout.count("│ row ") == 40
 
 
 def test_a_journal_continues_and_gives_the_same_bits(folder):
@@ -191,3 +196,18 @@ def test_standard_input_is_read_and_no_module_is_taken_from_the_folder(folder):
         )
         assert done.returncode == 0, done.stderr
         assert b"north" in done.stdout
+
+
+def test_what_holds_is_said_although_nobody_asked(folder):
+    done = run("value", *DATA, "--budget", 300, "--out", "v.json", "--report", "r.html")
+    assert "Not certified" not in done.stdout
+    assert "signs:" in done.stdout
+    assert "ε1 = 0.5 would take" in done.stdout
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "What holds</p>" in page
+    assert "Not certified</p>" not in page
+    printed = json.loads(run("value", *DATA, "--budget", 300, "--json", "--quiet").stdout)
+    standing = printed["standing"]
+    assert standing["positive"] + standing["negative"] <= 24
+    assert standing["needed_evaluations"] > printed["evaluations"]
+    assert set(standing["highest"]) <= {row["player"] for row in printed["values"]}

@@ -124,7 +124,7 @@ def test_an_obstacle_refuses_whatever_the_numbers(bound):
     blocked = evidence(np.ones(3), 1e-9, obstacle="it reuses its samples")
     certificate = certify(blocked, 0.5, 0.1, xi=0.0, bound=bound)
     assert not certificate.holds
-    assert str(certificate) == "Not certified: it reuses its samples."
+    assert str(certificate) == "Not certified at ε1 = 0.5: it reuses its samples."
 
 
 def test_doubtful_normal_bounds_are_warned_of():

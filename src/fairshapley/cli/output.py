@@ -103,16 +103,22 @@ def finish(
         "report",
         report,
         lambda: result.report(
-            report or "", title=title, epsilon1=epsilon1, delta=delta, labels=labels
+            report or "",
+            title=title,
+            epsilon1=None if wanted is None else epsilon1,
+            delta=delta,
+            labels=labels,
         ),
     )
     with ending.step():
+        # What holds is said anyway; a certificate where one was asked for, or there is one.
         certificate = result.certificate(epsilon1, delta)
     with ending.step():
         if output.as_json:
             print_json(result_object(result, certificate, delta, ending.files))
         else:
-            print_result(result, certificate)
+            told = certificate is not None and (wanted is not None or certificate.holds)
+            print_result(result, certificate if told else None)
     ending.close(quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)

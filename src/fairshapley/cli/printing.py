@@ -13,6 +13,7 @@ from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST
 from fairshapley.cli.streams import results
 from fairshapley.cli.tables import print_table
+from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
@@ -70,7 +71,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
 
 
 def print_result(result: Result, certificate: Certificate | None) -> None:
-    """The values, what the run did, and the certificate in words."""
+    """The values, what the run did, what holds, and the certificate that was asked for."""
     console = output_console()
     shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
     headings = ("player", "value", "standard error", "contributions", "fidelity")
@@ -114,6 +115,7 @@ def result_object(
         "complete": result.complete,
         "stopped": result.stopped,
         "min_fidelity": result.min_fidelity,
+        "standing": standing_object(result, delta),
         "certificate": None if certificate is None else certificate_object(certificate),
         "warnings": list(result.warnings),
         "notes": list(result.notes),
@@ -121,6 +123,28 @@ def result_object(
         "values": [
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         ],
+    }
+
+
+def standing_object(result: Result, delta: float) -> dict[str, Any] | None:
+    """What `--json` prints of what holds; None where nothing may be said."""
+    try:
+        standing = result.standing(delta=delta)
+    except InputError:
+        return None
+    names, signs = result.names(), standing.signs
+    return {
+        "delta": standing.delta,
+        "epsilon1": standing.epsilon1,
+        "xi": standing.xi,
+        "positive": int((signs > 0).sum()),
+        "negative": int((signs < 0).sum()),
+        "settled_pairs": standing.settled_pairs,
+        "highest": [names[player] for player in standing.top],
+        "lowest": [names[player] for player in standing.bottom],
+        "asked_epsilon1": standing.certificate.epsilon1,
+        "needed_evaluations": standing.needed,
+        "sentences": standing.sentences(),
     }
 
 

@@ -18,6 +18,7 @@ from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.guarantees import Guarantee, Prediction, guarantee, required_fidelity
 from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.fairness.scores import fidelity
+from fairshapley.fairness.standing import Standing
 
 __all__ = [
     "AxiomCheck",
@@ -27,6 +28,7 @@ __all__ = [
     "Guarantee",
     "Prediction",
     "Premises",
+    "Standing",
     "certify",
     "check_axioms",
     "check_fairness",

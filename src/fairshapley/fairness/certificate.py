@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import lambertw, stdtrit
 
-from fairshapley._basics.markup import block_html, sentences_html, table_html
+from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
+from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import (
@@ -65,6 +66,19 @@ class Evidence:
     """Whether the contributions are i.i.d., as finite-sample bounds need"""
     n_nulls: int = 0
     """How many players, the last ones, are declared null: their error is known"""
+    player_names: tuple[str, ...] | None = None
+
+    def named(self, player: int) -> str:
+        """A player in a sentence: its name, or its number."""
+        if self.player_names is None:
+            return f"player {player}"
+        return f"“{visible(' '.join(self.player_names[player].split()))}”"
+
+    @property
+    def coalitions(self) -> float:
+        """How many there are of the players that matter; all of them make the values exact."""
+        active = self.n_players - self.n_nulls
+        return 2.0**active if active < 1000 else math.inf
 
     @property
     def n_players(self) -> int:
@@ -99,6 +113,9 @@ class Certificate:
     """Why it does not hold; empty when it does"""
     warnings: tuple[str, ...]
     statement: str
+    tightest: float = math.inf
+    """The smallest ε1 that these intervals carry, at the same δ and ξ; infinite when none"""
+    player_names: tuple[str, ...] | None = None
 
     @property
     def worst_players(self) -> IntArray:
@@ -112,16 +129,19 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """The verdict, the sentences, and the players that stand in its way."""
-        verdict = "Certified" if self.holds else "Not certified"
-        title = f"{verdict}: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
+        title = f"Certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
+        if not self.holds:
+            title = f"Not certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
+            if self.tightest < 1:
+                title += f"; ε1 = {rounded_up(self.tightest):g} holds"
         said = [self.statement, *(f"Warning: {text}" for text in self.warnings)]
-        parts = [sentences_html(said)]
+        parts, names = [sentences_html(said)], self.player_names
         worst = self.worst_players[:SHOWN_PLAYERS].tolist()
         # Without any interval there is nothing to say of single players.
         if worst and np.isfinite(self.half_widths[worst]).any():
             rows = [
                 (
-                    f"{player}",
+                    f"{player}" if names is None else escaped(names[player]),
                     f"{self.values[player]:.4g}",
                     f"{self.half_widths[player]:.3g}",
                     f"{self.allowed[player]:.3g}",
@@ -164,6 +184,91 @@ def allowed_half_width(
     return np.where(size > epsilon2, reach / (1.0 + epsilon1), across)
 
 
+def tightest_epsilon1(values: FloatArray, half_widths: FloatArray, xi: float) -> float:
+    """The smallest ε1 with which A0 holds for every φ with |φ̂ − φ| ≤ h; infinite when none does.
+
+    It is the largest |φ̂ − φ|/(|φ| + ξ) inside the intervals. Towards zero that is h/(|φ̂| − h + ξ),
+    or |φ̂|/ξ at zero itself; beyond zero it is h/(h − |φ̂| + ξ).
+
+    Examples
+    --------
+    >>> tightest_epsilon1(np.array([1.0, 0.0]), np.array([0.5, 0.5]), xi=0.5)
+    0.5
+    """
+    size = np.abs(values)
+    across = half_widths > size
+    # 0/0 is a value that is known to be 0; anything else over 0 has no tolerance.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = half_widths / (np.abs(size - half_widths) + xi)
+        ratios = np.where(across, np.maximum(ends, size / xi), ends)
+    known = np.where(half_widths == 0, 0.0, np.where(np.isnan(ratios), np.inf, ratios))
+    return float(known.max())
+
+
+def rounded_up(share: float) -> float:
+    """Three digits, never below: a tolerance that is rounded down may not hold.
+
+    Examples
+    --------
+    >>> rounded_up(0.12341), rounded_up(0.0)
+    (0.124, 0.0)
+    """
+    if not 0 < share < math.inf:
+        return share
+    step = 10.0 ** (math.floor(math.log10(share)) - 2)
+    return float(f"{math.ceil(share / step) * step:.3g}")
+
+
+def holding(tightest: float, half_widths: FloatArray, xi: float) -> str:
+    """What intervals show of all values together, in words.
+
+    Examples
+    --------
+    >>> holding(0.25, np.array([0.1, 0.2]), xi=0.01)
+    'each value differs from the true value by at most 0.25 times its size plus 0.0025'
+    >>> holding(7.0, np.array([0.1, 0.2]), xi=0.01)
+    'the values are known to between ± 0.1 and ± 0.2 (the tightest ε1 is 7: some may be zero)'
+    """
+    share = rounded_up(tightest)
+    if share < 1:
+        return (
+            f"each value differs from the true value by at most {share:g} times its size plus "
+            f"{share * xi:.3g}"
+        )
+    reach = f"between ± {half_widths.min():.3g} and ± {half_widths.max():.3g}"
+    if len(half_widths) == 1:
+        reach = f"± {half_widths[0]:.3g}"
+    if share == math.inf:
+        return f"the values are known to {reach}, and no relative tolerance holds for all of them"
+    return f"the values are known to {reach} (the tightest ε1 is {share:g}: some may be zero)"
+
+
+def needed_evaluations(certificate: Certificate, evidence: Evidence) -> float:
+    """The evaluations with which the certificate is predicted to hold, as the run has gone so far.
+
+    Intervals shrink with the square root of the number. It is never more than there are
+    coalitions: then the values are exact.
+    """
+    excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
+    # A ratio above 1e9 counts as infinite, and its square does not overflow.
+    return min(evidence.evaluations * excess**2 if excess < 1e9 else math.inf, evidence.coalitions)
+
+
+def cost_text(needed: float, coalitions: float) -> str:
+    """A predicted number of evaluations in words.
+
+    Examples
+    --------
+    >>> cost_text(1234.5, 2.0**20), cost_text(64.0, 64.0)
+    ('about 1,234 evaluations', 'all 64 coalitions')
+    """
+    if needed < coalitions:
+        return f"about {needed:,.0f} evaluations"
+    if coalitions == math.inf:
+        return "more evaluations than can be predicted"
+    return f"all {coalitions:,.0f} coalitions"
+
+
 def shrink(values: FloatArray, half_widths: FloatArray, epsilon1: float) -> FloatArray:
     """φ̂ − ε1·sign(φ̂)·min(h, |φ̂|): the point that needs the fewest samples to be certified."""
     return values - epsilon1 * np.sign(values) * np.minimum(half_widths, np.abs(values))
@@ -190,7 +295,7 @@ def half_widths(
     """
     if evidence.exact:
         return np.zeros(evidence.n_players)
-    check_variances(evidence.standard_errors, evidence.counts)
+    check_variances(evidence.standard_errors, evidence.counts, evidence.named)
     share = player_level(level, evidence.n_players, independent=evidence.independent)
     widths = _widths(evidence, share, bound, sequential=sequential)
     # Without variation there is no quantile to go by. An unseen kind of contribution of probability
@@ -198,7 +303,7 @@ def half_widths(
     # it moves the value by at most p times the range.
     width = evidence.contribution_width
     reach = math.inf if width is None else width * math.log(1.0 / share)
-    widths = np.where(_all_equal(evidence), reach / evidence.counts, widths)
+    widths = np.where(_all_equal(evidence), reach / np.maximum(evidence.counts, 1), widths)
     if nulls := evidence.n_nulls:
         widths[-nulls:] = np.abs(evidence.values[-nulls:])
     return widths
@@ -219,7 +324,7 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
     counts = evidence.counts.astype(np.float64)
     if bound == "normal" and sequential:
         # With few contributions their own spread is too uncertain to be followed all the time.
-        factor = _sequence_factor(counts, share)
+        factor = _sequence_factor(np.maximum(counts, 1.0), share)
         return np.where(counts >= FEW_CONTRIBUTIONS, errors * factor, np.inf)
     if bound == "normal":
         return -errors * np.asarray(stdtrit(counts - 1, share / 2), dtype=np.float64)
@@ -288,6 +393,7 @@ def certify(
     reason = evidence.obstacle
     if not reason and not (widths <= allowed).all():
         reason = _too_wide(evidence, widths, allowed)
+    tightest = tightest_epsilon1(values, widths, xi)
     published = shrink(values, widths, tolerance) if shrunk and not evidence.obstacle else values
     looked = spent < failure
     parts = _Wording(evidence, tolerance, epsilon2, failure, bound, sequential, looked, shrunk)
@@ -304,7 +410,9 @@ def certify(
         evaluations=evidence.evaluations,
         reason=reason,
         warnings=() if evidence.obstacle else _warnings(evidence, bound, xi),
-        statement=parts.statement(reason),
+        statement=parts.statement(reason, tightest, widths),
+        tightest=tightest,
+        player_names=evidence.player_names,
     )
 
 
@@ -324,7 +432,7 @@ def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> st
     worst = int(np.argmax(excess_widths(widths, allowed)))
     return (
         f"the intervals of {int((widths > allowed).sum())} of {evidence.n_players} players are "
-        f"too wide; player {worst} is known to ± {widths[worst]:.3g} where "
+        f"too wide; {evidence.named(worst)} is known to ± {widths[worst]:.3g} where "
         f"± {allowed[worst]:.3g} is needed"
     )
 
@@ -373,8 +481,15 @@ class _Wording:
     planned_looks: bool
     shrunk: bool
 
-    def statement(self, reason: str) -> str:
-        return f"Not certified: {reason}." if reason else self._affirmed()
+    def statement(self, reason: str, tightest: float, widths: FloatArray) -> str:
+        if not reason:
+            return self._affirmed()
+        refused = f"Not certified at ε1 = {self.epsilon1:.6g}: {reason}."
+        if np.isinf(widths).any():
+            return refused
+        chance = f"with a probability of at least {1 - self.delta:.6g}"
+        claim = holding(tightest, widths, self.epsilon2 / self.epsilon1)
+        return f"{refused} What holds instead, {chance}: {claim}."
 
     def _affirmed(self) -> str:
         evidence = self.evidence

@@ -14,7 +14,7 @@ from fairshapley.fairness.levels import check_bound, check_delta
 
 @dataclass(frozen=True)
 class TopPlayers:
-    """Who is among the k most valuable players, as far as it is settled."""
+    """Who is among the k most (or least) valuable players, as far as it is settled."""
 
     k: int
     certain: tuple[int, ...]
@@ -26,6 +26,11 @@ class TopPlayers:
     def settled(self) -> bool:
         """Whether the set is known."""
         return len(self.certain) == self.k
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Everybody who may be among the k: the certain ones first."""
+        return self.certain + self.possible
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,21 @@ class Decisions:
         """1 when φ_i > φ_j is settled, −1 when φ_i < φ_j is, else 0."""
         lowest, highest = self.difference(i, j)
         return int(lowest > 0) - int(highest < 0)
+
+    def settled_pairs(self) -> int:
+        """The number of pairs whose order is settled.
+
+        Examples
+        --------
+        >>> Decisions(np.array([0.0, 2.0, 3.0]), np.array([1.0, 2.5, 4.0]), 0.1).settled_pairs()
+        3
+        """
+        above = len(self.lower) - np.searchsorted(np.sort(self.lower), self.upper, side="right")
+        return int(above.sum())
+
+    def bottom(self, k: int) -> TopPlayers:
+        """Who is among the k least valuable players."""
+        return Decisions(-self.upper, -self.lower, self.delta).top(k)
 
     def top(self, k: int) -> TopPlayers:
         """Who is among the k most valuable players."""

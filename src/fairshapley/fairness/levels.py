@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -42,7 +43,11 @@ def check_bound(bound: str, allowed: tuple[str, ...]) -> str:
     return bound
 
 
-def check_variances(variances: FloatArray, counts: IntArray | None = None) -> None:
+def check_variances(
+    variances: FloatArray,
+    counts: IntArray | None = None,
+    named: Callable[[int], str] = "player {}".format,
+) -> None:
     """An InputError when a player's variance is not known."""
     unknown = np.flatnonzero(np.isnan(variances))
     if unknown.size:
@@ -51,7 +56,7 @@ def check_variances(variances: FloatArray, counts: IntArray | None = None) -> No
             few = counts[unknown[0]] < 2
             why = " (fewer than 2 contributions)" if few else " (every contribution seen was 0)"
         raise InputError(
-            f"the variance of {unknown.size} players, the first of them player {unknown[0]}, is "
+            f"the variance of {unknown.size} players, the first of them {named(unknown[0])}, is "
             f"not known{why}: run longer, e.g. with a larger budget"
         )
 

@@ -27,6 +27,7 @@ from fairshapley.fairness.guarantees import (
 )
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
+from fairshapley.fairness.standing import Standing, stand
 from fairshapley.results import serialising as result_file
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
@@ -73,7 +74,6 @@ class Result(Evidence):
     """False for a partial result: interrupted, failed, or replayed from an unfinished journal"""
     skipped: int = 0
     """Evaluations that failed and were left out on request; then nothing can be certified"""
-    player_names: tuple[str, ...] | None = None
     identical_players: tuple[tuple[int, int], ...] = ()
     """Pairs of players that the game knows to be identical, such as equal training points"""
     endpoints: tuple[float, float] | None = None
@@ -183,7 +183,8 @@ class Result(Evidence):
         """
         tolerance = self.xi if xi is None else check_xi(xi)
         scores = self.fidelity(tolerance)
-        return guarantee(scores, epsilon1, xi=tolerance, independent=self.independent, bound=bound)
+        found = guarantee(scores, epsilon1, xi=tolerance, independent=self.independent, bound=bound)
+        return replace(found, player_names=self.player_names)
 
     def certificate(
         self,
@@ -246,6 +247,51 @@ class Result(Evidence):
             sequential=self.sequential,
         )
 
+    @property
+    def asked(self) -> dict[str, float]:
+        """The ε1, δ and ξ that ``until=fs.Fair(…)`` asked for; empty where nobody did."""
+        rules = [self.limits.get("until")]
+        while rules:
+            rule = rules.pop(0)
+            if not isinstance(rule, dict):
+                continue
+            if rule.get("rule") == "Fair":
+                given = {name: rule.get(name) for name in ("epsilon1", "delta", "xi")}
+                return {name: float(value) for name, value in given.items() if value is not None}
+            rules += rule.get("rules", [])
+        return {}
+
+    def standing(
+        self,
+        epsilon1: float | None = None,
+        delta: float | None = None,
+        xi: float | None = None,
+        bound: str = "normal",
+    ) -> Standing:
+        """What holds, asked for or not: the tightest ε1, signs and order, jointly at level 1 − δ.
+
+        Parameters
+        ----------
+        epsilon1
+            The tolerance whose cost is predicted; by default the one asked for, or 0.5.
+        delta, xi
+            The tolerated probability of failure, and the tolerance near zero; by default those
+            asked for, or 0.1 and the run's own.
+        bound
+            As in `certificate`.
+        """
+        asked = self.asked
+        failure = check_delta(asked.get("delta", DELTA) if delta is None else delta)
+        return stand(
+            self._evidence_for(bound),
+            asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
+            failure,
+            xi=asked.get("xi", self.xi) if xi is None else xi,
+            bound=bound,
+            level=self.level_share * failure,
+            sequential=self.sequential,
+        )
+
     def predict(
         self,
         epsilon1: float,
@@ -292,6 +338,11 @@ class Result(Evidence):
         if 1 < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
         lines.extend(f"warning: {said}" for said in self.warnings)
+        if not self.exact:
+            try:
+                lines += self.standing().sentences()
+            except InputError as error:
+                lines.append(str(error))
         return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
@@ -369,7 +420,7 @@ class Result(Evidence):
         path: str | os.PathLike[str],
         *,
         title: str | None = None,
-        epsilon1: float = EPSILON1,
+        epsilon1: float | None = None,
         delta: float = DELTA,
         labels: Labels | None = None,
     ) -> Path:
@@ -381,8 +432,11 @@ class Result(Evidence):
             The file to write.
         title
             The title of the page.
-        epsilon1, delta
-            The tolerances of the certificate, and the level of the intervals.
+        epsilon1
+            The tolerance of the certificate. By default that of ``until=fs.Fair(…)``; without one
+            the page says what holds, and what 0.5 would take.
+        delta
+            The probability that any statement about all players is wrong.
         labels
             A class or group for each player: a sequence, or a mapping of names or numbers.
 

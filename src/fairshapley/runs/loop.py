@@ -398,6 +398,7 @@ class Run:
             contribution_width=width,
             identically_distributed=traits.iid,
             n_nulls=nulls,
+            player_names=self.game.player_names,
         )
 
     def snapshot(self) -> Snapshot:
@@ -411,7 +412,6 @@ class Run:
             budget=self.plan.budget,
             last_look=self.last_look,
             sequential=self.plan.sequential,
-            coalitions=2.0**self.game.n_active if self.game.n_active < 1000 else math.inf,
             workers=self.evaluator.workers,
         )
 
@@ -440,7 +440,6 @@ class Run:
             xi=self.plan.xi,
             complete=complete,
             skipped=tally.skipped,
-            player_names=self.game.player_names,
             identical_players=self.game.identical_players,
             endpoints=None if self.problem is None else (self.problem.empty, self.problem.full),
             fingerprint=self.game.fingerprint,

@@ -13,7 +13,9 @@ from fairshapley.fairness.certificate import (
     FEW_CONTRIBUTIONS,
     Certificate,
     certify,
-    excess_widths,
+    cost_text,
+    needed_evaluations,
+    rounded_up,
 )
 from fairshapley.fairness.levels import check_bound, check_delta, check_epsilon1
 from fairshapley.fairness.looks import LOOK_SHARE, spent_share
@@ -88,7 +90,7 @@ class Fair(Rule):
         if not (judged and needed > OUT_OF_REACH * limit):
             return None
         return (
-            f"the target is out of reach: to be {target} would take {_cost(needed, snapshot)}, "
+            f"the target is out of reach: to be {target} would take {self._cost(snapshot)}, "
             f"the budget is {limit:,}"
         )
 
@@ -101,8 +103,10 @@ class Fair(Rule):
         certificate = self.certificate(snapshot, snapshot.unspent_share)
         if certificate.holds:
             return "certified at the last look"
-        needed = _cost(self.predicted(snapshot), snapshot)
-        return f"not certified: {certificate.reason}; it would take {needed}"
+        holds = ""
+        if certificate.tightest < math.inf:
+            holds = f"; what holds is ε1 = {rounded_up(certificate.tightest):g}"
+        return f"not certified: {certificate.reason}; it would take {self._cost(snapshot)}{holds}"
 
     def looks_now(self, snapshot: Snapshot) -> bool:
         """Whether it is time to look, and there are enough contributions to look at."""
@@ -132,10 +136,10 @@ class Fair(Rule):
             return snapshot.coalitions
         final = 1.0 if snapshot.sequential else 1.0 - LOOK_SHARE
         certificate = self.certificate(snapshot, final)
-        excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
-        # A ratio above 1e9 counts as infinite, and its square does not overflow.
-        needed = snapshot.evaluations * min(excess, 1e9) * min(excess, 1e9)
-        return min(needed, snapshot.coalitions) if excess < 1e9 else snapshot.coalitions
+        return needed_evaluations(certificate, snapshot.evidence)
+
+    def _cost(self, snapshot: Snapshot) -> str:
+        return cost_text(self.predicted(snapshot), snapshot.coalitions)
 
     def looks_freely(self, budget: Budget | None) -> bool:
         """At planned times only, where a budget of evaluations makes a plan possible."""
@@ -157,12 +161,3 @@ class Fair(Rule):
             "xi": self.xi,
             "bound": self.bound,
         }
-
-
-def _cost(needed: float, snapshot: Snapshot) -> str:
-    """A predicted number of evaluations in words."""
-    if needed >= snapshot.coalitions:
-        if snapshot.coalitions == math.inf:
-            return "more evaluations than can be predicted"
-        return f"all {snapshot.coalitions:,.0f} coalitions"
-    return f"about {needed:,.0f} evaluations"

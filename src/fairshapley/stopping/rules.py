@@ -92,10 +92,13 @@ class Snapshot:
     """Evaluations at the last planned look of a rule of fairness"""
     sequential: bool = False
     """Whether the run may stop at any round because of what it has estimated"""
-    coalitions: float = math.inf
-    """How many there are; once all are evaluated the values are exact"""
     workers: int = 0
     """How many workers compute; 0 when it is the process of the run"""
+
+    @property
+    def coalitions(self) -> float:
+        """How many there are; once all are evaluated the values are exact."""
+        return self.evidence.coalitions
 
     @property
     def min_fidelity(self) -> float:

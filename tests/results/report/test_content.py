@@ -132,7 +132,7 @@ def test_units_and_limits_come_before_the_numbers():
         "The utility of this analysis is \u2068revenue in euros\u2069.",
         "It does not say whether this utility is the right measure",
         "It does not show that anybody made a mistake",
-        "Each of the 60 values" if "Certified" in text else "The following has not been shown",
+        "Each true value lies in the interval given for it below, for all 60 players together",
         "Key numbers",
         "Table of players",
     ]

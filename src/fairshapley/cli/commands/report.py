@@ -24,8 +24,12 @@ def write_report(
         typer.Option("--run", metavar="N", help="The run of a journal; by default the newest."),
     ] = None,
     epsilon1: Annotated[
-        float, typer.Option(metavar="E", help="ε1 of the certificate at the top.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            metavar="E",
+            help="ε1 of the certificate at the top; by default that of the run, if it had one.",
+        ),
+    ] = None,
     delta: Annotated[float, typer.Option(metavar="D", help="δ of that certificate.")] = 0.1,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.

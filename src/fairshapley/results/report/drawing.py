@@ -231,7 +231,7 @@ def _tolerance(curves: ToleranceCurves, epsilon1: float, delta: float) -> Chart 
         "Proposition 1 treat the estimated fidelity as the true one.",
         "The smallest certified tolerance ε1 is "
         + (", ".join(certified) if certified else f"above {LARGEST_TOLERANCE:g} at every level")
-        + f". Requested was ε1 = {number(epsilon1)} at δ = {number(delta)}.",
+        + f". The star marks ε1 = {number(epsilon1)} at δ = {number(delta)}.",
         ("source", "ε1", "δ"),
         tuple(rows),
         {

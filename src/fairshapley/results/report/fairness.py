@@ -12,7 +12,13 @@ from fairshapley._basics.text import several, visible
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
-from fairshapley.fairness.certificate import Certificate, allowed_half_width, excess_widths
+from fairshapley.fairness.certificate import (
+    Certificate,
+    excess_widths,
+    needed_evaluations,
+    rounded_up,
+    tightest_epsilon1,
+)
 from fairshapley.fairness.guarantees import required_fidelity
 from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.report.wording import isolated, number, percent
@@ -34,7 +40,7 @@ class Verdict:
     """What the top of the report says."""
 
     kind: str
-    """"holds", "fails" or "impossible": how it is coloured"""
+    """"holds", "shown", "fails" or "impossible": how it is coloured"""
     stamp: str
     """The verdict in a word or two"""
     headline: str
@@ -64,9 +70,15 @@ def limits(result: Result) -> tuple[str, ...]:
 
 
 def verdict(
-    result: Result, table: PlayerTable, epsilon1: float, delta: float, smallest: float | None
+    result: Result,
+    table: PlayerTable,
+    epsilon1: float,
+    delta: float,
+    smallest: float | None,
+    *,
+    asked: bool = True,
 ) -> Verdict:
-    """The certificate of a result at ε1 and δ in words.
+    """The certificate of a result at ε1 and δ in words; where nobody asked, what holds.
 
     Parameters
     ----------
@@ -76,6 +88,8 @@ def verdict(
         The tolerances asked for.
     smallest
         The smallest ε1 that is certified at δ, where there is one.
+    asked
+        Whether somebody asked for ε1.
     """
     try:
         certificate = result.certificate(epsilon1, delta)
@@ -100,6 +114,8 @@ def verdict(
         return Verdict(
             "holds", "Certified", headline, (), certificate.statement, certificate.warnings
         )
+    if not asked:
+        return _shown(result, certificate, table, delta, smallest)
     headline = (
         f"The following has not been shown: {claim[0].lower()}{claim[1:]}, {confidence}, "
         f"{ASSUMPTION}."
@@ -111,6 +127,34 @@ def verdict(
     )
     return Verdict(
         "fails", "Not certified", headline, details, certificate.statement, certificate.warnings
+    )
+
+
+def _shown(
+    result: Result,
+    certificate: Certificate,
+    table: PlayerTable,
+    delta: float,
+    smallest: float | None,
+) -> Verdict:
+    """What holds, where nobody asked for more."""
+    intervals, farthest = _known_instead(result, certificate, table, delta)
+    confidence = f"with {percent(1 - delta)} confidence, {ASSUMPTION}"
+    if smallest is not None and smallest < 1:
+        share = rounded_up(smallest)
+        tightest = replace(certificate, epsilon1=share, epsilon2=result.xi * share)
+        claim = f"{_everyone(result)} {_differs(tightest, result)}"
+    else:
+        claim = "Each true value lies in the interval given for it below"
+    details = (
+        *(said for said in (intervals.removeprefix("What is known instead: "),) if smallest),
+        f"For a tolerance of {percent(certificate.epsilon1)} instead: {farthest}",
+        *_cost(result, certificate),
+    )
+    headline = f"{claim}{_together(result)}, {confidence}."
+    said = tuple(f"{text[0].upper()}{text[1:]}" for text in details)
+    return Verdict(
+        "shown", "What holds", headline, said, certificate.statement, certificate.warnings
     )
 
 
@@ -217,17 +261,10 @@ def _instead(result: Result, delta: float, smallest: float | None) -> str:
     )
 
 
-def rounded_up(share: float) -> float:
-    """Three digits, never below: a tolerance that is rounded down may not hold."""
-    step = 10.0 ** (math.floor(math.log10(share)) - 2)
-    return float(f"{math.ceil(share / step) * step:.3g}")
-
-
 def _cost(result: Result, certificate: Certificate) -> list[str]:
     """What the certificate would cost, and what the paper's proposition predicts."""
     excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
-    needed = result.evaluations * excess**2 if excess < 1e6 else math.inf
-    coalitions = 2.0**result.n_players if result.n_players < 1000 else math.inf
+    needed, coalitions = needed_evaluations(certificate, result), result.coalitions
     if needed >= coalitions:
         words = f"would take all {coalitions:,.0f} coalitions"
         if coalitions == math.inf:
@@ -285,19 +322,8 @@ def smallest_epsilon1(result: Result, delta: float) -> float | None:
     except InputError:
         return None
     widths: FloatArray = 0.5 * (decisions.upper - decisions.lower)
-
-    def holds(epsilon1: float) -> bool:
-        allowed = allowed_half_width(result.values, epsilon1, epsilon1 * result.xi)
-        return bool((widths <= allowed).all())
-
-    low, high = 1e-6, LARGEST_TOLERANCE
-    if not holds(high):
-        return None
-    # What is allowed grows with ε1.
-    for _ in range(50):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    found = tightest_epsilon1(result.values, widths, result.xi)
+    return found if found <= LARGEST_TOLERANCE else None
 
 
 def target_fidelity(result: Result, epsilon1: float, delta: float) -> float:

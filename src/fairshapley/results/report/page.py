@@ -18,13 +18,13 @@ from fairshapley._basics.extras import extra
 from fairshapley._basics.files import write_whole
 from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
+from fairshapley.fairness.certificate import rounded_up
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.results.origin import now
 from fairshapley.results.report.drawing import Chart, charts
 from fairshapley.results.report.fairness import (
     ToleranceCurves,
     limits,
-    rounded_up,
     smallest_epsilon1,
     verdict,
 )
@@ -49,7 +49,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    epsilon1: float = EPSILON1,
+    epsilon1: float | None = None,
     delta: float = DELTA,
     labels: Labels | None = None,
 ) -> Path:
@@ -64,14 +64,16 @@ def report_html(
     result: Result,
     *,
     title: str | None = None,
-    epsilon1: float = EPSILON1,
+    epsilon1: float | None = None,
     delta: float = DELTA,
     labels: Labels | None = None,
 ) -> str:
     """The report as a string."""
     if title is not None and not isinstance(title, str):
         raise InputError(f"title must be a string, not {title!r:.40}")
-    epsilon1, delta = check_epsilon1(epsilon1), check_delta(delta)
+    asked = epsilon1 is not None or "epsilon1" in result.asked
+    wanted = result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
+    epsilon1, delta = check_epsilon1(wanted), check_delta(delta)
     template, plotly = _tools()
     written = now()
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
@@ -92,7 +94,7 @@ def report_html(
         ],
         limits=limits(result),
         warnings=[visible(said) for said in result.warnings],
-        verdict=verdict(result, table, epsilon1, delta, smallest),
+        verdict=verdict(result, table, epsilon1, delta, smallest, asked=asked),
         numbers=_numbers(result, table, delta, smallest),
         meaning=table.intervals.meaning,
         charts=drawn,

@@ -95,7 +95,7 @@
       const looks = { certificate: { color: colour("good"), width: 3 }, "Proposition 1, normal": { color: colour("accent"), width: 2 } };
       const other = { color: colour("neutral"), width: 2, dash: "dot" };
       const traces = chart.lines.map(({ name, x, y }) => ({ type: "scatter", mode: name === "certificate" ? "lines+markers" : "lines", name, x, y, line: looks[name] || other, hoverinfo: "text", hovertext: x.map((item, at) => `${name}<br>ε1 <b>${number(item)}</b>, δ <b>${number(y[at])}</b>`) }));
-      traces.push({ type: "scatter", mode: "markers", name: "requested", x: [chart.asked[0]], y: [chart.asked[1]], marker: { symbol: "star", size: 14, color: colour("warn") }, hoverinfo: "text", hovertext: [`requested<br>ε1 <b>${number(chart.asked[0])}</b>, δ <b>${number(chart.asked[1])}</b>`] });
+      traces.push({ type: "scatter", mode: "markers", name: "marked", x: [chart.asked[0]], y: [chart.asked[1]], marker: { symbol: "star", size: 14, color: colour("warn") }, hoverinfo: "text", hovertext: [`ε1 <b>${number(chart.asked[0])}</b>, δ <b>${number(chart.asked[1])}</b>`] });
       return { traces, layout: { xaxis: log("tolerance ε1", traces.flatMap((trace) => trace.x)), yaxis: log("probability of failure δ", traces.flatMap((trace) => trace.y)), showlegend: true } };
     },
   };
