@@ -148,7 +148,7 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"model": LogisticRegression}, "give an instance"),
         ({"model": len}, "fit and get_params"),
         ({"model": StandardScaler()}, "neither that it is a classifier"),
-        ({"model": Ridge()}, "predicts numbers: use 'r2', 'neg_mse'"),
+        ({"model": Ridge()}, "predicts numbers: use 'r2', 'rmse', 'mae'"),
         ({"metric": "r2"}, "predicts classes"),
         ({"metric": "acuracy"}, "unknown metric 'acuracy'"),
         ({"metric": recall_score, "empty_value": 0}, r"make_scorer\(recall_score\)"),

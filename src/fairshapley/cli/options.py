@@ -55,8 +55,9 @@ class DataOptions:
         str | None,
         data_option(
             autocompletion=completion.metrics,
-            help="The utility: accuracy, log_likelihood, f1, auc, r2, neg_mse, or the name of a "
-            "scorer of scikit-learn. By default accuracy, or r2 for numbers.",
+            help="The utility: accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse "
+            "or pinball(0.9) for numbers, errors with a minus; or the name of a scorer of "
+            "scikit-learn. By default accuracy, or r2 for numbers.",
         ),
     ] = None
     group_by: Annotated[
@@ -91,6 +92,22 @@ class DataOptions:
         float, data_option(help="Without --test: the share, or the number, of rows to score on.")
     ] = 0.2
     split_seed: Annotated[int, data_option(help="Fixes which rows are drawn.")] = 0
+    split_by: Annotated[
+        str | None,
+        data_option(
+            metavar="COL",
+            help="Without --test: rows with the same value here (a patient, a shop) are all "
+            "valued, or all scored on.",
+        ),
+    ] = None
+    split_time: Annotated[
+        str | None,
+        data_option(metavar="COL", help="Without --test: the latest rows by this are scored on."),
+    ] = None
+    weights: Annotated[
+        str | None,
+        data_option(metavar="COL", help="How much each row counts, in training and in scoring."),
+    ] = None
     delimiter: Annotated[
         str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
     ] = ","

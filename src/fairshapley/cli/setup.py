@@ -86,7 +86,11 @@ def load_game(data: DataOptions) -> TabularGame:
         delimiter=data.delimiter,
         decimal=cast("Decimal", data.decimal),
         encoding=data.encoding,
-        texts=[name for name in (data.group_by, data.id_column) if name not in (None, data.target)],
+        texts=[
+            name
+            for name in (data.group_by, data.id_column, data.split_by)
+            if name not in (None, data.target)
+        ],
     )
     train = read(data.train, max_rows=most)
     test = None if data.test is None else read(data.test, max_rows=data.max_rows)
@@ -103,6 +107,9 @@ def load_game(data: DataOptions) -> TabularGame:
         sample=data.sample,
         test_size=data.test_size,
         split_seed=data.split_seed,
+        split_by=data.split_by,
+        split_time=data.split_time,
+        weights=data.weights,
         empty_value=data.empty_value,
         unfittable=cast("Literal['raise', 'constant']", data.unfittable),
         precision=cast("Literal['double', 'single']", data.precision),

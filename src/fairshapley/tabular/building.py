@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.preprocessing import StandardScaler
 
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import quoted
-from fairshapley._basics.types import IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.models import task_of
 from fairshapley.tabular.columns import as_texts
-from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model
+from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
-from fairshapley.tabular.splitting import sample_rows, split_rows
-from fairshapley.tabular.target import Target, column_of, read_target
+from fairshapley.tabular.splitting import Split, sample_rows
+from fairshapley.tabular.target import Target, column_of, read_target, weights_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,6 +73,9 @@ def table_game(
     sample: int | None = None,
     test_size: float = 0.2,
     split_seed: int = 0,
+    split_by: str | None = None,
+    split_time: str | None = None,
+    weights: str | None = None,
     empty_value: float | None = None,
     unfittable: Literal["raise", "constant"] = "raise",
     precision: Literal["double", "single"] = "double",
@@ -103,6 +108,14 @@ def table_game(
     test_size, split_seed
         The share or number of test rows where `test` is None; what fixes the choice of these and
         of the sample.
+    split_by
+        Without `test`: a column (a patient, a shop) whose rows are all valued or all scored on. It
+        is no feature.
+    split_time
+        Without `test`: a column of dates, times or numbers; the latest rows are scored on. It is
+        no feature.
+    weights
+        A column that says how much each row counts, in training and in scoring; it is no feature.
     empty_value, unfittable
         As in `DataGame`: the utility of no rows, by default that of the best constant prediction;
         what becomes of rows that the model refuses.
@@ -135,21 +148,31 @@ def table_game(
     scored = None if test is None else _Part(test, np.arange(1, test.num_rows + 1), "test")
     if scored is None:
         classes = full.classes(text=True) if kind == "classification" else None
-        kept, held = split_rows(len(rows.numbers), test_size, split_seed, classes)
+        split = Split(test_size, split_seed, by=split_by, time=split_time)
+        kept, held, how = split.of(rows.table, classes)
         rows, scored = rows.take(kept, "training"), rows.take(held, "test")
         notes.append(
-            f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, drawn "
-            f"at random (seed {split_seed}), are for scoring; the other {len(kept):,} are valued"
+            f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, {how}, "
+            f"are for scoring; the other {len(kept):,} are valued"
+        )
+    elif split_by is not None or split_time is not None:
+        raise InputError("test= has the rows to score on: leave split_by= and split_time= out")
+    if split_by is not None and split_by == group_by:
+        raise InputError(
+            f"all rows of one {group_by!r:.60} would be scored on, and it would get no value: give "
+            "split_by= another column than group_by=, or the test rows themselves with test="
         )
     targets = _targets(rows, scored, target, kind, notes)
-    features = _features(rows, scored, target, (group_by, names), drop, notes)
+    roles = (group_by, names, split_by, split_time, weights)
+    features = _features(rows, scored, target, roles, drop, notes)
+    counting = _weights(rows, scored, weights, notes)
     if test is not None:
         notes.extend(_shared_rows(features, targets))
     wanted = metric or DEFAULT_METRIC[kind]
     game = DataGame(
         chosen,
-        (features[0], targets[0]),
-        (features[1], targets[1]),
+        (features[0], targets[0], counting[0]),
+        (features[1], targets[1], counting[1]),
         wanted,
         groups=None if group_by is None else _texts(rows, group_by, "group_by="),
         empty_value=empty_value,
@@ -180,6 +203,10 @@ def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any,
         if task not in ("auto", own):
             raise InputError(f"{type(model).__name__} is for {own}: leave task= out")
         kind = own
+    if kind == "regression" and found == "regressor" and not isinstance(model, of_any_scale()):
+        name_of = type(model).__name__
+        notes.append(f"{name_of} is fitted to targets in units of the spread of its training rows")
+        model = TransformedTargetRegressor(model, transformer=StandardScaler(), check_inverse=False)
     if task == "auto" and name not in ("logistic",) and ":" not in name:
         what = "classes" if kind == "classification" else "numbers"
         notes.append(f"target {target.name!r:.60} was taken for {what}; another task can be given")
@@ -205,17 +232,16 @@ def _targets(
             )
         return classes, scored_classes
     numbers = train.numbers()
-    mean, scale = float(numbers.mean()), float(numbers.std())
-    if not scale > 0:
+    if not np.ptp(numbers) > 0:
         raise InputError(
             f"all training rows have the same target {name!r:.60}, so that there is nothing to "
             "learn: give rows with different targets"
         )
     notes.append(
-        f"target {name!r:.60}: numbers, standardised with the mean {mean:.6g} and standard "
-        f"deviation {scale:.6g} of the training rows"
+        f"target {name!r:.60}: numbers from {numbers.min():.6g} to {numbers.max():.6g}, in their "
+        "own units"
     )
-    return (numbers - mean) / scale, (test.numbers() - mean) / scale
+    return numbers, test.numbers()
 
 
 def _features(
@@ -251,6 +277,20 @@ def _features(
     if extra:
         notes.append(f"columns of the test rows that the training rows lack: {quoted(extra)}")
     return found
+
+
+def _weights(
+    rows: _Part, scored: _Part, name: str | None, notes: list[str]
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """The weights of training and test rows."""
+    if name is None:
+        return None, None
+    train = weights_of(rows.table, name, rows.what)
+    notes.append(f"rows count with the weights in {name!r:.60}, in training and in scoring")
+    if name in scored.table.column_names:
+        return train, weights_of(scored.table, name, scored.what)
+    notes[-1] = f"rows count with the weights in {name!r:.60} in training; test rows count alike"
+    return train, None
 
 
 def _shared_rows(

@@ -65,6 +65,27 @@ def _named(name: str, task: Task) -> Any:
     return forest(n_estimators=50, random_state=0)
 
 
+def of_any_scale() -> tuple[type, ...]:
+    """Regressors whose predictions move with the target: its units change nothing else.
+
+    What others learn depends on the size of the target, by a penalty or a margin.
+    """
+    from sklearn import compose, ensemble, linear_model, neighbors, pipeline, tree
+
+    return (
+        linear_model.LinearRegression,
+        linear_model.Ridge,
+        neighbors.KNeighborsRegressor,
+        neighbors.RadiusNeighborsRegressor,
+        tree.DecisionTreeRegressor,
+        ensemble.RandomForestRegressor,
+        ensemble.ExtraTreesRegressor,
+        # Whoever builds these has the target in mind.
+        pipeline.Pipeline,
+        compose.TransformedTargetRegressor,
+    )
+
+
 def imported(place: str) -> Any:
     """The estimator at "package.module:name"; a class is called without arguments.
 

@@ -3,13 +3,119 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.types import IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
+from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
+from fairshapley.tabular.target import column_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Split:
+    """How test rows are chosen: at random, by whole groups, or the latest.
+
+    Parameters
+    ----------
+    test_size, seed
+        As for `split_rows`.
+    by
+        A column; rows with the same value stay together.
+    time
+        A column of dates, times or numbers; the latest rows are the test rows.
+    """
+
+    test_size: float
+    seed: int
+    by: str | None = None
+    time: str | None = None
+
+    def of(
+        self, table: pa.Table, classes: NDArray[np.generic] | None
+    ) -> tuple[IntArray, IntArray, str]:
+        """Training rows, test rows, and in words how they were chosen."""
+        n_rows = table.num_rows
+        if self.by is not None and self.time is not None:
+            raise InputError("give split_by= or split_time=, not both")
+        if self.by is not None:
+            texts = as_texts(column_of(table, self.by, "training", "split_by="))
+            missing = np.array([text is None for text in texts])
+            groups = np.unique(_complete(missing, texts, self.by), return_inverse=True)[1]
+            train, test = split_groups(groups, self.test_size, self.seed)
+            return train, test, f"whole groups by {self.by!r:.60} (seed {self.seed})"
+        if self.time is not None:
+            column = column_of(table, self.time, "training", "split_time=")
+            if kind_of(self.time, column) not in ("numbers", "dates", "times"):
+                raise InputError(
+                    f"column {self.time!r:.60} (split_time=) holds no dates, times or numbers"
+                )
+            moments = as_numbers(column)
+            moments = _complete(np.isnan(moments), moments, self.time)
+            train, test = split_latest(moments, self.test_size)
+            return train, test, f"the latest by {self.time!r:.60}"
+        train, test = split_rows(n_rows, self.test_size, self.seed, classes)
+        return train, test, f"drawn at random (seed {self.seed})"
+
+
+def _complete(missing: BoolArray, values: NDArray[Any], name: str) -> NDArray[Any]:
+    if missing.any():
+        raise InputError(
+            f"column {name!r:.60}, by which rows are split, is missing in row "
+            f"{int(np.flatnonzero(missing)[0]) + 1}: give every row a value"
+        )
+    return values
+
+
+def split_groups(groups: IntArray, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Training rows and test rows; all rows of a group are on one side.
+
+    Groups are taken in random order, each that brings the number of test rows nearer to the one
+    wanted; at least one group is on each side.
+
+    Examples
+    --------
+    >>> split_groups(np.array([0, 0, 1, 1, 2, 2]), 2, seed=0)
+    (array([0, 1, 4, 5]), array([2, 3]))
+    """
+    wanted, sizes = _test_rows(len(groups), test_size), np.bincount(groups)
+    if len(sizes) < 2:
+        raise InputError("all rows are of one group, which cannot be split: leave split_by= out")
+    held: list[int] = []
+    total = 0
+    for group in side_generator(root_seed(seed), "test rows").permutation(len(sizes)).tolist():
+        nearer = abs(total + sizes[group] - wanted) < abs(total - wanted)
+        if (nearer or not held) and len(held) < len(sizes) - 1:
+            held.append(group)
+            total += int(sizes[group])
+    inside = np.isin(groups, held)
+    return np.flatnonzero(~inside), np.flatnonzero(inside)
+
+
+def split_latest(moments: FloatArray, test_size: float) -> tuple[IntArray, IntArray]:
+    """Training rows and the latest rows; those of one moment are on one side.
+
+    Examples
+    --------
+    >>> split_latest(np.array([3.0, 1.0, 2.0, 3.0]), 1)
+    (array([1, 2]), array([0, 3]))
+    """
+    wanted = _test_rows(len(moments), test_size)
+    first = np.sort(moments)[-wanted]
+    if first == moments.min():  # so many rows have the first moment that none would be left
+        later = moments[moments > first]
+        if not len(later):
+            raise InputError("all rows are of one moment: leave split_time= out")
+        first = later.min()
+    inside = moments >= first
+    return np.flatnonzero(~inside), np.flatnonzero(inside)
 
 
 def split_rows(

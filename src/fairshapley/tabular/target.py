@@ -1,4 +1,4 @@
-"""The target column: classes, or numbers in units of their spread."""
+"""The target column, classes or numbers; and the weights of rows."""
 
 from __future__ import annotations
 
@@ -107,6 +107,28 @@ def read_target(table: pa.Table, name: str, what: str) -> Target:
             f"{what} rows, first in row {int(np.flatnonzero(missing)[0]) + 1}: remove them"
         )
     return Target(name, values)
+
+
+def weights_of(table: pa.Table, name: str, what: str) -> NDArray[Any]:
+    """A column of weights, or an InputError where one is missing or below 0.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> weights_of(pa.table({"w": [1, 2]}), "w", "training")
+    array([1., 2.])
+    """
+    column = column_of(table, name, what, "weights=")
+    if kind_of(name, column) not in ("numbers", "yes/no"):
+        raise InputError(f"column {name!r:.60} (weights=) of the {what} rows holds no numbers")
+    found = as_numbers(column)
+    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+    if len(wrong):
+        raise InputError(
+            f"column {name!r:.60} (weights=) is missing, infinite or below 0 in row {wrong[0] + 1} "
+            f"of the {what} rows: give every row a weight of at least 0"
+        )
+    return found
 
 
 def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:

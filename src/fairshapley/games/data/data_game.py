@@ -12,7 +12,7 @@ from sklearn.base import clone
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
-from fairshapley.games.data.fitting import Fitter, quiet
+from fairshapley.games.data.fitting import Fitter, quiet, weight_parameter
 from fairshapley.games.data.metric_choice import range_of_values, read_score, value_of_no_rows
 from fairshapley.games.data.models import (
     check_seeds,
@@ -57,15 +57,17 @@ class DataGame:
         The model; it need not be fitted.
     train
         The rows to be valued, a pair (X, y): arrays, a data frame, a sparse matrix, or texts. Whole
-        data sets are the players when they come by name, ``{"north": (X, y), …}``.
+        data sets are the players when they come by name, ``{"north": (X, y), …}``. A triple
+        (X, y, w) has weights that `fit` is given.
     test
-        The rows to score on, a pair (X, y).
+        The rows to score on, a pair (X, y); in a triple (X, y, w) they count with these weights.
     metric
-        "accuracy"; "log_likelihood", the mean log probability of the true class, clipped at 1e-10;
-        "f1", of the second of two classes in sorted order, the mean over the test rows' classes of
-        more; "auc", of more than two classes one against the rest, averaged; "neg_mse" or "r2" for
-        regressors; the name of any scorer of scikit-learn, or a function
-        ``scorer(model, X, y)``.
+        For classifiers "accuracy"; "log_likelihood" or "log_loss", the mean log probability of the
+        true class, clipped at 1e-10; "f1", of the second of two classes in sorted order, the mean
+        over the test rows' classes of more; "auc", of more than two classes one against the rest,
+        averaged. For regressors "r2"; "rmse", "mae" and "pinball(0.9)", minus these errors in
+        units of the target ("pinball" is that of the median); "neg_mse". The name of any scorer of
+        scikit-learn, or a function ``scorer(model, X, y)``.
     groups
         A label for each training row: rows with the same label are one player. Players are in the
         sorted order of the labels, which name them.
@@ -151,12 +153,12 @@ class DataGame:
     def __init__(
         self,
         model: Any,
-        train: tuple[Any, Any] | Mapping[str, tuple[Any, Any]],
-        test: tuple[Any, Any],
+        train: tuple[Any, ...] | Mapping[str, tuple[Any, ...]],
+        test: tuple[Any, ...],
         metric: str | Scorer = "accuracy",
         *,
         groups: Any = None,
-        base: tuple[Any, Any] | None = None,
+        base: tuple[Any, ...] | None = None,
         vectorised: bool | None = None,
         device: str | None = None,
         dtype: str | None = None,
@@ -181,7 +183,9 @@ class DataGame:
         self.player_names = check_names(player_names, self.n_players) or names
         self.identical_players = players.identical()
         self.model, self.metric, self.device, self.dtype = clone(model), metric, device, dtype
-        score = read_score(metric, model, task, targets, self.classes)
+        score = read_score(metric, model, task, targets, self.classes, scored.weights)
+        if players.rows.weights is not None:
+            weight_parameter(model)
         if unfittable not in ("raise", "constant"):
             raise InputError(f"unfittable must be 'raise' or 'constant', not {unfittable!r}")
         if unfittable == "constant" and task == "other":
@@ -219,6 +223,8 @@ class DataGame:
     def unit(self) -> str:
         """What a utility measures: the metric, and the number of test rows."""
         named = self.metric if isinstance(self.metric, str) else "score"
+        if named in ("log_loss", "mse", "rmse", "mae") or named.startswith("pinball"):
+            named = f"minus {named}"
         return f"{named.replace('_', ' ')} on {len(self._fitter.test):,} test rows"
 
     def __repr__(self) -> str:
@@ -323,26 +329,34 @@ class DataGame:
         """Why coalitions are fitted one at a time; empty when they need not be."""
         if wanted not in (None, True, False):
             raise InputError(f"vectorised must be None, True or False, not {wanted!r}")
-        reason, score = "", self._fitter.score
+        score = self._fitter.score
         if wanted is False:
             reason = "vectorised=False"
         elif not isinstance(score, Metric):
             reason = f"a scorer needs fitted models; vectorised metrics are {', '.join(METRICS)}"
         elif self.seeds is not None:
             reason = "the utility is averaged over seeds"
+        elif self._players.rows.weights is not None:
+            reason = "training rows have weights"
         else:
-            try:
-                kinds = self._learner.kinds
-            except NotVectorisedError as error:
-                reason = str(error)
-            else:
-                if score.kind not in kinds:
-                    reason = f"the learner of {type(self.model).__name__} has no {score.kind}"
+            reason = self._not_learnt(score)
         asked = {"vectorised": wanted or None, "device": self.device, "dtype": self.dtype}
         for option, value in asked.items():
             if reason and value is not None:
                 raise NotVectorisedError(f"{option}={value!r} cannot be had: {reason}")
         return reason
+
+    def _not_learnt(self, score: Metric) -> str:
+        """Why no vectorised learner serves the model and the metric; empty when one does."""
+        try:
+            kinds = self._learner.kinds
+        except NotVectorisedError as error:
+            return str(error)
+        return (
+            ""
+            if score.kind in kinds
+            else (f"the learner of {type(self.model).__name__} has no {score.kind}")
+        )
 
     def _refuse_missing(self, train: Any) -> None:
         """An InputError when features are missing and the model cannot do without."""

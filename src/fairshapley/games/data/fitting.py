@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
 
 from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.errors import InputError
 from fairshapley.games.data.constants import (
     as_number,
     best_constant,
@@ -90,14 +94,23 @@ class Fitter:
                 return self._constant_of(chosen)
             raise
         if not isinstance(self.score, Metric):
-            return as_number(self.score(self._knowing_all(fitted), self.test.X, self.test.y))
+            return self._scored(self._knowing_all(fitted))
         return float(self.score.score(self._predict(fitted, self.score))[0])
 
     def fit(self, model: Any, chosen: Rows) -> Any:
         """A copy of the model fitted to some rows; k nearest are at most all of them."""
         model = clone(model)
         few = {name: len(chosen) for name, k in self.neighbours.items() if k > len(chosen)}
-        return model.set_params(**few).fit(chosen.X, chosen.y)
+        model.set_params(**few)
+        if chosen.weights is None:
+            return model.fit(chosen.X, chosen.y)
+        return model.fit(chosen.X, chosen.y, **{weight_parameter(model): chosen.weights})
+
+    def _scored(self, model: Any) -> float:
+        """What the scorer says of a model."""
+        weighted = {} if self.test.weights is None else {"sample_weight": self.test.weights}
+        scorer: Any = self.score
+        return as_number(scorer(model, self.test.X, self.test.y, **weighted))
 
     @functools.cached_property
     def _fits_all(self) -> bool:
@@ -130,8 +143,7 @@ class Fitter:
         if isinstance(self.score, Metric):
             return self.score.constant(frequencies)
         assert self.classes is not None  # noqa: S101 - frequencies are those of classes
-        model = constant_classifier(self.classes, frequencies)
-        return as_number(self.score(model, self.test.X, self.test.y))
+        return self._scored(constant_classifier(self.classes, frequencies))
 
     def best_constant(self) -> float | None:
         """The best score of one and the same prediction for every test row.
@@ -142,18 +154,17 @@ class Fitter:
         if isinstance(self.score, Metric):
             return self.score.best_constant()
         with quiet():
-            return best_constant(self.score, self.test, task_of(self.models[0]), self.classes)
+            return best_constant(self._scored, self.test, task_of(self.models[0]), self.classes)
 
     def _constant_of(self, chosen: Rows) -> float:
         if self.classes is not None:
-            counts = np.bincount(
-                np.searchsorted(self.classes, chosen.y), minlength=len(self.classes)
-            )
-            return self.constant_score(counts / len(chosen))
-        mean = float(np.mean(chosen.y))
+            codes = np.searchsorted(self.classes, chosen.y)
+            counts = np.bincount(codes, weights=chosen.weights, minlength=len(self.classes))
+            return self.constant_score(counts / counts.sum())
+        mean = float(np.average(chosen.y, weights=chosen.weights))
         if isinstance(self.score, Metric):
             return self.score.constant(mean=mean)
-        return as_number(self.score(constant_regressor(mean), self.test.X, self.test.y))
+        return self._scored(constant_regressor(mean))
 
 
 class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -189,6 +200,29 @@ class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if name.startswith("__") or name in ("model", "decision_function"):
             raise AttributeError(name)
         return getattr(self.model, name)
+
+
+def weight_parameter(model: Any) -> str:
+    """How `fit` of a model takes the weights of rows, or an InputError when it takes none.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_parameter(make_pipeline(Ridge()))
+    'ridge__sample_weight'
+    """
+    path, last = "", model
+    while isinstance(last, Pipeline):
+        name, last = last.steps[-1]
+        path += f"{name}__"
+    inner = last.regressor if isinstance(last, TransformedTargetRegressor) else last
+    if not has_fit_parameter(inner, "sample_weight"):
+        raise InputError(
+            f"{type(inner).__name__} takes no weights of rows: use another model, or leave the "
+            "weights of the training rows out"
+        )
+    return f"{path}sample_weight"
 
 
 def _indices(labels: Any, classes: Any) -> IntArray:

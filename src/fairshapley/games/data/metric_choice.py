@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -14,7 +16,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.models import Task
-from fairshapley.games.data.scoring import METRICS, Metric, Scorer
+from fairshapley.games.data.scoring import METRICS, Metric, Pinball, Scorer
 from fairshapley.games.learners.learner import Predicted
 
 
@@ -24,6 +26,7 @@ def read_score(
     task: Task,
     targets: IntArray | FloatArray,
     classes: NDArray[Any] | None,
+    weights: FloatArray | None = None,
 ) -> Metric | Scorer:
     """A metric of this package, or a scorer, from what the user calls it.
 
@@ -38,10 +41,11 @@ def read_score(
         if name is None:
             if metric in get_scorer_names():
                 scorer: Scorer = get_scorer(metric)
-                return scorer
+                return _weighable(scorer, weights)
             raise InputError(
-                f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, a scorer of "
-                "sklearn.metrics.get_scorer_names(), or a function scorer(model, X, y)"
+                f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, 'log_loss', "
+                "'pinball(0.9)', a scorer of sklearn.metrics.get_scorer_names(), or a function "
+                "scorer(model, X, y)"
             )
         if task == "other":
             raise InputError(
@@ -49,7 +53,7 @@ def read_score(
                 "regressor: derive it from ClassifierMixin or RegressorMixin, or give a function "
                 "scorer(model, X, y) as metric"
             )
-        return make_metric(name, model, targets, 0 if classes is None else len(classes))
+        return make_metric(name, model, targets, 0 if classes is None else len(classes), weights)
     if isinstance(metric, type) or not callable(metric):
         raise InputError(f"metric must be a name or a function scorer(model, X, y), not {metric!r}")
     if isinstance(metric, FunctionType) and metric.__module__.startswith("sklearn.metrics."):
@@ -57,11 +61,33 @@ def read_score(
             f"{metric.__name__} is not a scorer(model, X, y): give "
             f"sklearn.metrics.make_scorer({metric.__name__})"
         )
-    return metric
+    return _weighable(metric, weights)
 
 
-_ALIASES = {"roc_auc": "auc", "neg_mean_squared_error": "neg_mse"}
-_REGRESSION = ("neg_mse", "r2")
+def _weighable(scorer: Scorer, weights: FloatArray | None) -> Scorer:
+    """The scorer, or an InputError when there are weights that it cannot be given."""
+    takes = getattr(scorer, "_score_func", None)
+    if weights is not None and (
+        takes is None or "sample_weight" not in signature(takes).parameters
+    ):
+        raise InputError(
+            "this scorer takes no weights of test rows: leave them out, or weigh within a function "
+            "scorer(model, X, y)"
+        )
+    return scorer
+
+
+# The utility of "log_loss" is minus the log loss, the mean log-likelihood; as that of "rmse".
+_ALIASES = {
+    "roc_auc": "auc",
+    "log_loss": "log_likelihood",
+    "mse": "neg_mse",
+    "neg_mean_squared_error": "neg_mse",
+    "neg_root_mean_squared_error": "rmse",
+    "neg_mean_absolute_error": "mae",
+}
+_PINBALL = re.compile(r"pinball\((0?\.\d+)\)")
+_REGRESSION = ("r2", "rmse", "mae", "neg_mse", "pinball")
 # Its square, summed over as many rows as fit into memory, is below the largest float64, 1.8e308.
 LARGEST_TARGET = 1e148
 
@@ -75,29 +101,35 @@ def metric_name(name: str) -> str | None:
     ('neg_mse', None)
     """
     known = _ALIASES.get(name, name)
-    return known if known in METRICS else None
+    return known if known in METRICS or _PINBALL.fullmatch(known) else None
 
 
 def check_task(name: str, model: object, *, classifier: bool) -> None:
     """An InputError when a metric of this module does not fit what the model predicts."""
-    what = type(model).__name__
+    fitting = ", ".join(repr(one) for one in METRICS if (one in _REGRESSION) != classifier)
+    what, name = type(model).__name__, name.partition("(")[0]
     if classifier and name in _REGRESSION:
-        fitting = ", ".join(repr(one) for one in METRICS if one not in _REGRESSION)
         raise InputError(f"{name} is for numbers, and {what} predicts classes: use {fitting}")
     if not classifier and name not in _REGRESSION:
-        raise InputError(f"{name} is for classes, and {what} predicts numbers: use 'r2', 'neg_mse'")
+        raise InputError(f"{name} is for classes, and {what} predicts numbers: use {fitting}")
 
 
-def make_metric(name: str, model: object, targets: IntArray | FloatArray, n_classes: int) -> Metric:
+def make_metric(
+    name: str,
+    model: object,
+    targets: IntArray | FloatArray,
+    n_classes: int,
+    weights: FloatArray | None = None,
+) -> Metric:
     """The metric of a name for a model and the targets of the test rows.
 
     Parameters
     ----------
     name
-        One of `METRICS`.
+        One of `METRICS`, or that of a quantile, such as "pinball(0.9)".
     model
         The scikit-learn model; it need not be fitted.
-    targets, n_classes
+    targets, n_classes, weights
         As in `Metric`.
 
     Examples
@@ -114,14 +146,21 @@ def make_metric(name: str, model: object, targets: IntArray | FloatArray, n_clas
             f"probability: leave them out for {name}, or use 'accuracy' or 'f1', where they always "
             "count as wrong"
         )
-    if name == "auc" and len(np.unique(targets)) < 2:
+    name, quantile = _with_quantile(name)
+    counted = targets if weights is None else targets[weights > 0]
+    if name == "auc" and len(np.unique(counted)) < 2:
         raise InputError("all test rows have one class, so that there is no AUC: use 'accuracy'")
+    if name == "f1" and n_classes == 2 and counted.max() == 0:
+        raise InputError(
+            "no test row has the second of both classes, which F1 looks for, so that it is 0 "
+            "whatever was learnt: use 'accuracy', or other test rows"
+        )
     if name in _REGRESSION and np.abs(targets).max() > LARGEST_TARGET:
         raise InputError(
             f"test targets up to {np.abs(targets).max():.3g} are too large for squared errors: "
             "divide y of train and test"
         )
-    if name == "r2" and np.ptp(targets) == 0:
+    if name == "r2" and np.ptp(counted) == 0:
         raise InputError("all test targets are equal, so that there is no r2: use 'neg_mse'")
     kind = _kind(name, model, n_classes)
     if kind == "probability" and not hasattr(model, "predict_proba"):
@@ -129,7 +168,20 @@ def make_metric(name: str, model: object, targets: IntArray | FloatArray, n_clas
             f"{name} needs probabilities, and {type(model).__name__} has no predict_proba: use "
             "another metric, or wrap it in CalibratedClassifierCV"
         )
-    return METRICS[name](targets, n_classes, kind)
+    if name == "pinball":
+        return Pinball(targets, n_classes, kind, weights, quantile=quantile)
+    return METRICS[name](targets, n_classes, kind, weights)
+
+
+def _with_quantile(name: str) -> tuple[str, float]:
+    """The plain name of a metric, and the quantile of a pinball loss."""
+    found = _PINBALL.fullmatch(name)
+    if found is None:
+        return name, Pinball.quantile
+    quantile = float(found[1])
+    if not 0 < quantile < 1:
+        raise InputError(f"{name} is not the loss of a quantile: give one between 0 and 1")
+    return "pinball", quantile
 
 
 def _kind(name: str, model: object, n_classes: int) -> Predicted:

@@ -229,4 +229,4 @@ def real_targets(rows: Rows, what: str) -> Rows:
             f"y of {what} holds texts such as {rows.y[0]!r}, and the model predicts numbers: give "
             "numbers, or use a classifier"
         )
-    return Rows(rows.X, rows.y.astype(np.float64))
+    return replace(rows, y=rows.y.astype(np.float64))

@@ -51,8 +51,9 @@ def representatives(rows: Rows) -> IntArray:
     >>> representatives(read_rows(([[1.0], [2.0], [1.0]], [0, 0, 0]), "train"))
     array([0, 1, 0])
     """
-    of_targets = np.unique(rows.y, return_inverse=True)[1].reshape(-1)
-    content = np.stack([_content(rows.X), of_targets], axis=1)
+    beside = [rows.y] if rows.weights is None else [rows.y, rows.weights]
+    numbered = (np.unique(one, return_inverse=True)[1].reshape(-1) for one in beside)
+    content = np.stack([_content(rows.X), *numbered], axis=1)
     _, first, inverse = np.unique(content, axis=0, return_index=True, return_inverse=True)
     found: IntArray = first[inverse.reshape(-1)].astype(np.int64)
     return found

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairshapley._basics.types import BoolArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.player_data import missing_objects
 from fairshapley.randomness import root_seed, side_generator
@@ -27,6 +27,8 @@ class Rows:
     X: Any
     """An array, a data frame or a sparse matrix in CSR form; an array of texts has one axis"""
     y: NDArray[Any]
+    weights: FloatArray | None = None
+    """How much each row counts; None counts all alike"""
 
     def __len__(self) -> int:
         return len(self.y)
@@ -34,7 +36,7 @@ class Rows:
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows, in the order given."""
         features = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
-        return Rows(features, self.y[rows])
+        return Rows(features, self.y[rows], None if self.weights is None else self.weights[rows])
 
 
 def is_frame(features: object) -> bool:
@@ -48,19 +50,24 @@ def is_sparse(features: object) -> bool:
 
 
 def read_rows(pair: Any, what: str) -> Rows:
-    """A pair (X, y) with at least one row, or an InputError that says what is wrong with `what`.
+    """Features, targets and perhaps weights, or an InputError that says what is wrong with `what`.
 
     Examples
     --------
     >>> len(read_rows(([[1.0], [2.0]], ["a", "b"]), "train"))
     2
     """
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(f"{what} must be a pair (X, y), not {_describe(pair)}")
-    rows = Rows(_read_features(pair[0], what), _read_targets(pair[1], what))
+    if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
+        raise InputError(
+            f"{what} must be a pair (X, y), not {_describe(pair)}; weights come third, (X, y, w)"
+        )
+    weights = _read_weights(pair[2], what) if len(pair) == 3 and pair[2] is not None else None
+    rows = Rows(_read_features(pair[0], what), _read_targets(pair[1], what), weights)
     n_features = rows.X.shape[0]
     if n_features != len(rows.y):
         raise InputError(f"{what} has {n_features} rows of X and {len(rows.y)} of y: give one each")
+    if weights is not None and len(weights) != len(rows.y):
+        raise InputError(f"{what} has {len(rows.y)} rows and {len(weights)} weights: give one each")
     if not n_features:
         raise InputError(f"{what} is empty: give at least one row")
     if rows.X.ndim > 1 and 0 in rows.X.shape:
@@ -128,6 +135,19 @@ def _read_targets(y: Any, what: str) -> NDArray[Any]:
         raise InputError(f"y of {what} must hold numbers or texts, not {array.dtype}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         _refuse_target(~np.isfinite(array), what)
+    return array
+
+
+def _read_weights(weights: Any, what: str) -> FloatArray:
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"weights of {what} must be numbers, one for each row") from None
+    good = array.ndim == 1 and bool(np.isfinite(array).all()) and bool((array >= 0).all())
+    if not good or not 0 < array.sum() < np.inf:
+        raise InputError(
+            f"weights of {what} must be one finite number for each row, none below 0 and not all 0"
+        )
     return array
 
 
@@ -226,14 +246,19 @@ def stack(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     y = np.concatenate([part.y for part in parts])
+    weights = None
+    if any(part.weights is not None for part in parts):
+        given = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
+        weights = np.concatenate(given)
     features = [part.X for part in parts]
     if is_frame(features[0]):
         import pandas as pd  # there is a frame, so there is pandas
 
-        return Rows(pd.concat(features, ignore_index=True), y)
+        return Rows(pd.concat(features, ignore_index=True), y, weights)
     if any(map(is_sparse, features)):
-        return Rows(sparse.vstack([sparse.csr_array(part) for part in features], format="csr"), y)
-    return Rows(np.concatenate(features), y)
+        stacked = sparse.vstack([sparse.csr_array(part) for part in features], format="csr")
+        return Rows(stacked, y, weights)
+    return Rows(np.concatenate(features), y, weights)
 
 
 def split_base(

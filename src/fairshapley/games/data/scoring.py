@@ -19,6 +19,9 @@ from array_api_compat import array_namespace, device, to_device
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.games.learners.learner import Array, Predicted
 
+# No weight of the rows that F1 counts is as small: they are 0, and F1 then is.
+TINY_WEIGHT = 1e-300
+
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]
 """``scorer(model, X, y)``: how well a fitted model predicts some rows"""
 
@@ -34,7 +37,7 @@ ODDS_STEP = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Metric(ABC):
-    """A metric for fixed test targets.
+    """A metric for fixed test targets; more is better.
 
     Parameters
     ----------
@@ -45,15 +48,17 @@ class Metric(ABC):
         test rows have follow. 0 for regression.
     kind
         What must be predicted of each test row.
+    weights
+        How much each test row counts; None counts all alike.
     """
 
     targets: IntArray | FloatArray
     n_classes: int
     kind: Predicted
+    weights: FloatArray | None = None
 
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
 
-    @abstractmethod
     def score(self, predictions: Array) -> FloatArray:
         """The score of each model.
 
@@ -69,8 +74,16 @@ class Metric(ABC):
         >>> metric.score(np.array([[0, 1, 1], [0, 0, 0]])).round(3)
         array([1.   , 0.333])
         """
+        return self.weighted(predictions, self.weights)
 
     @abstractmethod
+    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
+        """The score of each model when test rows count with these weights; None: all alike."""
+
+    @abstractmethod
+    def best_prediction(self) -> Array:
+        """The constant prediction with the best score, as one model's predictions."""
+
     def best_constant(self) -> float:
         """The best score that one and the same prediction for every test row can have.
 
@@ -79,6 +92,7 @@ class Metric(ABC):
         >>> Accuracy(np.array([0, 1, 1, 1]), 2, "label").best_constant()
         0.75
         """
+        return float(self.score(self.best_prediction())[0])
 
     def constant(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> float:
         """The score of the same prediction for every test row.
@@ -97,48 +111,75 @@ class Metric(ABC):
         >>> round(metric.constant(np.array([0.2, 0.8])), 3)
         0.667
         """
+        return float(self.score(self.same_for_all(frequencies, mean))[0])
+
+    def same_for_all(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> Array:
+        """The same prediction for every test row, as one model's predictions."""
         shape = (1, len(self.targets))
         if frequencies is None:
-            return float(self.score(np.full(shape, mean))[0])
+            return np.full(shape, mean)
         if self.kind == "label":
-            return float(self.score(np.full(shape, int(np.argmax(frequencies))))[0])
+            return np.full(shape, int(np.argmax(frequencies)))
         if self.kind == "probability":
-            return float(self.score(np.broadcast_to(frequencies, (*shape, self.n_classes)))[0])
-        return float(self.score(np.zeros(shape))[0])
+            return np.broadcast_to(frequencies, (*shape, self.n_classes))
+        return np.zeros(shape)
+
+    def _class_shares(self) -> FloatArray:
+        """How much of the test rows each class is that a model can predict."""
+        counts = np.bincount(self.targets, weights=self.weights, minlength=self.n_classes)
+        shares: FloatArray = counts[: self.n_classes] / counts.sum()
+        return shares
 
 
-class Accuracy(Metric):
+class MeanMetric(Metric):
+    """A metric that is a mean over the test rows, or follows from one."""
+
+    @abstractmethod
+    def rows(self, predictions: Array) -> Array:
+        """A number for each model and test row."""
+
+    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """The scores that follow from the means of these numbers."""
+        return means
+
+    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
+        """The score of each model when test rows count with these weights."""
+        return self.of_mean(_mean(self.rows(predictions), weights), weights)
+
+
+class Accuracy(MeanMetric):
     """The share of the test rows whose class is predicted."""
 
-    def score(self, predictions: Array) -> FloatArray:
-        """The score of each model."""
-        return _mean(predictions == _beside(predictions, self.targets))
+    def rows(self, predictions: Array) -> Array:
+        """Whether the class is predicted."""
+        return predictions == _beside(predictions, self.targets)
 
-    def best_constant(self) -> float:
-        """The share of the most frequent class, of those that a model can predict."""
-        return float(np.bincount(self.targets)[: self.n_classes].max() / len(self.targets))
+    def best_prediction(self) -> Array:
+        """The most frequent class, of those that a model can predict."""
+        return self.same_for_all(self._class_shares())
 
 
-class LogLikelihood(Metric):
+class LogLikelihood(MeanMetric):
     """The mean logarithm of the probability of the true class, clipped to `PROBABILITY_CLIP`."""
 
     lowest: ClassVar[float] = math.log(PROBABILITY_CLIP)
     value_range = (lowest, 0.0)
 
-    def score(self, predictions: Array) -> FloatArray:
-        """The score of each model."""
+    def rows(self, predictions: Array) -> Array:
+        """The logarithm of the probability of the true class."""
         xp = array_namespace(predictions)
         # A sum with one term that is not 0: picking it is no part of the array API.
         truth = self.targets[:, None] == np.arange(self.n_classes)
         of_truth = xp.sum(predictions * _beside(predictions, truth, predictions.dtype), axis=-1)
-        scores = _mean(xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0)))
-        # A mean of equal numbers can be off by a last bit, which would leave the range.
-        return np.maximum(scores, self.lowest)
+        return xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0))
 
-    def best_constant(self) -> float:
-        """The frequencies of the classes as probabilities: minus their entropy."""
-        counts = np.bincount(self.targets, minlength=self.n_classes)
-        return self.constant(counts / len(self.targets))
+    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """A mean of equal numbers can be off by a last bit, which would leave the range."""
+        return np.maximum(means, self.lowest)
+
+    def best_prediction(self) -> Array:
+        """The frequencies of the classes as probabilities: the score is minus their entropy."""
+        return self.same_for_all(self._class_shares())
 
 
 class F1(Metric):
@@ -147,22 +188,23 @@ class F1(Metric):
     Of two classes it is that of the second; of more, the mean over the classes of the test rows.
     """
 
-    def score(self, predictions: Array) -> FloatArray:
-        """The score of each model."""
+    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
+        """The score of each model when test rows count with these weights."""
         found = np.unique(self.targets).tolist()
         n_all = max(self.n_classes, max(found) + 1)
         classes = [1] if n_all == 2 else found
+        least = 1.0 if weights is None else TINY_WEIGHT
         scores = []
         for one in classes:
             predicted, true = predictions == one, self.targets == one
-            hits = _count(predicted & _beside(predictions, true))
-            either = _count(predicted) + int(true.sum())
-            scores.append(2 * hits / np.maximum(either, 1.0))
+            hits = _count(predicted & _beside(predictions, true), weights)
+            total = int(true.sum()) if weights is None else float(weights[true].sum())
+            scores.append(2 * hits / np.maximum(_count(predicted, weights) + total, least))
         return _average(scores)
 
-    def best_constant(self) -> float:
+    def best_prediction(self) -> Array:
         """The best of the classes for all rows: of two, the second, which is found whole."""
-        return max(self.constant(one) for one in np.eye(self.n_classes))
+        return max(map(self.same_for_all, np.eye(self.n_classes)), key=lambda p: self.score(p)[0])
 
 
 class AUC(Metric):
@@ -173,39 +215,97 @@ class AUC(Metric):
     odds: those within `PROBABILITY_CLIP` of 0 or of 1 are ties, and so is what differs by rounding.
     """
 
-    def score(self, predictions: Array) -> FloatArray:
-        """The score of each model."""
+    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
+        """The score of each model when test rows count with these weights."""
         if self.kind == "decision":
-            return _area(predictions, self.targets == 1)
+            return _area(predictions, self.targets == 1, weights)
         classes = [1] if self.n_classes == 2 else np.unique(self.targets).tolist()
-        areas = [_area(_odds(predictions, one), self.targets == one) for one in classes]
+        areas = [_area(_odds(predictions, one), self.targets == one, weights) for one in classes]
         return _average(areas)
 
-    def best_constant(self) -> float:
-        """One half: no test row comes before another."""
-        return 0.5
+    def best_prediction(self) -> Array:
+        """Any: no test row comes before another, and the score is one half."""
+        return self.same_for_all(self._class_shares())
 
 
-class NegMSE(Metric):
-    """Minus the mean squared error."""
+class NegMSE(MeanMetric):
+    """Minus the mean squared error, in squared units of the target."""
 
     value_range = None
 
-    def score(self, predictions: Array) -> FloatArray:
-        """The score of each model."""
-        return -_mean((predictions - _beside(predictions, self.targets, predictions.dtype)) ** 2)
+    def rows(self, predictions: Array) -> Array:
+        """The squared error."""
+        return (predictions - _beside(predictions, self.targets, predictions.dtype)) ** 2
 
-    def best_constant(self) -> float:
-        """The mean of the test targets: minus their variance."""
-        return self.constant(mean=float(np.mean(self.targets)))
+    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Errors count against a model."""
+        return -means
+
+    def best_prediction(self) -> Array:
+        """The mean of the test targets: the score is minus their variance."""
+        return self.same_for_all(mean=float(np.average(self.targets, weights=self.weights)))
+
+
+class RMSE(NegMSE):
+    """Minus the root of the mean squared error, in units of the target."""
+
+    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """The root of the mean."""
+        return -np.sqrt(means)
 
 
 class R2(NegMSE):
     """The coefficient of determination, 1 − squared error / squared deviation from the mean."""
 
-    def score(self, predictions: Array) -> FloatArray:
-        """The score of each model."""
-        return 1 + super().score(predictions) / float(np.var(self.targets))
+    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """In units of the variance."""
+        if weights is None:
+            return 1 - means / float(np.var(self.targets))
+        mean = np.average(self.targets, weights=weights)
+        return 1 - means / float(np.average((self.targets - mean) ** 2, weights=weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Pinball(MeanMetric):
+    """Minus the mean pinball loss of a quantile, in units of the target.
+
+    Examples
+    --------
+    >>> metric = Pinball(np.array([0.0, 10.0]), 0, "value", quantile=0.9)
+    >>> metric.score(np.array([[0.0, 0.0]]))
+    array([-4.5])
+    """
+
+    quantile: float = 0.5
+
+    value_range = None
+
+    def rows(self, predictions: Array) -> Array:
+        """Too low costs the quantile, too high the rest to 1."""
+        xp = array_namespace(predictions)
+        short = _beside(predictions, self.targets, predictions.dtype) - predictions
+        return xp.maximum(self.quantile * short, (self.quantile - 1) * short)
+
+    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Losses count against a model."""
+        return -means
+
+    def best_prediction(self) -> Array:
+        """The quantile of the test targets."""
+        order = np.argsort(self.targets, kind="stable")
+        weights = np.ones(len(order)) if self.weights is None else self.weights[order]
+        below = np.cumsum(weights) / weights.sum()
+        place = min(int(np.searchsorted(below, self.quantile * (1 - 1e-12))), len(order) - 1)
+        return self.same_for_all(mean=float(self.targets[order[place]]))
+
+
+class MAE(Pinball):
+    """Minus the mean absolute error, in units of the target."""
+
+    def rows(self, predictions: Array) -> Array:
+        """The absolute error."""
+        xp = array_namespace(predictions)
+        return xp.abs(predictions - _beside(predictions, self.targets, predictions.dtype))
 
 
 METRICS: dict[str, type[Metric]] = {
@@ -213,8 +313,11 @@ METRICS: dict[str, type[Metric]] = {
     "log_likelihood": LogLikelihood,
     "f1": F1,
     "auc": AUC,
-    "neg_mse": NegMSE,
     "r2": R2,
+    "rmse": RMSE,
+    "mae": MAE,
+    "neg_mse": NegMSE,
+    "pinball": Pinball,
 }
 
 
@@ -224,16 +327,23 @@ def _beside(predictions: Array, values: Array, dtype: Array = None) -> Array:
     return xp.asarray(values, dtype=dtype, device=device(predictions))
 
 
-def _count(mask: Array) -> FloatArray:
-    """How many entries of each row are true."""
+def _count(mask: Array, weights: FloatArray | None = None) -> FloatArray:
+    """How many entries of each row are true, or their weight."""
     xp = array_namespace(mask)
-    return _host(xp.sum(xp.astype(mask, xp.float64), axis=-1))
+    counted = xp.astype(mask, xp.float64)
+    if weights is not None:
+        counted = counted * _beside(counted, weights, xp.float64)
+    return _host(xp.sum(counted, axis=-1))
 
 
-def _mean(values: Array) -> FloatArray:
+def _mean(values: Array, weights: FloatArray | None = None) -> FloatArray:
     """The mean of each row in float64."""
     xp = array_namespace(values)
     values = xp.astype(values, xp.float64)
+    if weights is not None:
+        return _host(xp.sum(values * _beside(values, weights, xp.float64), axis=-1)) / float(
+            weights.sum()
+        )
     if isinstance(values, np.ndarray):
         # The order of a sum follows the layout: the same one for a single row and for many.
         values = np.ascontiguousarray(values)
@@ -264,28 +374,34 @@ def _odds(probabilities: Array, one: int) -> Array:
     return xp.round(xp.where(own <= rest, least, -least) / ODDS_STEP)
 
 
-def _area(scores: Array, positive: BoolArray) -> FloatArray:
+def _area(scores: Array, positive: BoolArray, weights: FloatArray | None) -> FloatArray:
     """The area under the ROC curve of each row of scores (Mann and Whitney 1947).
 
     With the rows sorted, the positives of a group of equal scores count the negatives below the
-    group and half of those within. All are whole numbers or halves, so that the sums are exact.
+    group and half of those within. Without weights all are whole numbers or halves, so that the
+    sums are exact.
     """
     xp = array_namespace(scores)
     order, ranked = xp.argsort(scores, axis=-1), xp.sort(scores, axis=-1)
-    hits = xp.take(_beside(scores, positive, xp.float64), xp.reshape(order, (-1,)), axis=0)
-    hits = xp.reshape(hits, scores.shape)
+    counts = np.stack([positive, ~positive]) * (1.0 if weights is None else weights)
+    hits, misses = (
+        xp.reshape(
+            xp.take(_beside(scores, one, xp.float64), xp.reshape(order, (-1,)), axis=0),
+            scores.shape,
+        )
+        for one in counts
+    )
     zeros = xp.zeros_like(hits)
     # The last row of every group of equal scores.
     ends = xp.concat([ranked[..., 1:] != ranked[..., :-1], zeros[..., :1] == 0], axis=-1)
     positives, negatives = (
-        xp.where(ends, xp.cumulative_sum(counted, axis=-1), zeros) for counted in (hits, 1 - hits)
+        xp.where(ends, xp.cumulative_sum(counted, axis=-1), zeros) for counted in (hits, misses)
     )
     gained = (positives - _highest_before(positives)) * (negatives + _highest_before(negatives)) / 2
     area = xp.sum(xp.where(ends, gained, zeros), axis=-1)
     # A sort puts what is not a number somewhere: there is no area then.
     unknown = xp.any(xp.isnan(scores), axis=-1)
-    n_positive = int(positive.sum())
-    pairs = n_positive * (len(positive) - n_positive)
+    pairs = float(counts[0].sum() * counts[1].sum())
     return _host(xp.where(unknown, xp.full_like(area, xp.nan), area)) / pairs
 
 
