@@ -16,7 +16,7 @@ def test_coalitions_there_and_back(n_players):
     packed = bits.pack(masks)
     assert (bits.unpack(packed, n_players) == masks).all()
     assert (bits.from_keys(bits.keys(masks), n_players) == masks).all()
-    assert (bits.key_sizes(bits.keys(masks)) == masks.sum(axis=1)).all()
+    assert (bits.sizes(packed) == masks.sum(axis=1)).all()
     assert (bits.unpack(bits.complements(packed, n_players), n_players) == ~masks).all()
     assert (bits.with_complements(masks)[1::2] == ~masks).all()
 

@@ -134,7 +134,7 @@ def test_a_complete_cache_is_a_table():
     cache = Cache(3, 10**6)
     masks = unpack([bytes([code]) for code in range(8)], 3)
     assert not cache.complete
-    cache.update(zip(pack(masks), np.arange(8.0), strict=True))
+    cache.update(dict(zip(pack(masks), np.arange(8.0).tolist(), strict=True)))
     assert cache.complete
     np.testing.assert_array_equal(cache.table(), np.arange(8.0))
 
@@ -320,3 +320,12 @@ def test_chunk_size_must_be_positive():
 @pytest.mark.parametrize("chunk_size", [None, 1])
 def test_a_utility_that_exits_is_a_failure(chunk_size):
     check_a_utility_that_exits_is_a_failure(SerialEngine(chunk_size))
+
+
+def test_coalitions_that_a_draw_keeps_as_bits_are_not_packed_again(monkeypatch):
+    draw = ListedCoalitions.of(np.eye(9, dtype=bool))
+    evaluator = Evaluator(fs.games.Additive(np.arange(9.0)), 9)
+    monkeypatch.setattr(np, "packbits", None)
+    values, sizes = evaluator.evaluate(draw)
+    np.testing.assert_array_equal(values, np.arange(9.0))
+    np.testing.assert_array_equal(sizes, np.ones(9))

@@ -346,3 +346,17 @@ def test_a_stretch_goes_on_when_everything_is_known():
     assert not run.estimate().exact
     assert run.execute(False, 0).exact
     assert run.marginals < 1000
+
+
+def test_between_two_rounds_an_estimate_is_computed_once(game):
+    told_at_estimates = []
+
+    class Counted(fs.MonteCarlo):
+        def estimate(self, state):
+            told_at_estimates.append(state.told)
+            return super().estimate(state)
+
+    fs.estimate(
+        game, Counted(), budget=500, until=fs.Fair(epsilon1=0.5, delta=0.1, xi=0.01), seed=0
+    )
+    assert len(told_at_estimates) == len(set(told_at_estimates))

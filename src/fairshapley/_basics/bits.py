@@ -91,7 +91,17 @@ def keys(masks: BoolArray) -> list[bytes]:
     >>> keys(np.array([[True, False, True]]))
     [b'\x05']
     """
-    packed = pack(masks)
+    return packed_keys(pack(masks))
+
+
+def packed_keys(packed: ByteArray) -> list[bytes]:
+    r"""Rows of bits as keys.
+
+    Examples
+    --------
+    >>> packed_keys(np.array([[5]], dtype=np.uint8))
+    [b'\x05']
+    """
     step, data = packed.shape[1], packed.tobytes()
     return [data[at : at + step] for at in range(0, len(data), step)]
 
@@ -108,17 +118,16 @@ def from_keys(given: Sequence[bytes], n_players: int) -> BoolArray:
     return unpack(packed.reshape(len(given), width(n_players)), n_players)
 
 
-def key_sizes(given: Sequence[bytes]) -> SizeArray:
-    r"""The number of players in each coalition, from its key.
+def sizes(packed: ByteArray) -> SizeArray:
+    """The number of players in each row of bits.
 
     Examples
     --------
-    >>> key_sizes([b"\x05", b"\x07"])
+    >>> sizes(np.array([[5], [7]], dtype=np.uint8))
     array([2, 3], dtype=int32)
     """
-    bits = np.bitwise_count(np.frombuffer(b"".join(given), dtype=np.uint8))
-    sizes: SizeArray = bits.reshape(len(given), -1).sum(axis=1, dtype=np.int32)
-    return sizes
+    counts: SizeArray = np.bitwise_count(packed).sum(axis=1, dtype=np.int32)
+    return counts
 
 
 def unrank(ranks: IntArray, n_players: int, size: int) -> BoolArray:

@@ -7,6 +7,7 @@ from fairshapley.draws.coalitions import (
     Neighbourhoods,
     SingleMarginals,
     Walks,
+    packed_rows,
 )
 from fairshapley.draws.permutations import RankArray, random_ranks, random_sets, random_sizes
 
@@ -18,6 +19,7 @@ __all__ = [
     "RankArray",
     "SingleMarginals",
     "Walks",
+    "packed_rows",
     "random_ranks",
     "random_sets",
     "random_sizes",

@@ -171,6 +171,20 @@ class ListedCoalitions:
         return bits.unpack(self.packed[start:stop], self.n_players)
 
 
+def packed_rows(draw: Draw, start: int, masks: BoolArray) -> ByteArray:
+    """The coalitions from `start` on as bits, given as `masks`; those kept as bits stay packed.
+
+    Examples
+    --------
+    >>> masks = np.array([[True, False, True], [False, False, True]])
+    >>> packed_rows(ListedCoalitions.of(masks), 1, masks[1:])
+    array([[4]], dtype=uint8)
+    """
+    if isinstance(draw, ListedCoalitions):
+        return draw.packed[start : start + len(masks)]
+    return bits.pack(masks)
+
+
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
     """Coalitions with all their neighbours: S, then S with player 0, 1, … put in or taken out.

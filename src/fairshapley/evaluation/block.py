@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import ByteArray, FloatArray
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk
 from fairshapley.evaluation.journal.records import Journal
@@ -57,6 +57,7 @@ class Block:
 
     start: int
     stop: int
+    packed: ByteArray
     keys: list[bytes]
     found: list[float | None]
     """What the cache knew of each row"""

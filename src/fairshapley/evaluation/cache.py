@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from fairshapley._basics import bits
@@ -48,7 +46,7 @@ class Cache:
             return [self.get(key) for key in keys]
         return list(map(self._young.get, keys))
 
-    def update(self, entries: Iterable[tuple[bytes, float]]) -> None:
+    def update(self, entries: dict[bytes, float]) -> None:
         """Remember utilities."""
         self._young.update(entries)
 

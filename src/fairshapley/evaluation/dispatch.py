@@ -46,6 +46,10 @@ class Chunk:
         self.masks = masks
         self.batch = batch
         self.values: FloatArray | None = None
+        self.accepted: list[float] = []
+        """The values as the run takes them"""
+        self.unusable: list[int] = []
+        """The rows whose value is no number that can be squared"""
         self.error: Exception | None = None
         self.halves: tuple[Chunk, Chunk] | None = None
         self.losses = 0

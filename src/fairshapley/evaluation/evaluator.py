@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, FloatArray, SizeArray
-from fairshapley.draws import Draw, ListedCoalitions
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArray
+from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.errors import EngineError, GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache
@@ -99,6 +99,7 @@ class Evaluator:
         self.on_error = on_error
         self.guard = guard if guard is not None else InterruptGuard()
         self.n_active = n_players if n_active is None else n_active
+        self._size_type = np.min_scalar_type(self.n_active)
         self.cache = Cache(self.n_active, cache_bytes)
         worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
         self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
@@ -148,8 +149,11 @@ class Evaluator:
         """All utilities of the active players of a complete game, indexed by bit mask."""
         return self.cache.table()
 
-    def _keys(self, masks: BoolArray) -> list[bytes]:
-        return bits.keys(masks if self.n_active == self.n_players else masks[:, : self.n_active])
+    def _packed(self, draw: Draw, start: int, masks: BoolArray) -> ByteArray:
+        """The bits of the active players."""
+        if self.n_active < self.n_players:
+            return bits.pack(masks[:, : self.n_active])
+        return packed_rows(draw, start, masks)
 
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
@@ -185,7 +189,8 @@ class Evaluator:
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
-            keys = self._keys(draw.masks(start, min(len(draw), start + rows)))
+            masks = draw.masks(start, min(len(draw), start + rows))
+            keys = bits.packed_keys(self._packed(draw, start, masks))
             known = self.cache.get_many(keys)
             seen.update(key for key, value in zip(keys, known, strict=True) if value is None)
             if len(seen) > at_most:
@@ -201,18 +206,18 @@ class Evaluator:
         """One round: the utilities of all coalitions of a draw, and their sizes."""
         self.cache.turn()
         self._ledger.remember = self._remembers(draw)
-        values = np.empty(len(draw))
-        sizes = np.empty(len(draw), dtype=np.min_scalar_type(self.n_active))
+        count = len(draw)
+        values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
         blocks: deque[Block] = deque()
         start = 0
         try:
-            while start < len(draw) or blocks:
+            while start < count or blocks:
                 self.guard.check()
-                unfinished = start < len(draw) or self._waiting()
+                unfinished = start < count or self._waiting()
                 if unfinished and time.monotonic() > deadline:
                     self._finish_in_flight()
                     raise OutOfTimeError
-                if start < len(draw) and len(blocks) < MAX_BLOCKS and self._hungry():
+                if start < count and len(blocks) < MAX_BLOCKS and self._hungry():
                     blocks.append(self._look_up(draw, start))
                     start = blocks[-1].stop
                 elif self._dispatcher is not None:
@@ -221,7 +226,7 @@ class Evaluator:
                 while blocks and self._ledger.settle(blocks[0]):
                     block = blocks.popleft()
                     values[block.start : block.stop] = self._ledger.conclude(block)
-                    sizes[block.start : block.stop] = bits.key_sizes(block.keys)
+                    sizes[block.start : block.stop] = bits.sizes(block.packed)
                     if after_chunk is not None:
                         after_chunk()
         except BaseException as error:
@@ -277,10 +282,13 @@ class Evaluator:
         """The next rows of a draw: what is known of them, and chunks of what is not."""
         stop = min(len(draw), start + self.pace.rows(self.workers))
         masks = draw.masks(start, stop)
-        keys = self._keys(masks)
-        block = Block(start, stop, keys, self.cache.get_many(keys))
+        packed = self._packed(draw, start, masks)
+        keys = bits.packed_keys(packed)
+        block = Block(start, stop, packed, keys, self.cache.get_many(keys))
         pending = self._ledger.pending
-        missing = [at for at, value in enumerate(block.found) if value is None]
+        missing: Sequence[int] = range(len(keys))
+        if block.found.count(None) < len(keys):
+            missing = [at for at, value in enumerate(block.found) if value is None]
         if pending:
             missing = [at for at in missing if keys[at] not in pending]
         new = keys if len(missing) == len(keys) else [keys[at] for at in missing]
@@ -292,7 +300,7 @@ class Evaluator:
         block.missing = len(missing)
         if block.first:
             self._obtain(block, masks, len(draw) - stop)
-            if self._ledger.remember:
+            if self._ledger.remember and stop < len(draw):
                 pending.update(block.first)
         return block
 

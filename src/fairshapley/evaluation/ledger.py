@@ -69,7 +69,10 @@ class Ledger:
         """What the journal holds, with NaN for failures when they are to be skipped."""
         if self.slot is None:
             return
-        block.fresh.update(self.slot.journal.lookup(self.slot.game, list(block.first)))
+        found = self.slot.journal.lookup(self.slot.game, list(block.first))
+        if found:
+            values = np.fromiter(found.values(), np.float64, len(found))
+            block.fresh.update(zip(found, self._accept(values, np.abs(values)), strict=True))
         if self.on_error == "skip":
             if self._failures is None:
                 self._failures = self.slot.journal.failures(self.slot.game)
@@ -80,15 +83,17 @@ class Ledger:
 
     def journal(self, chunk: Chunk) -> None:
         """Keep what is a number, as soon as it is there."""
-        values = chunk.outcome()
-        usable = _usable(values)
-        good, numbers = chunk.keys, values.tolist()
+        keys, values = chunk.keys, chunk.outcome()
+        sizes = np.abs(values)
+        usable = sizes <= LARGEST_UTILITY  # false for NaN as well
         if not usable.all():
-            good = [key for key, ok in zip(good, usable, strict=True) if ok]
-            numbers = values[usable].tolist()
+            keys = [key for key, ok in zip(keys, usable, strict=True) if ok]
+            chunk.unusable = np.flatnonzero(~usable).tolist()
+            sizes = np.where(usable, sizes, np.nan)
         if self.slot is not None:
-            self.slot.journal.append(self.slot.game, good, numbers)
-        self.tally.computed += len(good)
+            self.slot.journal.append(self.slot.game, keys, values[usable].tolist())
+        self.tally.computed += len(keys)
+        chunk.accepted = self._accept(values, sizes)
 
     def settle(self, block: Block) -> bool:
         """Take what the chunks brought, in order; whether all have brought it."""
@@ -111,8 +116,8 @@ class Ledger:
                 raise chunk.error
             self._fail(block, chunk, 0, reason_of(chunk.error))
             return
-        block.fresh.update(zip(chunk.keys, chunk.values.tolist(), strict=True))
-        for at in np.flatnonzero(~_usable(chunk.values)).tolist():
+        block.fresh.update(zip(chunk.keys, chunk.accepted, strict=True))
+        for at in chunk.unusable:
             reason = f"it returned {chunk.values[at]}"
             if np.isfinite(chunk.values[at]):
                 reason += (
@@ -120,6 +125,12 @@ class Ledger:
                     "utilities by the same number"
                 )
             self._fail(block, chunk, at, reason)
+
+    def _accept(self, values: FloatArray, sizes: FloatArray) -> list[float]:
+        """Utilities as the run takes them; the largest is noted."""
+        self.tally.largest = max(self.tally.largest, float(np.fmax.reduce(sizes, initial=0.0)))
+        accepted: list[float] = np.where(sizes < NEGLIGIBLE, 0.0, values).tolist()
+        return accepted
 
     def _fail(self, block: Block, chunk: Chunk, at: int, reason: str) -> None:
         """NaN when failures are to be skipped, else a GameError; recorded either way."""
@@ -156,21 +167,12 @@ class Ledger:
         self.tally.evaluations += new
         self.tally.cache_hits += len(block.keys) - new
         if self.remember and block.first:
-            self.cache.update(block.fresh.items())
-            self.pending.difference_update(block.first)
-        values = block.values(self.cache)
-        sizes = np.abs(values)
-        self.tally.largest = max(self.tally.largest, float(np.fmax.reduce(sizes, initial=0.0)))
-        values[sizes < NEGLIGIBLE] = 0.0
-        return values
+            self.cache.update(block.fresh)
+            if self.pending:
+                self.pending.difference_update(block.first)
+        return block.values(self.cache)
 
     def _count_skipped(self, mask: BoolArray, reason: str) -> None:
         if not self.tally.skipped:
             self.tally.first_failure = f"coalition {shorten(members(mask))}: {reason}"
         self.tally.skipped += 1
-
-
-def _usable(values: FloatArray) -> BoolArray:
-    """Which utilities are finite, and small enough for sums of squares not to overflow."""
-    usable: BoolArray = np.abs(values) <= LARGEST_UTILITY  # false for NaN as well
-    return usable

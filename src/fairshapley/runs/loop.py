@@ -80,6 +80,8 @@ class Run:
         """Rounds that the estimator was told"""
         self._asked: Draw | None
         """The next round, when it was asked for and not let through"""
+        self._latest: Estimate | None
+        """What the estimator said since it was last told something"""
         self.last_look = 0
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
@@ -212,7 +214,7 @@ class Run:
     def _is_exact(self) -> bool:
         """Whether every utility is known, which proves the values."""
         if self.proven is None and self.evaluator.complete:
-            estimate = self.plan.estimator.estimate(self.state)
+            estimate = self._found()
             if not estimate.exact:
                 table = self.evaluator.table()
                 values = exact_values(table, self.plan.semivalue, self.plan.null_players)
@@ -238,6 +240,7 @@ class Run:
             values, sizes = evaluator.evaluate(draw, deadline, after_chunk)
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
+        self._latest = None
         try:
             estimator.tell(self.state, draw, values)
             self.rounds += 1
@@ -254,7 +257,7 @@ class Run:
     def _forget(self) -> None:
         """Go back to where nothing was evaluated."""
         self.problem = self.pooling = self.state = None
-        self.proven = self.marginals = self._asked = None
+        self.proven = self.marginals = self._asked = self._latest = None
         self.rounds = 0
         self.recorder = Recorder(self.game.n_active, self.plan.estimator.checkpoint_growth)
 
@@ -369,9 +372,10 @@ class Run:
         if self.proven is not None:
             return self.proven
         if self.state is None:
-            unknown = np.full(self.game.n_players, np.nan)
-            return Estimate(unknown, unknown, np.zeros(self.game.n_players, dtype=np.int64))
-        return self.plan.estimator.estimate(self.state)
+            return Estimate.unknown(self.game.n_players)
+        if self._latest is None:
+            self._latest = self.plan.estimator.estimate(self.state)
+        return self._latest
 
     def evidence(self) -> Evidence:
         """What a certificate may rest on."""

@@ -57,10 +57,10 @@ class Units(CoalitionStore):
         The levels of pairs, half of v(S) + v(N ∖ S), are kept so that pairs can be split.
         """
         kept = ~np.isnan(gains)
-        masks = masks[kept]
+        packed = bits.pack(masks[kept])
         self.append(
-            bits.pack(masks),
-            sizes=masks.sum(axis=1),
+            packed,
+            sizes=bits.sizes(packed),
             gains=gains[kept],
             levels=np.broadcast_to(levels, kept.shape)[kept],
             plans=np.broadcast_to(plan, kept.shape)[kept],

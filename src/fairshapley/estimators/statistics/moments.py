@@ -13,6 +13,10 @@ from fairshapley.estimators.estimator import Estimate
 # A standard deviation below this share of the contributions' root mean square is rounding: it is
 # treated as a variance of zero, which is not certainty.
 ROUNDING = 1e-9
+# The least normal number: what it is put in place of is 0, and so is what it divides.
+TINY = np.finfo(np.float64).tiny
+# To sort the entries takes longer than to go through a table of eight times as many.
+SPARSE = 8
 
 
 class Means:
@@ -49,25 +53,36 @@ class Means:
         squares: FloatArray | float,
     ) -> None:
         """Fold a batch into each of the entries `at`, which come once."""
-        before = self.counts[at]
+        before, middle = self.counts[at], self.means[at]
         total = before + counts
-        shares = counts / np.where(total > 0, total, 1)
-        deltas = means - self.means[at]
-        self.means[at] += deltas * shares
-        self.squares[at] = self.squares[at] + squares + deltas * deltas * (before * shares)
+        shares = counts / np.maximum(total, TINY)
+        deltas = means - middle
+        self.means[at] = middle + deltas * shares
+        between = deltas * deltas * (before * shares)
+        self.squares[at] = self.squares[at] + squares + between
         self.counts[at] = total
 
-    def add_at(self, at: IntArray, values: FloatArray, weights: FloatArray | None = None) -> None:
-        """Fold in values for the entries `at`, which may come several times; NaN is left out."""
+    def add_at(
+        self,
+        at: IntArray,
+        values: FloatArray,
+        weights: FloatArray | None = None,
+        *,
+        once: bool = False,
+    ) -> None:
+        """Fold in values for the entries `at`; NaN is left out.
+
+        An entry may come several times, unless the caller knows that each comes `once`.
+        """
         kept = ~np.isnan(values)
         if not kept.all():
             at, values = at[kept], values[kept]
             weights = None if weights is None else weights[kept]
-        if len(at) == 1:
+        if once or len(at) == 1:
             self.merge_at(at, 1 if weights is None else weights, values, 0.0)
             return
         found: IntArray | slice = slice(None)
-        if len(at) < len(self.means):
+        if SPARSE * len(at) < len(self.means):
             found, at = np.unique(at, return_inverse=True)
         entries = len(self.means[found])
 
@@ -136,9 +151,16 @@ class Moments(Means):
             highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
         self._merge(counts, means, squares, lowest, highest)
 
-    def add_at(self, at: IntArray, values: FloatArray, weights: FloatArray | None = None) -> None:
-        """Fold in contributions of the players `at`, who may come several times."""
-        super().add_at(at, values, weights)
+    def add_at(
+        self,
+        at: IntArray,
+        values: FloatArray,
+        weights: FloatArray | None = None,
+        *,
+        once: bool = False,
+    ) -> None:
+        """Fold in contributions of the players `at`, as `Means.add_at` does."""
+        super().add_at(at, values, weights, once=once)
         np.fmin.at(self.lowest, at, values)
         np.fmax.at(self.highest, at, values)
 

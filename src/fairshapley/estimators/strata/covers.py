@@ -107,22 +107,27 @@ class SizeStrata:
 
     def __post_init__(self) -> None:
         count = len(self.sizes)
-        self.inside, self.outside = (Means(count, self.n_players) for _ in range(2))
+        # Counts as floats: they are divided and multiplied by at every turn.
+        self.inside, self.outside = (
+            Means(count, self.n_players, counts=np.float64) for _ in range(2)
+        )
         self.covers, self.singles = (Means(count, 1) for _ in range(2))
 
     def add(self, rows: IntArray, masks: BoolArray, gains: FloatArray, *, covers: bool) -> None:
         """Fold in utilities of the sizes `rows`, which are in order; NaN was skipped."""
         kept = ~np.isnan(gains)
-        rows, masks, gains = rows[kept], masks[kept], gains[kept]
+        if not kept.all():
+            rows, masks, gains = rows[kept], masks[kept], gains[kept]
         if not len(rows):
             return
         found, firsts, inverse = np.unique(rows, return_index=True, return_inverse=True)
         totals = np.diff(firsts, append=len(rows))[:, None].astype(np.float64)
         level = np.add.reduceat(gains, firsts)[:, None] / totals
         deviations = gains - level[inverse, 0]
-        counts, sums, squares = (
+        counts = np.add.reduceat(masks, firsts, axis=0, dtype=np.float64)
+        sums, squares = (
             np.add.reduceat(masks * factor[:, None], firsts, axis=0)
-            for factor in (np.ones_like(deviations), deviations, np.square(deviations))
+            for factor in (deviations, np.square(deviations))
         )
         all_sums, all_squares = (
             np.add.reduceat(power, firsts)[:, None] for power in (deviations, np.square(deviations))

@@ -76,7 +76,7 @@ class Sweep:
         self.within_norm[players] = np.hypot(self.within_norm[players], norms)
         self.pairs[players] += both.sum(axis=1)
         for column in means.T:
-            self.between.add_at(players, column)
+            self.between.add_at(players, column, once=True)
 
     def summary(self) -> tuple[IntArray, Part]:
         """Blocks that count, and the mean over them with its variance, of each player.

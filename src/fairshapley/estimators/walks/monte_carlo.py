@@ -101,7 +101,7 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
     ) -> None:
         """Fold in the marginal contributions."""
         if isinstance(draw, SingleMarginals):
-            state.moments.add_at(draw.players, values[1::2] - values[::2])
+            state.moments.add_at(draw.players, values[1::2] - values[::2], once=True)
             state.turn = int(draw.players[-1] + 1) % state.problem.n_players
             return
         contributions = walk_contributions(draw, values, state.problem, state.weights)

@@ -50,7 +50,9 @@ class Batch:
 
     ranks: RankArray
     path: FloatArray
-    """(walks, n + 1): the utilities along each walk; a truncated one stays where it was"""
+    """(walks, n + 1): the utilities along each walk, as far as it goes"""
+    ends: IntArray
+    """The size of the last coalition on each walk so far"""
     going: IntArray
     """The walks that go on"""
     near: IntArray
@@ -170,7 +172,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
         if batch is None or not len(batch.going):
             batch = _begin(state.problem, draw.ranks)
         problem, going = state.problem, batch.going
-        batch.path[going, batch.size :] = values[:, None]
+        batch.path[going, batch.size] = values
+        batch.ends[going] = batch.size
         limit = self.tolerance * abs(problem.full - problem.empty)
         # A skipped utility (NaN) is not close to anything.
         near = np.where(np.abs(problem.full - values) < limit, batch.near[going] + 1, 0)
@@ -178,6 +181,7 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
         if batch.size == problem.n_players - 1:
             # The last marginal contribution costs nothing: nobody is truncated here.
             batch.path[going, -1] = problem.full
+            batch.ends[going] = problem.n_players
             batch.going = going[:0]
         else:
             batch.going = going[near < self.patience]
@@ -209,13 +213,17 @@ def _begin(problem: Problem, ranks: RankArray) -> Batch:
     """A batch of walks that stand at ∅."""
     walks, n_players = ranks.shape
     path = np.full((walks, n_players + 1), problem.empty)
-    return Batch(ranks, path, np.arange(walks), np.zeros(walks, dtype=np.int64))
+    ends, near = np.zeros((2, walks), dtype=np.int64)
+    return Batch(ranks, path, ends, np.arange(walks), near)
 
 
 def _finish(state: TruncatedState, batch: Batch) -> None:
     """Fold in the contributions of a batch whose walks have all ended."""
-    marginals = np.diff(batch.path, axis=1) * state.weights
+    # A truncated walk stays where it was.
+    last = np.take_along_axis(batch.path, batch.ends[:, None], axis=1)
+    path = np.where(np.arange(batch.path.shape[1]) <= batch.ends[:, None], batch.path, last)
+    marginals = np.diff(path, axis=1) * state.weights
     state.moments.add(np.take_along_axis(marginals, batch.ranks, axis=1))
     state.walks += len(batch.ranks)
     state.truncated += batch.truncated
-    state.shortfall += float((state.problem.full - batch.path[:, -1]).sum())
+    state.shortfall += float((state.problem.full - last).sum())

@@ -121,7 +121,7 @@ def check_answer(answer: Any, count: int) -> FloatArray:
             raise TypeError
         if isinstance(array, np.ma.MaskedArray):
             array = np.ma.filled(array.astype(np.float64), np.nan)
-        values = np.asarray(array).astype(np.float64)
+        values = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise GameError(
             f"the game returned {type(answer).__name__} of {array.dtype}, which are not numbers: "
@@ -132,7 +132,7 @@ def check_answer(answer: Any, count: int) -> FloatArray:
             f"the game returned an array of shape {values.shape} for {count} coalitions: "
             f"return one float for each, shape ({count},)"
         )
-    return values + 0.0
+    return values + 0.0  # a copy: the array may be the game's own
 
 
 def check_count(name: str, number: Any) -> int | None:
