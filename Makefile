@@ -4,16 +4,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# The demo has an environment of its own, without the developers' tools.
+DEMO := .venv-demo
+CHECK := $(PYTHON) -c 'import sys; sys.exit("fairshapley needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
 .PHONY: demo test test-full test-portable lint types bench docs clean
 
 $(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit("fairshapley needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	$(CHECK)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python $(PIP) '.[dev]'
 	touch $@
 
-demo: $(STAMP)
-	$(BIN)/fairshapley demo
+$(DEMO)/.installed: pyproject.toml constraints.txt
+	$(CHECK)
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python $(PIP) '.[demo]'
+	touch $@
+
+demo: $(DEMO)/.installed
+	$(DEMO)/bin/fairshapley demo
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 -m 'not full'
@@ -43,4 +54,4 @@ docs: $(STAMP)
 	@echo the documentation is in site/index.html
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) fairshapley-demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis

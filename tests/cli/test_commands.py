@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import subprocess
 import sys
 from decimal import Decimal
@@ -86,13 +87,41 @@ def test_compare_takes_a_long_run_or_a_file_for_the_truth(folder):
     assert other.exit_code == 2
 
 
-def test_the_demo_writes_a_report_and_says_where(folder):
-    done = run("demo", "--players", 6, "--budget", 64)
+def test_the_demo_answers_a_question_with_commands_that_can_be_repeated(folder):
+    done = run("demo")
     assert done.exit_code == 0, done.stderr
-    for words in ("standard error", "fidelity", "benign", "the values are exact"):
-        assert words in done.stdout
-    assert "fairshapley-demo.html" in done.stderr
-    assert "benign" in (folder / "fairshapley-demo.html").read_text(encoding="utf-8")
+    place = folder / "fairshapley-demo"
+    values = fs.Result.load(place / "values.json")
+    worth = dict(zip(values.names(), values.values.tolist(), strict=True))
+    assert values.n_players == 14
+    assert not values.exact
+    assert values.certificate(0.1, 0.1).holds
+    assert worth["Ashby"] == worth["Marlow"], "the copy"
+    assert worth["Norton"] < 0, "random labels"
+    with (place / "payout.csv").open(newline="") as stream:
+        paid = {row["player"]: float(row["amount"]) for row in csv.DictReader(stream)}
+    assert paid["Norton"] == 0
+    assert sum(paid.values()) == pytest.approx(10_000)
+    assert "Norton" in (place / "report.html").read_text(encoding="utf-8")
+    commands = [line[2:] for line in done.stderr.splitlines() if line.startswith("$ ")]
+    assert values.command == commands[0]
+    before = values.values.tolist()
+    for command in commands:
+        again = run(*shlex.split(command)[1:])
+        assert again.exit_code == 0, again.stderr
+    assert fs.Result.load(place / "values.json").values.tolist() == before
+
+
+def test_without_arguments_the_way_is_shown():
+    done = run()
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) < 15
+    for line in done.stdout.splitlines():
+        if line.startswith("  fairshapley "):
+            name = line.split()[1]
+            helped = run(name, "--help")
+            assert helped.exit_code == 0
+            assert all(word in helped.stdout for word in line.split() if word.startswith("--"))
 
 
 def test_papers_are_listed():

@@ -15,13 +15,13 @@ GROUPS = (*DATA, "--group-by", "supplier")
 
 
 def test_values_that_cannot_be_certified_are_written_and_shown(folder):
-    done = run("demo", "--players", 30, "--budget", 4)
+    done = run("value", *DATA, "--budget", 4, "--report", "page.html", "--quiet")
     assert done.exit_code == 2
-    assert "shapley values of 30 players" in done.stdout
-    assert (folder / "fairshapley-demo.html").exists()
+    assert "shapley values of 24 players" in done.stdout
+    assert (folder / "page.html").exists()
     written, error = done.stderr.splitlines()
-    assert written == "report written to fairshapley-demo.html"
-    assert error.startswith("error: the variance of 30 players")
+    assert written == "report written to page.html"
+    assert error.startswith("error: the variance of 24 players")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])

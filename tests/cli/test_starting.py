@@ -97,7 +97,7 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path, module):
     [0.0, 0.05, *(pytest.param(0.1 * k, marks=pytest.mark.full) for k in range(1, 21))],
 )
 def test_ctrl_c_at_any_moment_of_the_start(tmp_path, moment):
-    command = [sys.executable, "-c", ANNOUNCED, "demo", "--players", "8", "--budget", "300"]
+    command = [sys.executable, "-c", ANNOUNCED, "demo"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
     )

@@ -10,6 +10,8 @@ import yaml
 
 import fairshapley as fs
 from fairshapley.cli.registry import app
+from fairshapley.uses.demo import write_clinics
+from tests.cli.files import run
 from tests.docs.pages import ROOT, blocks, name_of, pages, text_of
 
 PROJECT = tomllib.loads(text_of(ROOT / "pyproject.toml"))
@@ -109,3 +111,28 @@ def test_the_citation_is_complete():
     assert paper["doi"] in readme
     assert all(author["family-names"] in readme for author in paper["authors"])
     assert len(paper["authors"]) == 5
+
+
+def test_the_readme_begins_with_commands_that_work_in_a_clone(tmp_path, monkeypatch):
+    readme = text_of(ROOT / "README.md")
+    first = readme.split("```console\n")[1].split("```")[0]
+    make, own = [line.removeprefix("$ ") for line in first.splitlines()]
+    rules = text_of(ROOT / "Makefile")
+    assert make == "make demo"
+    # What the demo needs, in an environment of its own: not the developers' tools.
+    assert "\ndemo: $(DEMO)/.installed\n\t$(DEMO)/bin/fairshapley demo\n" in rules
+    assert "'.[demo]'" in rules
+    program, *arguments = shlex.split(own)
+    assert program == ".venv-demo/bin/fairshapley"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fairshapley-demo").mkdir()
+    write_clinics(tmp_path / "fairshapley-demo")
+    done = run(*arguments, "--quiet", "--budget", 200)
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "report.html").exists()
+
+
+def test_nothing_assumes_a_published_package():
+    sources = (ROOT / "src").rglob("*.py")
+    for file in (*pages(), *sources):
+        assert not re.search(r"pip install [^\n]*fairshapley", text_of(file)), file

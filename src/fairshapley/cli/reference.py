@@ -57,7 +57,7 @@ def examples(command: Any) -> list[str]:
     Examples
     --------
     >>> examples(typer.main.get_command(app).commands["demo"])
-    ['fairshapley demo --players 12 --budget 500']
+    ['fairshapley demo']
     """
     lines = inspect.cleandoc(command.help or "").splitlines()
     return [line.removeprefix(EXAMPLE) for line in lines if line.startswith(EXAMPLE)]

@@ -16,17 +16,32 @@ from fairshapley.cli.commands.value import value_table
 from fairshapley.cli.commands.verify import check_files
 from fairshapley.cli.exits import EXIT_CODES, Command, Commands
 from fairshapley.cli.groups import grouped
+from fairshapley.cli.printing import emit
 
 _CODES = "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
 
 app = typer.Typer(
     cls=Commands,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Values of data points, datasets, agents and features, and how fair the numbers are.\n\n"
     "Results are on standard output, notes and progress on standard error. Exit codes: "
     f"{_CODES}.",
 )
+
+
+THE_WAY = """\
+What is each row, supplier or feature worth to a model, and how sure is that?
+
+  fairshapley demo
+      an example with data of its own, in seconds
+  fairshapley value TABLE.csv --target COLUMN
+      what each row is worth; COLUMN is what the model predicts
+  fairshapley value TABLE.csv --target COLUMN --group-by SUPPLIER --out values.json
+      what each supplier is worth, kept in a file; --report page.html writes a page
+  fairshapley payout values.json --pool 10000
+      divide a sum by these values
+
+fairshapley --help lists all commands, fairshapley value --help all options."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -37,20 +52,23 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def main(
-    version: Annotated[
+    ctx: typer.Context,
+    version: Annotated[  # noqa: ARG001 - shown by its callback
         bool,
         typer.Option(
             "--version", is_eager=True, callback=_show_version, help="Print the version, and exit."
         ),
     ] = False,
-    debug: Annotated[
+    debug: Annotated[  # noqa: ARG001 - taken out of the line before
         bool,
         typer.Option("--debug", help="Show the traceback of an error; may stand anywhere."),
     ] = False,
 ) -> None:
     """Values of data points, and how fair the numbers are."""
+    if ctx.invoked_subcommand is None:
+        emit(THE_WAY)
 
 
 for _name, _command in (

@@ -63,7 +63,7 @@ def from_plain(kind: type[Result], data: Mapping[str, Any], key: bytes | None = 
     if version > FORMAT_VERSION:
         raise InputError(
             f"the result was saved by a newer fairshapley (format {version}, this one "
-            f"reads up to {FORMAT_VERSION}): upgrade with pip install -U fairshapley"
+            f"reads up to {FORMAT_VERSION}): upgrade fairshapley"
         )
     given = data.keys() - ABOUT
     known = {item.name: item for item in stored_fields(kind)}

@@ -280,7 +280,7 @@ def test_torch_is_only_needed_for_torch(monkeypatch, digits):
         mnist_cnn,
     ]
     for call in calls:
-        with pytest.raises(MissingExtraError, match=r"pip install 'fairshapley\[torch\]'"):
+        with pytest.raises(MissingExtraError, match="pip install 'torch>="):
             call()
 
 

@@ -1,43 +1,74 @@
-"""`fairshapley demo`: an example with data of its own."""
+"""`fairshapley demo`: a question with data of its own, answered by two commands."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fairshapley.cli.options import Journal, OutputOptions, Seed
+from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions, Seed
 from fairshapley.errors import InputError
+from fairshapley.fairness.levels import check_epsilon1
 
-MOST_PLAYERS = 400
+POOL = "10000"
 
 
 def show_demo(
-    players: Annotated[int, typer.Option(help="Training points to value, at most 400.")] = 30,
-    budget: Annotated[int, typer.Option(help="Utility evaluations (model fits).")] = 3000,
+    folder: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the tables and the answers are written.")
+    ] = Path("fairshapley-demo"),
+    epsilon1: Annotated[
+        float, typer.Option(metavar="E", help="Run until each value is known to this share.")
+    ] = 0.1,
     seed: Seed = 0,
-    journal: Journal = None,
-    report: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where the report is written.")
-    ] = Path("fairshapley-demo.html"),
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of tables.")
-    ] = False,
 ) -> None:
-    """Value the training points of a breast cancer classifier, and write a report.
+    """Answer a question: of fourteen clinics that sold rows for a model, who is worth what.
 
-    Example: fairshapley demo --players 12 --budget 500
+    Writes the tables, values, payouts and a report into a folder, and shows the commands.
+
+    Example: fairshapley demo
     """
-    from fairshapley.cli.output import finish
-    from fairshapley.cli.setup import check_budget, check_outputs
-    from fairshapley.runs.calls import estimate
-    from fairshapley.uses.demo import breast_cancer_game
+    from fairshapley.cli.commands.payout import divide_sum
+    from fairshapley.cli.commands.value import value_table
+    from fairshapley.cli.exits import say
+    from fairshapley.results.origin import recorded
+    from fairshapley.uses.demo import COPIED, COPY, GUESSES, write_clinics
 
-    if not 1 <= players <= MOST_PLAYERS:
-        raise InputError(f"--players must be from 1 to {MOST_PLAYERS}, not {players}")
-    check_budget(budget)
-    output = OutputOptions(report=report, as_json=as_json)
-    check_outputs(output, (), journal)
-    result = estimate(breast_cancer_game(players), budget=budget, seed=seed, journal=journal)
-    finish(result, output, title="Training points of a breast cancer classifier")
+    check_epsilon1(epsilon1)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error
+    train, test = write_clinics(folder)
+    values, report = folder / "values.json", folder / "report.html"
+    amounts = folder / "payout.csv"
+    say(
+        f"Fourteen clinics sold 20 rows each for a model that tells tumours apart. {COPY} sent the "
+        f"rows of {COPIED} again, the labels of {GUESSES} are random. What is each worth?\n"
+    )
+    run = RunOptions(epsilon1=epsilon1, xi="mean", seed=seed)
+    command = _command(
+        "value", train, "--target", "diagnosis", "--test", test, "--group-by", "clinic",
+        "--epsilon1", epsilon1, "--xi", "mean", *(["--seed", seed] if seed else []),
+        "--out", values, "--report", report,
+    )  # fmt: skip
+    say(f"$ {command}")
+    with recorded(command=command):
+        value_table(
+            DataOptions(train, "diagnosis", test=test, group_by="clinic"),
+            run,
+            OutputOptions(out=values, report=report),
+        )
+    say(f"\n$ {_command('payout', values, '--pool', POOL, '--out', amounts)}")
+    divide_sum(values, POOL, out=amounts)
+    say(
+        f"\n{COPIED} and {COPY} are worth the same and share what these rows add; {GUESSES} is "
+        f"worth less than nothing, and gets nothing. Open {report} in a browser.\n"
+        "With a table of your own: fairshapley value TABLE.csv --target COLUMN"
+    )
+
+
+def _command(*parts: object) -> str:
+    return shlex.join(["fairshapley", *map(str, parts)])
