@@ -43,8 +43,8 @@ def test_a_limit_in_seconds_makes_a_plan_that_can_be_kept(capsys):
 
 def test_what_is_short_begins_without_a_word(capsys):
     assert said(capsys, Forecast(20, 2000, 0.001)) == ""
-    assert said(capsys, Forecast(20, 20_000, 0.001)).count("\n") == 1
-    assert said(capsys, Forecast(20, 20_000, 0.001), quiet=True) == ""
+    assert said(capsys, Forecast(20, 60_000, 0.001)).count("\n") == 1
+    assert said(capsys, Forecast(20, 60_000, 0.001), quiet=True) == ""
     assert "--sample" in said(capsys, Forecast(2000, 200_000, 0.01))
 
 

@@ -19,7 +19,7 @@ KNN = "knn"
 """The method that is no sampling: exact values of rows for nearest neighbours"""
 NEIGHBOURS = 5
 # Shorter runs begin without a word.
-SAID_SECONDS = 10.0
+SAID_SECONDS = 30.0
 # Longer ones are told what else there is.
 ADVISED_SECONDS = 120.0
 # Nobody waits for a longer run without having decided to; with a journal it may be continued.
