@@ -12,10 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.placing import PlacedWalks
 from fairshapley.estimators.greedy.state import ActiveState
+from fairshapley.estimators.greedy.weighted_draws import PlacedWalks, WeightedDraw
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +45,9 @@ class UncountedGreedy(GreedyActive):
 
     reuse: Literal["single", "walk"] = "walk"
 
-    def ask(self, state: ActiveState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
+    def ask(self, state: ActiveState, rng: np.random.Generator) -> WeightedDraw | None:
         """As for GAE, but that a permutation after the bootstrap counts one marginal."""
         draw = super().ask(state, rng)
         if isinstance(draw, PlacedWalks):
-            return UncountedWalks(draw.ranks, draw.players)
+            return UncountedWalks(draw.ranks, draw.players, draw.proposal)
         return draw

@@ -123,7 +123,7 @@ class AllCoalitions:
     """
 
     n_players: int
-    nulls: int = 0
+    n_nulls: int = 0
 
     @property
     def marginals(self) -> None:
@@ -136,7 +136,7 @@ class AllCoalitions:
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions with the bit masks `start` … `stop` − 1."""
         masks = bits.numbered(range(start, stop), self.n_players)
-        return np.pad(masks, ((0, 0), (0, self.nulls))) if self.nulls else masks
+        return np.pad(masks, ((0, 0), (0, self.n_nulls))) if self.n_nulls else masks
 
 
 @dataclass(frozen=True, eq=False)

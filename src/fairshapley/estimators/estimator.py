@@ -33,7 +33,7 @@ class Problem:
     full: float
     """v(N)"""
     xi: float
-    nulls: int = 0
+    n_nulls: int = 0
     """How many players, the last ones, are declared null"""
     identical: tuple[tuple[int, int], ...] = ()
     """Pairs of players that no utility tells apart"""

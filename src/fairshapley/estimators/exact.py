@@ -17,7 +17,7 @@ from fairshapley.semivalues import Semivalue, log_binomial
 MAX_EXACT_PLAYERS = MAX_TABLE_PLAYERS
 
 
-def exact_values(table: FloatArray, semivalue: Semivalue, nulls: int = 0) -> FloatArray:
+def exact_values(table: FloatArray, semivalue: Semivalue, n_nulls: int = 0) -> FloatArray:
     """The values of the game with the 2**n utilities `table` (player 0 is the lowest bit).
 
     Marginal contributions are formed first and weighted after, so that a null player's value is
@@ -29,7 +29,7 @@ def exact_values(table: FloatArray, semivalue: Semivalue, nulls: int = 0) -> Flo
         All utilities, the index a bit mask.
     semivalue
         The semivalue.
-    nulls
+    n_nulls
         Null players that the game has besides; their values are appended.
 
     Examples
@@ -39,11 +39,11 @@ def exact_values(table: FloatArray, semivalue: Semivalue, nulls: int = 0) -> Flo
     array([2., 3.])
     """
     n_players = table.size.bit_length() - 1
-    weights = _weights(semivalue, n_players, nulls)
+    weights = _weights(semivalue, n_players, n_nulls)
     # Sizes of the coalitions without one player; the same array serves every player.
     sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
     coalition_weights = weights[sizes]
-    values = np.zeros(n_players + nulls)
+    values = np.zeros(n_players + n_nulls)
     for player in range(n_players):
         split = table.reshape(-1, 2, 1 << player)
         marginals = split[:, 1] - split[:, 0]
@@ -51,12 +51,12 @@ def exact_values(table: FloatArray, semivalue: Semivalue, nulls: int = 0) -> Flo
     return values
 
 
-def _weights(semivalue: Semivalue, n_players: int, nulls: int) -> FloatArray:
+def _weights(semivalue: Semivalue, n_players: int, n_nulls: int) -> FloatArray:
     """The weight of a coalition of j others: that of all it becomes with some null players."""
-    log_weights = semivalue.log_coalition_weights(n_players + nulls)
-    added = np.arange(nulls + 1, dtype=np.float64)
-    sizes = np.arange(n_players)[:, None] + np.arange(nulls + 1)
-    weights: FloatArray = np.exp(log_weights[sizes] + log_binomial(nulls, added)).sum(axis=1)
+    log_weights = semivalue.log_coalition_weights(n_players + n_nulls)
+    added = np.arange(n_nulls + 1, dtype=np.float64)
+    sizes = np.arange(n_players)[:, None] + np.arange(n_nulls + 1)
+    weights: FloatArray = np.exp(log_weights[sizes] + log_binomial(n_nulls, added)).sum(axis=1)
     return weights
 
 
@@ -98,19 +98,19 @@ class Exact(Estimator[ExactState, AllCoalitions]):
 
     def start(self, problem: Problem) -> ExactState:
         """Nothing known, or an InputError when the game is too large."""
-        check_enumerable(problem.n_players - problem.nulls)
+        check_enumerable(problem.n_players - problem.n_nulls)
         return ExactState(problem)
 
     def ask(self, state: ExactState, rng: np.random.Generator) -> AllCoalitions | None:
         """All coalitions at once, then nothing more."""
         if state.values is not None:
             return None
-        nulls = state.problem.nulls
-        return AllCoalitions(state.problem.n_players - nulls, nulls)
+        n_nulls = state.problem.n_nulls
+        return AllCoalitions(state.problem.n_players - n_nulls, n_nulls)
 
     def tell(self, state: ExactState, draw: AllCoalitions, values: FloatArray) -> None:
         """Compute the values."""
-        state.values = exact_values(values, state.problem.semivalue, state.problem.nulls)
+        state.values = exact_values(values, state.problem.semivalue, state.problem.n_nulls)
 
     def estimate(self, state: ExactState) -> Estimate:
         """The exact values, or NaN before they are known."""

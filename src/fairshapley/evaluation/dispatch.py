@@ -25,10 +25,10 @@ LOSSES_IN_COMPANY = 1
 LOSSES_ALONE = 2
 
 
-class Batch:
+class Split:
     """Two halves of a chunk that failed: when both are settled, what failed is known."""
 
-    def __init__(self, count: int, parent: Batch | None) -> None:
+    def __init__(self, count: int, parent: Split | None) -> None:
         self.count = count
         self.parent = parent
         self.unsettled = 2
@@ -41,10 +41,10 @@ class Chunk:
     It is done when it has values or an error; one that was halved is replaced by its halves.
     """
 
-    def __init__(self, keys: list[bytes], masks: BoolArray, batch: Batch | None = None) -> None:
+    def __init__(self, keys: list[bytes], masks: BoolArray, split: Split | None = None) -> None:
         self.keys = keys
         self.masks = masks
-        self.batch = batch
+        self.split = split
         self.values: FloatArray | None = None
         self.accepted: list[float] = []
         """The values as the run takes them"""
@@ -75,10 +75,10 @@ class Chunk:
 
     def halve(self) -> tuple[Chunk, Chunk]:
         """Replace the chunk by two."""
-        middle, batch = len(self) // 2, Batch(len(self), self.batch)
+        middle, split = len(self) // 2, Split(len(self), self.split)
         self.halves = (
-            Chunk(self.keys[:middle], self.masks[:middle], batch),
-            Chunk(self.keys[middle:], self.masks[middle:], batch),
+            Chunk(self.keys[:middle], self.masks[:middle], split),
+            Chunk(self.keys[middle:], self.masks[middle:], split),
         )
         return self.halves
 

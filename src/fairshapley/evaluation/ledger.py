@@ -11,7 +11,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
-from fairshapley.evaluation.dispatch import Batch, Chunk
+from fairshapley.evaluation.dispatch import Chunk, Split
 from fairshapley.evaluation.failures import failure, reason_of, shorten
 from fairshapley.evaluation.pace import Pace
 from fairshapley.games.game import members
@@ -106,7 +106,7 @@ class Ledger:
                 return False
             failed = len(block.failures)
             self._take(block, chunk)
-            self._close(chunk.batch, clean=len(block.failures) == failed)
+            self._close(chunk.split, clean=len(block.failures) == failed)
             del block.leaves[0]
         return True
 
@@ -143,18 +143,18 @@ class Ledger:
         block.fresh[key] = math.nan
         block.failures[key] = reason
 
-    def _close(self, batch: Batch | None, *, clean: bool) -> None:
-        """Part of a batch that raised is settled; perhaps the batch with it."""
-        while batch is not None:
-            batch.clean = batch.clean and clean
-            batch.unsettled -= 1
-            if batch.unsettled:
+    def _close(self, split: Split | None, *, clean: bool) -> None:
+        """Part of a chunk that failed is settled; perhaps all of it."""
+        while split is not None:
+            split.clean = split.clean and clean
+            split.unsettled -= 1
+            if split.unsettled:
                 return
-            if batch.clean:
+            if split.clean:
                 self.tally.recovered += 1
-                self.pace.too_large(batch.count)
-            clean = batch.clean
-            batch = batch.parent
+                self.pace.too_large(split.count)
+            clean = split.clean
+            split = split.parent
 
     def conclude(self, block: Block) -> FloatArray:
         """The values of a settled block; counted and remembered."""

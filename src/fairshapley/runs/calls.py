@@ -113,7 +113,7 @@ def estimate(
         until=until,
         on_error=on_error,
         notes=notes,
-        null_players=n_players - facts.n_active,
+        n_nulls=n_players - facts.n_active,
         identical_players=facts.identical_players,
     )
     _check_certifiable(plan, facts)

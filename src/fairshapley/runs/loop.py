@@ -176,7 +176,7 @@ class Run:
             empty,
             full,
             plan.xi,
-            nulls=plan.null_players,
+            n_nulls=plan.n_nulls,
             identical=plan.identical_players,
         )
         if plan.identical_players and plan.estimator.pools:
@@ -217,7 +217,7 @@ class Run:
             estimate = self._found()
             if not estimate.exact:
                 table = self.evaluator.table()
-                values = exact_values(table, self.plan.semivalue, self.plan.null_players)
+                values = exact_values(table, self.plan.semivalue, self.plan.n_nulls)
                 zeros = np.zeros_like(values)
                 estimate = Estimate(values, zeros, estimate.counts, exact=True)
             self.proven = estimate
@@ -386,7 +386,7 @@ class Run:
         width = None
         if self.game.value_width is not None and self.problem is not None:
             width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
-        nulls, errors = self.plan.null_players, np.sqrt(now.variances)
+        nulls, errors = self.plan.n_nulls, np.sqrt(now.variances)
         if nulls:
             # The value of a declared null player is 0, so that its error is known.
             errors[-nulls:] = np.abs(now.values[-nulls:])

@@ -44,9 +44,9 @@ class GameFacts:
     ) -> GameFacts:
         """What the journal knows of a game: with declared null players, not all the names."""
         return cls(
-            record.n_players + plan.null_players,
+            record.n_players + plan.n_nulls,
             record.fingerprint,
-            None if plan.null_players else record.player_names,
+            None if plan.n_nulls else record.player_names,
             value_range,
             record.n_players,
             plan.identical_players,
@@ -69,7 +69,7 @@ class Plan:
     until: Rule | None
     on_error: OnError = "raise"
     notes: tuple[str, ...] = ()
-    null_players: int = 0
+    n_nulls: int = 0
     """Declared null players behind the others; a journal knows only the others"""
     identical_players: tuple[tuple[int, int], ...] = ()
     """Declared pairs of identical players, which get one value"""
@@ -86,8 +86,8 @@ class Plan:
             "semivalue": self.semivalue.name,
             "xi": self.xi,
         }
-        if self.null_players:
-            configuration["null_players"] = self.null_players
+        if self.n_nulls:
+            configuration["null_players"] = self.n_nulls
         if self.identical_players:
             configuration["identical_players"] = [list(pair) for pair in self.identical_players]
         return configuration
@@ -125,7 +125,7 @@ class Plan:
                 budget=budget,
                 until=until,
                 on_error="skip" if record.limits["on_error"] == "skip" else "raise",
-                null_players=int(record.configuration.get("null_players", 0)),
+                n_nulls=int(record.configuration.get("null_players", 0)),
                 identical_players=tuple(
                     (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
                 ),

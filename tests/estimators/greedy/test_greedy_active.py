@@ -15,7 +15,6 @@ from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.greedy.epochs import Epochs
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
 from fairshapley.estimators.greedy.importance import importance_variance, optimal_proposal
-from fairshapley.estimators.greedy.placing import PlacedWalks, placed_walks
 from fairshapley.estimators.greedy.proposal import (
     LEAST_SHARE,
     SizeStatistics,
@@ -26,6 +25,7 @@ from fairshapley.estimators.greedy.proposal import (
 )
 from fairshapley.estimators.greedy.selection import greedy_allocation, pick, selection_heap
 from fairshapley.estimators.greedy.state import told_invariability
+from fairshapley.estimators.greedy.weighted_draws import PlacedWalks, placed_walks
 from fairshapley.estimators.statistics.averages import PlainMean, SelfNormalised
 from fairshapley.estimators.statistics.moments import Moments
 
@@ -216,10 +216,10 @@ def test_the_weights_of_whole_walks_are_right_for_every_player(n, semivalue):
         q = 0.1 / n + 0.9 * rng.dirichlet(np.ones(n))
         total = np.zeros(n)
         for ranks, probability in placed_permutations(n, player, q):
-            walk = PlacedWalks(ranks[None], np.array([player]))
+            walk = PlacedWalks(ranks[None], np.array([player]), q)
             values = table[walk.masks(0, len(walk)) @ (1 << np.arange(n))]
             by_place = walk.marginal_contributions(values, table[0], table[-1])[0]
-            total += probability * walk.weights(base, q)[0] * by_place[ranks]
+            total += probability * walk.weights(base)[0] * by_place[ranks]
         np.testing.assert_allclose(total, truth, rtol=1e-9, atol=1e-12)
 
 

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 import fairshapley as fs
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.strata.stratified import Stratified, StratumMarginals
+from fairshapley.estimators.strata.stratified import Stratified
 from fairshapley.estimators.strata.sweeps import Sweep
 from fairshapley.estimators.strata.weights import Part, Pool, Strata
 from fairshapley.randomness import round_generator
@@ -244,7 +244,6 @@ def test_sizes_are_those_of_the_strata_and_the_player_is_left_out():
     estimator = Stratified()
     state, _ = run(estimator, game, [7 * 60])
     draw = estimator.ask(state, round_generator(1, 0))
-    assert isinstance(draw, StratumMarginals)
     masks = draw.masks(0, len(draw))
     np.testing.assert_array_equal(masks[::2].sum(axis=1), draw.strata + 1)
     assert not masks[::2][np.arange(7), draw.players].any()

@@ -10,17 +10,15 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import SingleMarginals, Walks, random_ranks
+from fairshapley.draws import random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.greedy.epochs import Epochs
-from fairshapley.estimators.greedy.placing import PlacedWalks, placed_walks
 from fairshapley.estimators.greedy.proposal import (
     SizeStatistics,
     given_proposal,
     learned_proposal,
     plain_probabilities,
-    proposed_sizes,
 )
 from fairshapley.estimators.greedy.selection import Heap, pick, selection_heap, selection_key
 from fairshapley.estimators.greedy.state import (
@@ -28,7 +26,12 @@ from fairshapley.estimators.greedy.state import (
     attempts_and_due,
     estimate_of,
     told_invariability,
-    weighted_marginals,
+)
+from fairshapley.estimators.greedy.weighted_draws import (
+    WeightedDraw,
+    WeightedWalks,
+    placed_walks,
+    selected_marginals,
 )
 from fairshapley.estimators.rounds import ROUND_MARGINALS
 from fairshapley.estimators.statistics.averages import Average, PlainMean, SelfNormalised
@@ -39,7 +42,7 @@ Proposal: TypeAlias = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
+class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     """Greedy active estimation: sample whoever has the lowest fidelity, at telling sizes.
 
     A bootstrap of whole permutations gives every player its first contributions and the proposal
@@ -213,20 +216,20 @@ class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
     def _in_bootstrap(self, state: ActiveState) -> bool:
         return state.bootstrapped < self.bootstrap * state.problem.n_players
 
-    def ask(self, state: ActiveState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
+    def ask(self, state: ActiveState, rng: np.random.Generator) -> WeightedDraw | None:
         """A bootstrap permutation, or marginals of the players selected."""
         n_players = state.problem.n_players
         if self._in_bootstrap(state):
             if state.proposal is None:
-                return Walks(random_ranks(rng, 1, n_players))
+                return WeightedWalks(random_ranks(rng, 1, n_players))
             offset = state.bootstrapped % n_players
             count = min(n_players - offset, ROUND_MARGINALS)
-            return _single_marginals(rng, state.proposal, np.arange(offset, offset + count))
+            return selected_marginals(rng, state.proposal, np.arange(offset, offset + count))
         assert state.proposal is not None  # noqa: S101 - learned when the bootstrap ended
         players = self._select(state)
         if self.reuse == "walk":
             return placed_walks(rng, state.proposal, players)
-        return _single_marginals(rng, state.proposal, players)
+        return selected_marginals(rng, state.proposal, players)
 
     def _select(self, state: ActiveState) -> IntArray:
         """The players of the next round."""
@@ -242,9 +245,9 @@ class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
         due = None if batch == 1 else attempts_and_due(state)[1]
         return pick(state.heap, state.invariabilities, batch, self.epsilon1, due)
 
-    def tell(self, state: ActiveState, draw: Walks | SingleMarginals, values: FloatArray) -> None:
+    def tell(self, state: ActiveState, draw: WeightedDraw, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
-        players, sizes, marginals, weights = weighted_marginals(state, draw, values)
+        players, sizes, marginals, weights = draw.weighted(values, state.problem, state.base)
         if self._in_bootstrap(state):
             state.bootstrap.add(players, marginals, weights)
             state.sizes.add(players, sizes, marginals)
@@ -263,7 +266,7 @@ class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
             np.add.at(state.failed, players[np.isnan(marginals)], 1)
             self._rescore(state, players)
         # Whose turn it is counts selections: a walk is one.
-        state.sampled += len(draw.players) if isinstance(draw, PlacedWalks) else len(players)
+        state.sampled += draw.selections
 
     def _end_bootstrap(self, state: ActiveState) -> None:
         """Learn q' and the first scores."""
@@ -355,10 +358,3 @@ class GreedyActive(Estimator[ActiveState, Walks | SingleMarginals]):
         marginals of all closed rounds count.
         """
         return state.sizes.explained_by_size()
-
-
-def _single_marginals(
-    rng: np.random.Generator, proposal: FloatArray, players: IntArray
-) -> SingleMarginals:
-    sizes = proposed_sizes(rng, proposal, players)
-    return SingleMarginals(players, sizes, random_ranks(rng, len(players), proposal.shape[-1]))

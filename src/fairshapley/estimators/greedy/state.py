@@ -1,4 +1,4 @@
-"""What greedy active estimation keeps, and how a round becomes weighted marginals."""
+"""What greedy active estimation keeps, and what selection reads from it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.estimator import Estimate, Problem
 from fairshapley.estimators.greedy.epochs import Epochs
-from fairshapley.estimators.greedy.placing import PlacedWalks
-from fairshapley.estimators.greedy.proposal import SizeStatistics, size_weights
+from fairshapley.estimators.greedy.proposal import SizeStatistics
 from fairshapley.estimators.greedy.selection import Heap, invariability
 from fairshapley.estimators.statistics.averages import Average
 
@@ -43,27 +41,6 @@ class ActiveState:
     invariabilities: FloatArray | None = None
     heap: Heap | None = None
     epochs: Epochs | None = None
-
-
-def weighted_marginals(
-    state: ActiveState, draw: Walks | SingleMarginals, values: FloatArray
-) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Players, sizes, marginal contributions and weights of a round, as flat arrays."""
-    if isinstance(draw, SingleMarginals):
-        assert state.proposal is not None  # noqa: S101 - the sizes were drawn from it
-        weights = size_weights(state.base, state.proposal, draw.players, draw.sizes)
-        return draw.players, draw.sizes, values[1::2] - values[::2], weights
-    problem = state.problem
-    sizes = draw.ranks.astype(np.int64)
-    by_place = draw.marginal_contributions(values, problem.empty, problem.full)
-    marginals = np.take_along_axis(by_place, sizes, axis=1)
-    if isinstance(draw, PlacedWalks):
-        assert state.proposal is not None  # noqa: S101 - the places were drawn from it
-        weights = draw.weights(state.base, state.proposal)
-    else:
-        weights = (problem.n_players * state.base)[sizes]
-    players = np.broadcast_to(np.arange(problem.n_players), sizes.shape)
-    return players.ravel(), sizes.ravel(), marginals.ravel(), weights.ravel()
 
 
 def told_invariability(state: ActiveState, players: IntArray | slice) -> FloatArray:

@@ -27,6 +27,7 @@ class StratumMarginals(SingleMarginals):
     """Single marginals that know their stratum, and the block of the sweep they belong to."""
 
     strata: IntArray
+    """None at the ends, which are known exactly"""
     blocks: IntArray | None = None
 
 
@@ -52,7 +53,7 @@ class StratifiedState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stratified(Estimator[StratifiedState, SingleMarginals]):
+class Stratified(Estimator[StratifiedState, StratumMarginals]):
     """Stratified sampling: φ_i = Σ_k α_k·(mean marginal contribution of i to coalitions of size k).
 
     One sample is one marginal contribution of one player, so that the estimates are independent.
@@ -143,7 +144,7 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
             asked=np.zeros((n_players, strata.count), dtype=np.int64),
         )
 
-    def ask(self, state: StratifiedState, rng: np.random.Generator) -> SingleMarginals | None:
+    def ask(self, state: StratifiedState, rng: np.random.Generator) -> StratumMarginals | None:
         """The exact strata first, then sweeps, then the strata that are furthest behind."""
         n_players, strata = state.problem.n_players, state.strata
         marginals = min(n_players, ROUND_MARGINALS)
@@ -167,10 +168,10 @@ class Stratified(Estimator[StratifiedState, SingleMarginals]):
         ranks = random_ranks(rng, len(players), n_players)
         return StratumMarginals(players, sizes, ranks, chosen, blocks)
 
-    def tell(self, state: StratifiedState, draw: SingleMarginals, values: FloatArray) -> None:
+    def tell(self, state: StratifiedState, draw: StratumMarginals, values: FloatArray) -> None:
         """Fold in the marginal contributions."""
         marginals = values[1::2] - values[::2]
-        if not isinstance(draw, StratumMarginals):
+        if state.ends_asked < state.problem.n_players:
             state.ends[draw.players[::2]] = marginals.reshape(-1, 2)
             state.ends_asked = int(draw.players[-1]) + 1
             return
@@ -295,13 +296,13 @@ def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None
     return Sweep(n_players, blocks if 2 * blocks <= strata else strata)
 
 
-def _ask_ends(n_players: int, first: int) -> SingleMarginals:
+def _ask_ends(n_players: int, first: int) -> StratumMarginals:
     """The marginal contributions of the next players to ∅ and to all others."""
     players = np.arange(first, min(n_players, first + ROUND_MARGINALS // 2)).repeat(2)
     sizes = np.tile([0, n_players - 1], len(players) // 2)
     # Any permutation will do: there is one coalition of either size.
     ranks = np.tile(np.arange(n_players, dtype=np.uint16), (len(players), 1))
-    return SingleMarginals(players, sizes, ranks)
+    return StratumMarginals(players, sizes, ranks, np.empty(0, dtype=np.int64))
 
 
 def _ask_pairs(

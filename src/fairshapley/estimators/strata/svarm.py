@@ -30,7 +30,7 @@ class SizedCoalitions(ListedCoalitions):
     """Coalitions in the order of their sizes."""
 
     rows: IntArray
-    """The place of each coalition's size among the sizes of the state"""
+    """The place of each coalition's size among the sizes of the state; none at the ends"""
     covers: bool
     """Whether these are covers, or independent of each other"""
 
@@ -60,7 +60,7 @@ class SvarmState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
+class StratifiedSVARM(Estimator[SvarmState, SizedCoalitions]):
     """Stratified SVARM: means of utilities instead of marginal contributions.
 
     φ_i = Σ_k α_k·(φ⁺_ik − φ⁻_ik), with φ⁺_ik the mean of v(S ∪ {i}) and φ⁻_ik that of v(S) over the
@@ -128,7 +128,7 @@ class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
             strata=SizeStrata(n_players, sizes, weights),
         )
 
-    def ask(self, state: SvarmState, rng: np.random.Generator) -> ListedCoalitions | None:
+    def ask(self, state: SvarmState, rng: np.random.Generator) -> SizedCoalitions | None:
         """The exact sizes first, then covers; None when there are no other sizes."""
         n_players = state.problem.n_players
         if state.ends_asked < n_players:
@@ -141,19 +141,19 @@ class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
         masks = random_ranks(rng, len(rows), n_players) < state.sizes[rows][:, None]
         return SizedCoalitions(bits.pack(masks), n_players, rows, covers=False)
 
-    def tell(self, state: SvarmState, draw: ListedCoalitions, values: FloatArray) -> None:
+    def tell(self, state: SvarmState, draw: SizedCoalitions, values: FloatArray) -> None:
         """Fold in the exact sizes, or samples of the others."""
         gains = values - state.problem.empty
         state.told += len(draw)
-        if isinstance(draw, SizedCoalitions):
-            state.asked += np.bincount(draw.rows, minlength=len(state.asked))
-            masks = draw.masks(0, len(draw))
-            state.strata.add(draw.rows, masks, gains, covers=draw.covers)
+        if state.ends_asked < state.problem.n_players:
+            last = state.ends_asked + len(draw) // 2
+            state.singles[state.ends_asked : last] = gains[::2]
+            state.leave_outs[state.ends_asked : last] = gains[1::2]
+            state.ends_asked = last
             return
-        last = state.ends_asked + len(draw) // 2
-        state.singles[state.ends_asked : last] = gains[::2]
-        state.leave_outs[state.ends_asked : last] = gains[1::2]
-        state.ends_asked = last
+        state.asked += np.bincount(draw.rows, minlength=len(state.asked))
+        masks = draw.masks(0, len(draw))
+        state.strata.add(draw.rows, masks, gains, covers=draw.covers)
 
     def estimate(self, state: SvarmState) -> Estimate:
         """The sum over the sizes; NaN before each size had a cover."""
@@ -178,9 +178,9 @@ class StratifiedSVARM(Estimator[SvarmState, ListedCoalitions]):
         spreads, degrees = state.strata.variances()
         known = state.strata.known & (degrees > 0)
         spreads = np.where(known, np.square(scale) * spreads, 0.0)
-        doubts = np.hypot.reduce(spreads / np.sqrt(degrees + 2.0), axis=0)
+        variance_errors = np.hypot.reduce(spreads / np.sqrt(degrees + 2.0), axis=0)
         total = np.where(known, degrees, 0.0).sum(axis=0)
-        part = Part(values, spreads.sum(axis=0), doubts, total)
+        part = Part(values, spreads.sum(axis=0), variance_errors, total)
         contributions = (state.strata.inside.counts + state.strata.outside.counts).sum(axis=0)
         # Where nothing varied, the values themselves are the scale.
         scale_square = float(np.nansum(np.square(values))) / max(1, int((values == values).sum()))
@@ -196,13 +196,14 @@ def _shares(even: FloatArray, sizes: IntArray) -> FloatArray:
     return shares
 
 
-def _ask_ends(n_players: int, first: int) -> ListedCoalitions:
+def _ask_ends(n_players: int, first: int) -> SizedCoalitions:
     """{i} and N∖{i} for the next players i."""
     players = np.arange(first, min(n_players, first + FIRST_COALITIONS // 2))
     masks = np.zeros((len(players), 2, n_players), dtype=bool)
     masks[np.arange(len(players)), 0, players] = True
     masks[:, 1] = ~masks[:, 0]
-    return ListedCoalitions.of(masks.reshape(-1, n_players))
+    packed = bits.pack(masks.reshape(-1, n_players))
+    return SizedCoalitions(packed, n_players, np.empty(0, dtype=np.int64), covers=False)
 
 
 def _ask_covers(state: SvarmState, rng: np.random.Generator) -> SizedCoalitions:

@@ -94,6 +94,8 @@ class Sweep:
         share = 1.0 / (2.0 * self.blocks * np.maximum(self.pairs, 1))
         inside = np.where(self.pairs > 0, self.within, np.nan) * share
         degrees = np.where(whole, 0.0, np.maximum(counts - 1.0, 0.0))
-        doubts = np.hypot(cut_off / np.sqrt(degrees + 2.0), self.within_norm * share / np.sqrt(3.0))
+        variance_errors = np.hypot(
+            cut_off / np.sqrt(degrees + 2.0), self.within_norm * share / np.sqrt(3.0)
+        )
         values = np.where(usable > 0, self.between.means, np.nan)
-        return usable, Part(values, cut_off + inside, doubts, degrees + self.pairs)
+        return usable, Part(values, cut_off + inside, variance_errors, degrees + self.pairs)

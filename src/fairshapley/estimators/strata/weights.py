@@ -31,7 +31,7 @@ class Part:
     """NaN for a player without any"""
     variances: FloatArray
     """Σ c_j·s_j²; NaN where unknown"""
-    doubts: FloatArray
+    variance_errors: FloatArray
     """The root of Σ (c_j·s_j²)²/(ν_j + 2), without bias half the variance of the variance. Its
     square would be a fourth power of the utility, which a float may not hold"""
     degrees: FloatArray
@@ -50,8 +50,8 @@ class Pool:
     """The parts with a variance"""
     unknown: WeightedParts
     """The parts without one"""
-    doubts: FloatArray
-    """The root of Σ λ⁴·doubt²"""
+    variance_errors: FloatArray
+    """The root of Σ λ⁴·error²"""
     degrees: FloatArray
     """Σ ν"""
 
@@ -74,14 +74,14 @@ class Pool:
         used = np.where(known, weights, 0.0)
         values = np.where(valued, part.values, 0.0)
         # Players without weight add nothing, whatever their entries are.
-        variances, doubts, degrees = (
+        variances, variance_errors, degrees = (
             np.where(used > 0, entries, 0.0)
-            for entries in (part.variances, part.doubts, part.degrees)
+            for entries in (part.variances, part.variance_errors, part.degrees)
         )
         return Pool(
             self.known.plus(used, values, variances),
             self.unknown.plus(np.where(valued & ~known, weights, 0.0), values, 0.0),
-            np.hypot(self.doubts, used**2 * doubts),
+            np.hypot(self.variance_errors, used**2 * variance_errors),
             self.degrees + degrees,
         )
 
@@ -103,8 +103,8 @@ class Pool:
         """
         values, variances = self.known.mean()
         values = np.where(self.known.weights > 0, values, self.unknown.mean()[0])
-        varied = self.doubts > 0
-        welch = np.square(self.known.variances / np.where(varied, self.doubts, 1.0)) - 2.0
+        varied = self.variance_errors > 0
+        welch = np.square(self.known.variances / np.where(varied, self.variance_errors, 1.0)) - 2.0
         degrees = np.minimum(np.maximum(welch, 1.0), self.degrees)
         return values, variances, whole_below(np.where(varied, degrees, self.degrees))
 
@@ -205,9 +205,9 @@ class Strata:
         degrees = np.maximum(counts - 1.0, 0.0)
         own = degrees.sum(axis=1)
         behind = np.where(degrees > 0, degrees, degrees.sum(axis=0))
-        doubts = np.hypot.reduce(spreads / np.sqrt(behind + 2.0), axis=1)
+        variance_errors = np.hypot.reduce(spreads / np.sqrt(behind + 2.0), axis=1)
         variances = np.where(own > 0, spreads.sum(axis=1), np.nan)
-        return Part(values, variances, doubts, own)
+        return Part(values, variances, variance_errors, own)
 
     def variances(self, cells: Means, prior: float = 0.0) -> FloatArray:
         """s²_ik; from all players' samples of that stratum where it has less than two.

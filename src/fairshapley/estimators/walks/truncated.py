@@ -45,7 +45,7 @@ class Steps:
 
 
 @dataclass(eq=False)
-class Batch:
+class WalkBatch:
     """Walks that are taken together, one step of each at a time."""
 
     ranks: RankArray
@@ -71,7 +71,7 @@ class TruncatedState:
     weights: FloatArray
     """n·α_k: places are uniform on a walk"""
     moments: Moments
-    batch: Batch | None = None
+    batch: WalkBatch | None = None
     """The batch in progress, or the last one"""
     walks: int = 0
     """The walks of all batches that were finished"""
@@ -209,15 +209,15 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
         )
 
 
-def _begin(problem: Problem, ranks: RankArray) -> Batch:
+def _begin(problem: Problem, ranks: RankArray) -> WalkBatch:
     """A batch of walks that stand at ∅."""
     walks, n_players = ranks.shape
     path = np.full((walks, n_players + 1), problem.empty)
     ends, near = np.zeros((2, walks), dtype=np.int64)
-    return Batch(ranks, path, ends, np.arange(walks), near)
+    return WalkBatch(ranks, path, ends, np.arange(walks), near)
 
 
-def _finish(state: TruncatedState, batch: Batch) -> None:
+def _finish(state: TruncatedState, batch: WalkBatch) -> None:
     """Fold in the contributions of a batch whose walks have all ended."""
     # A truncated walk stays where it was.
     last = np.take_along_axis(batch.path, batch.ends[:, None], axis=1)

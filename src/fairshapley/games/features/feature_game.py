@@ -27,9 +27,9 @@ from fairshapley.games.features.players import Groups, make_players
 from fairshapley.games.features.predictor import Predictor, as_function, is_probability
 from fairshapley.games.features.setting import (
     DEFAULT_TOLERANCE,
+    FeatureSetting,
     GameKind,
     Neighbourhood,
-    Setting,
     check_kind,
     choose_background,
     finite_predictions,
@@ -152,7 +152,7 @@ class FeatureGame:
                 relative_to or "value",
                 finite_predictions(predictor, chosen, what),
             )
-        self._setting = Setting(predictor, data, chosen, players, near)
+        self._setting = FeatureSetting(predictor, data, chosen, players, near)
         self.kind: GameKind = kind
         self.output = check_output(output, self.output_names)
         self.n_players = len(players.names)

@@ -37,7 +37,7 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class FeatureSetting:
     """All but which rows are explained, and which output."""
 
     predictor: Predictor

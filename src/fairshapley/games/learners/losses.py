@@ -41,10 +41,10 @@ class BinaryLoss:
     def derivatives(self, margins: Array, parameters: Array) -> tuple[Array, Array]:
         """The gradients and the Hessians; see `newton.Objective`."""
         # 1/(1+e^u), not 1 − 1/(1+e^−u): what is left of a row that is told apart well stays exact.
-        doubt = 1.0 / (1.0 + self.xp.exp(margins))
-        pull = self.weights * doubt
+        wrong = 1.0 / (1.0 + self.xp.exp(margins))
+        pull = self.weights * wrong
         gradient = self.penalties * parameters - self.signed.T @ pull
-        return gradient, self.products.sums(pull - pull * doubt, self.penalties, coarse=True)
+        return gradient, self.products.sums(pull - pull * wrong, self.penalties, coarse=True)
 
     def take(self, columns: Array) -> Self:
         """The objectives of some of the sets."""
@@ -95,8 +95,8 @@ class MultinomialLoss:
         chances = odds / xp.sum(odds, axis=0, keepdims=True)
         # Not 1 − the chance of the row's class: the others are small and stay exact.
         others = chances * (1.0 - self.indicator)
-        doubt = xp.sum(others, axis=0, keepdims=True)
-        pull = self.weights * (others - self.indicator * doubt)
+        wrong = xp.sum(others, axis=0, keepdims=True)
+        pull = self.weights * (others - self.indicator * wrong)
         held = self._held()
         coefficients = xp.reshape(parameters, (n_classes, width, -1))
         gradient = self.train.T @ pull + self.penalties * coefficients
