@@ -11,7 +11,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -111,12 +110,7 @@ class Evaluator:
     def __enter__(self) -> Evaluator:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -138,12 +138,12 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.generic):  # plain numbers are what a journal can hold
-                object.__setattr__(self, field.name, value.item())
-            if field.type == "bool" and not isinstance(getattr(self, field.name), bool):
-                raise InputError(f"{field.name} must be True or False, not {value!r}")
+                checks.settle(self, **{field.name: value.item()})
+            if field.type == "bool":
+                checks.flag(field.name, value)
         if not isinstance(self.proposal, str):
             # Hashable, and the same whether it came as an array or out of a journal.
-            object.__setattr__(self, "proposal", plain_probabilities(self.proposal))
+            checks.settle(self, proposal=plain_probabilities(self.proposal))
         else:
             checks.choice("proposal", self.proposal, ("pooled", "per-player"))
         checks.choice("selection", self.selection, ("greedy", "uniform"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
 from fairshapley.errors import InputError
@@ -57,10 +58,8 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
     antithetic: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("walk", "antithetic"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InputError(f"{name} must be True or False, not {getattr(self, name)!r}")
-            object.__setattr__(self, name, bool(getattr(self, name)))
+        flags = {name: checks.flag(name, getattr(self, name)) for name in ("walk", "antithetic")}
+        checks.settle(self, **flags)
         if self.antithetic and not self.walk:
             raise InputError(
                 "antithetic permutations need whole walks: use MonteCarlo(antithetic=True), "

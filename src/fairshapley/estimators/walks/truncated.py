@@ -123,15 +123,14 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
     patience: int = 1
 
     def __post_init__(self) -> None:
-        checks.real("tolerance", self.tolerance, least=0)
-        if self.tolerance >= 1:
+        tolerance = checks.real("tolerance", self.tolerance, least=0)
+        if tolerance >= 1:
             raise InputError(
                 f"tolerance must be below 1, not {self.tolerance!r}: at 1 a walk would end before "
                 "its first player; 0.01 is customary"
             )
-        checks.whole("patience", self.patience)
-        object.__setattr__(self, "tolerance", float(self.tolerance))
-        object.__setattr__(self, "patience", int(self.patience))
+        patience = checks.whole("patience", self.patience)
+        checks.settle(self, tolerance=tolerance, patience=patience)
 
     @property
     def traits(self) -> Traits:

@@ -14,6 +14,7 @@ from fairshapley._basics import bits
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
+from fairshapley.evaluation.engines.cluster import LOOK_SECONDS, ClusterSession
 from fairshapley.evaluation.engines.engine import (
     Answer,
     Ticket,
@@ -34,10 +35,6 @@ from fairshapley.games.game import Game
 if TYPE_CHECKING:
     from distributed import Client
 
-# How often to look whether scheduler and workers are still there, and how long a cluster may be
-# without workers (they may be about to start) before that is an error.
-LOOK_SECONDS = 1.0
-EMPTY_SECONDS = 60.0
 # Client and scheduler take some 5 ms of a core for a chunk, which on a single machine the workers
 # go without.
 WORTHWHILE_SECONDS = 0.1
@@ -124,52 +121,38 @@ class DaskEngine:
             self._client = None
 
 
-class DaskSession:
+class DaskSession(ClusterSession):
     """A game on the workers of a cluster."""
 
     def __init__(self, engine: DaskEngine, payload: bytes, n_players: int) -> None:
+        super().__init__()
         self._client = engine.client()
         self._distributed = engine._distributed
         self._n_players = n_players
         self._name = unique_name()
-        self._count = 0
+        self._submitted = 0
         self._payload = np.frombuffer(payload, dtype=np.uint8)
         self._settings = Settings(engine.threads, engine.timeout, sole=False)
-        self._workers = 0
-        self._looked = -LOOK_SECONDS
-        self._seen = time.monotonic()
         self._await_workers()
         self._game: Any = self._scatter()
 
-    @property
-    def workers(self) -> int:
-        """The threads of all workers; a cluster may grow and shrink."""
-        if time.monotonic() > self._looked + LOOK_SECONDS:
-            with suppress(EngineError):  # raised where chunks are handed in and waited for
-                self._look()
-        return max(1, self._workers)
-
-    def _look(self) -> None:
-        """Count the workers; an EngineError when the scheduler is gone, or they are for long."""
+    def _count(self) -> tuple[int, str]:
+        """The threads of all workers; an EngineError when the scheduler is gone."""
         if self._client.status != "running":
             raise EngineError(
                 f"the connection to the Dask scheduler {self._where()} is lost (the client is "
                 f"{self._client.status})"
             )
         try:
-            self._workers = sum(self._client.nthreads().values())
+            threads = sum(self._client.nthreads().values())
         except (OSError, TimeoutError, RuntimeError) as error:
             raise EngineError(
                 f"the Dask scheduler {self._where()} does not answer ({error})"
             ) from error
-        self._looked = time.monotonic()
-        if self._workers:
-            self._seen = self._looked
-        elif self._looked > self._seen + EMPTY_SECONDS:
-            raise EngineError(
-                f"the Dask cluster {self._where()} has had no workers for {EMPTY_SECONDS:.0f} s: "
-                "start some with 'dask worker'"
-            )
+        return threads, (
+            f"the Dask cluster {self._where()} has had no workers for {self.empty_seconds:.0f} s: "
+            "start some with 'dask worker'"
+        )
 
     def _where(self) -> str:
         return str(getattr(self._client.scheduler, "address", "") or "")
@@ -196,7 +179,7 @@ class DaskSession:
             # All workers that had a copy are gone.
             self._await_workers()
             self._game = self._scatter()
-        self._count += 1
+        self._submitted += 1
         try:
             future: Any = self._client.submit(
                 run_chunk,
@@ -205,7 +188,7 @@ class DaskSession:
                 bits.pack(masks),
                 self._n_players,
                 self._settings,
-                key=f"{self._name}-{self._count}",
+                key=f"{self._name}-{self._submitted}",
                 pure=False,
             )
         except Exception as error:

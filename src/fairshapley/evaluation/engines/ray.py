@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fairshapley._basics import bits, checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
+from fairshapley.evaluation.engines.cluster import LOOK_SECONDS, ClusterSession
 from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
@@ -27,10 +28,6 @@ from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_n
 from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
 from fairshapley.games.game import Game
 
-# How often to look whether the cluster is still there, and how long it may be too small for one
-# task (nodes may be about to start) before that is an error.
-LOOK_SECONDS = 1.0
-EMPTY_SECONDS = 60.0
 LOOPBACK = "127.0.0.1"
 
 _connected: dict[str, str | None] = {}
@@ -143,12 +140,11 @@ class RayEngine:
         """Leave Ray running: others may use it, and it ends with the process."""
 
 
-class RaySession:
+class RaySession(ClusterSession):
     """A game in the object store of a cluster."""
 
-    empty_seconds: ClassVar[float] = EMPTY_SECONDS
-
     def __init__(self, engine: RayEngine, ray: Any, payload: bytes, n_players: int) -> None:
+        super().__init__()
         self._ray = ray
         self._engine = engine
         self._n_players = n_players
@@ -161,20 +157,9 @@ class RaySession:
             max_retries=0, num_cpus=engine.cpus, num_gpus=engine.gpus
         )
         self._game = ray.put(self._payload)
-        self._workers = 0
-        self._looked = -LOOK_SECONDS
-        self._seen = time.monotonic()
 
-    @property
-    def workers(self) -> int:
-        """How many chunks the resources of the cluster allow at a time."""
-        if time.monotonic() > self._looked + LOOK_SECONDS:
-            with suppress(EngineError):  # raised where chunks are handed in and waited for
-                self._look()
-        return max(1, self._workers)
-
-    def _look(self) -> None:
-        """Count what the cluster can do; an EngineError when it can do nothing for long."""
+    def _count(self) -> tuple[int, str]:
+        """How many tasks the resources of the cluster allow at a time."""
         try:
             total = self._ray.cluster_resources()
         except Exception as error:
@@ -182,14 +167,10 @@ class RaySession:
         places = total.get("CPU", 0.0) / self._engine.cpus
         if self._engine.gpus:
             places = min(places, total.get("GPU", 0.0) / self._engine.gpus)
-        self._workers, self._looked = int(places), time.monotonic()
-        if self._workers:
-            self._seen = self._looked
-        elif self._looked > self._seen + self.empty_seconds:
-            raise EngineError(
-                f"the Ray cluster has had no room for a task of {self._engine.cpus} CPUs and "
-                f"{self._engine.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
-            )
+        return int(places), (
+            f"the Ray cluster has had no room for a task of {self._engine.cpus} CPUs and "
+            f"{self._engine.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
+        )
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
         """Hand in a chunk as a task."""
