@@ -74,3 +74,26 @@ def test_unknown_players_are_refused(call):
 def test_bad_k_is_refused(k):
     with pytest.raises(fs.InputError, match="between 1 and 2"):
         decisions([(0, 1), (2, 1)]).top(k)
+
+
+def test_decisions_are_readable_in_console_and_notebook():
+    result = fs.exact(fs.games.Airport([1.0, 2.0, 4.0]))
+    named = Decisions(np.array([-2.0, 1.0]), np.array([-1.0, 3.0]), 0.1, ("<b>", "Ann"))
+    assert str(named).splitlines() == [
+        "2 values: 1 above zero, 1 below, 0 open; the order of 1 of 1 pair is settled; all "
+        "together with a probability of at least 0.9",
+        "Ann: from 1 to 3, above zero",
+        "<b>: from -2 to -1, below zero",
+    ]
+    assert repr(named) == str(named)
+    assert "&lt;b&gt;" in named._repr_html_()
+    assert "<b>" not in named._repr_html_()
+    many = Decisions(np.zeros(100), np.ones(100), 0.1)
+    assert "… 80 more" in str(many)
+    assert len(str(many).splitlines()) == 22
+    assert "player 2: from 2.833 to 2.833" in str(result.decisions())
+
+
+def test_decisions_have_the_names_of_the_players():
+    game = fs.games.FunctionGame(lambda who: float(len(who)), 2, player_names=["Ann", "Bob"])
+    assert "Ann: from 1 to 1" in str(fs.exact(game).decisions())

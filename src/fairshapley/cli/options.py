@@ -143,31 +143,6 @@ class DataOptions:
     ] = "double"
 
 
-# Parameters of `read_table` and `table_game` whose options have other names.
-_RENAMED = {"names": "id", "max_bytes": "max-size"}
-_PARAMETERS = [field.name for field in fields(DataOptions)[1:]] + [*_RENAMED]
-_NAMED = re.compile(
-    rf"(?<![\w'\"-])({'|'.join(_PARAMETERS)})"
-    r"(?:(=)(?=[\w'\"])|=|(?= must be)|(?<=empty_value)\b)"
-)
-
-
-def in_options(message: str) -> str:
-    """A message of the Python interface to tables, with options in place of its parameters.
-
-    Examples
-    --------
-    >>> in_options("leave names= out, or value them together with group_by='who'")
-    "leave --id out, or value them together with --group-by 'who'"
-    """
-
-    def option(found: re.Match[str]) -> str:
-        name, has_value = found.groups()
-        return f"--{_RENAMED.get(name, name.replace('_', '-'))}{' ' if has_value else ''}"
-
-    return _NAMED.sub(option, message)
-
-
 Semivalue = Annotated[
     str,
     run_option(
@@ -276,8 +251,23 @@ class RunOptions:
             help="With --epsilon1: the probability of failure that is tolerated, 0.1 by default.",
         ),
     ] = None
+    bound: Annotated[
+        str,
+        run_option(
+            metavar="NAME",
+            help="With --epsilon1, what a certificate rests on: normal, averages of many samples; "
+            "chebyshev, estimated variances; bernstein, the range of the metric alone.",
+        ),
+    ] = "normal"
     xi: Xi = "auto"
     seed: Seed = 0
+    on_error: Annotated[
+        str,
+        run_option(
+            metavar="NAME",
+            help="When a fit fails: raise an error, or skip it; then nothing is certified.",
+        ),
+    ] = "raise"
     journal: Journal = None
     verify: Annotated[
         int,
@@ -295,6 +285,8 @@ class RunOptions:
             raise InputError("--verify goes with --journal: give both, or neither")
         if self.delta is not None and self.epsilon1 is None:
             raise InputError("--delta goes with --epsilon1: give both, or neither")
+        if self.bound != "normal" and self.epsilon1 is None:
+            raise InputError("--bound goes with --epsilon1: give both, or neither")
 
 
 @dataclass(frozen=True)
@@ -317,3 +309,56 @@ class OutputOptions:
         bool, output_option("--json", help="Print one JSON object instead of tables.")
     ] = False
     quiet: Annotated[bool, output_option("--quiet", help="No notes, no progress.")] = False
+    verbose: Annotated[
+        bool,
+        output_option(
+            "--verbose", help="Print the paper's terms too (fidelity, contributions), explained."
+        ),
+    ] = False
+
+
+# Parameters of `read_table` and `table_game` whose options have other names.
+_RENAMED = {"names": "id", "max_bytes": "max-size"}
+_PARAMETERS = [
+    *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
+    "method",
+    "negative",
+    *_RENAMED,
+]
+_NAMED = re.compile(
+    rf"(?<![\w'\"-])({'|'.join(_PARAMETERS)})"
+    r"(?:(=)(?=[\w'\"])|=|(?= must be)|(?<=empty_value)\b)"
+)
+
+
+# Advice for Python, and what the command line has in its place.
+_ADVICE = (
+    (r",? or an (estimator )?object such as fs\.\w+\([^)]*\)", ""),
+    (r"give some that are always there \(base=\)(, or )?", ""),
+    (
+        r"give the game a value_range(, which bounds them)?",
+        "use a metric of known range, as accuracy",
+    ),
+    (r"Result\.save and Result\.to_dict need neither", "--out values.json needs neither"),
+    (r"save one with Result\.save", "value --out values.json saves one"),
+    (r"give it to estimate\(journal=…\) first", "give it to value --journal first"),
+    (r"with fs\.estimate\(game, …, journal=…\)", "with value --journal"),
+)
+
+
+def in_options(message: str) -> str:
+    """A message of the Python interface, with options in place of its parameters.
+
+    Examples
+    --------
+    >>> in_options("leave names= out, or value them together with group_by='who'")
+    "leave --id out, or value them together with --group-by 'who'"
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, has_value = found.groups()
+        return f"--{_RENAMED.get(name, name.replace('_', '-'))}{' ' if has_value else ''}"
+
+    for advice, instead in _ADVICE:
+        message = re.sub(advice, instead, message)
+    return _NAMED.sub(option, message)

@@ -92,6 +92,7 @@ def finish(
 ) -> None:
     """Write and print a result; exit with a code of its own when it is not what was asked for."""
     epsilon1, delta = (EPSILON1, DELTA) if wanted is None else (wanted.epsilon1, wanted.delta)
+    bound = "normal" if wanted is None else wanted.bound
     certificate: Certificate | None = None
     ending = Ending()
     out, report = output.out, output.report
@@ -112,13 +113,13 @@ def finish(
     )
     with ending.step():
         # What holds is said anyway; a certificate where one was asked for, or there is one.
-        certificate = result.certificate(epsilon1, delta)
+        certificate = result.certificate(epsilon1, delta, bound=bound)
     with ending.step():
         if output.as_json:
             print_json(result_object(result, certificate, delta, ending.files))
         else:
             told = certificate is not None and (wanted is not None or certificate.holds)
-            print_result(result, certificate if told else None)
+            print_result(result, certificate if told else None, verbose=output.verbose)
     ending.close(quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST
+from fairshapley.cli.options import in_options
 from fairshapley.cli.streams import results
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
@@ -44,44 +45,66 @@ def print_lines(console: Console, lines: Iterable[str]) -> None:
         console.print(Text(line), soft_wrap=True, highlight=False)
 
 
-def value_rows(result: Result) -> list[tuple[str, ...]]:
-    """The players by decreasing value, with standard error, contributions and fidelity.
+def value_columns(result: Result, *, verbose: bool = False) -> dict[str, list[str]]:
+    """The players by decreasing value; estimates with their standard errors.
+
+    `verbose` adds contributions and fidelity.
 
     Examples
     --------
     >>> import fairshapley as fs
-    >>> value_rows(fs.exact(fs.games.TableGame([0, 1])))
-    [('0', '+1', '0', '0', 'inf')]
+    >>> value_columns(fs.exact(fs.games.TableGame([0, 1])))
+    {'player': ['0'], 'value': ['+1']}
     """
+    order = (-result.values).argsort(kind="stable").tolist()
     names, scores = result.names(), result.fidelity()
-    rows: list[tuple[str, ...]] = [
-        (
-            one_line(names[player], LONGEST),
-            f"{result.values[player]:+.5g}",
-            f"{result.standard_errors[player]:.3g}",
-            f"{result.counts[player]:,}",
-            f"{scores[player]:.3g}",
-        )
-        for player in (-result.values).argsort(kind="stable").tolist()
-    ]
-    if len(rows) > MOST_ROWS:
+    columns = {
+        "player": [one_line(names[player], LONGEST) for player in order],
+        "value": [f"{result.values[player]:+.5g}" for player in order],
+    }
+    if not result.exact:
+        columns["standard error"] = [f"{result.standard_errors[player]:.3g}" for player in order]
+        if verbose:
+            columns["contributions"] = [f"{result.counts[player]:,}" for player in order]
+            columns["fidelity"] = [f"{scores[player]:.3g}" for player in order]
+    if len(order) > MOST_ROWS:
         half = MOST_ROWS // 2
-        rows[half:-half] = [(f"{len(rows) - MOST_ROWS:,} more", "", "", "", "")]
-    return rows
+        for name, cells in columns.items():
+            more = f"{len(order) - MOST_ROWS:,} more" if name == "player" else ""
+            cells[half:-half] = [more]
+    return columns
 
 
-def print_result(result: Result, certificate: Certificate | None) -> None:
+def print_result(result: Result, certificate: Certificate | None, *, verbose: bool = False) -> None:
     """The values, what the run did, what holds, and the certificate that was asked for."""
     console = output_console()
     shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
-    headings = ("player", "value", "standard error", "contributions", "fidelity")
-    print_table(console, f"{result.semivalue} values{shown}", headings, value_rows(result))
-    said = str(result).split("\n")[: -len(result.notes) or None]
-    print_lines(console, [*said, *(certificate_lines(certificate) if certificate else ())])
+    columns = value_columns(result, verbose=verbose)
+    rows = list(zip(*columns.values(), strict=True))
+    print_table(console, f"{result.semivalue} values{shown}", list(columns), rows)
+    said = result.summary(terms=verbose)
+    if certificate is not None:
+        said += certificate_lines(certificate, exact=result.exact)
+    if verbose and not result.exact:
+        said += WORDS
+    print_lines(console, [in_options(line) for line in said])
 
 
-def certificate_lines(certificate: Certificate) -> list[str]:
-    """The certificate in words, a paragraph."""
+# What `--verbose` says of the terms that it uses.
+WORDS = (
+    "contributions: the samples that a value is the average of, each what the player added once",
+    "fidelity: (size of the value + ξ)² over its squared standard error; 4 is two standard errors",
+    "ξ: the size below which a value counts as zero; ε1: the tolerated share of a value; δ: the "
+    "probability that a statement may be wrong",
+    "A1–A3: who adds nothing gets nothing; identical players get the same; who adds no less than "
+    "another gets no less",
+)
+
+
+def certificate_lines(certificate: Certificate, *, exact: bool = False) -> list[str]:
+    """The certificate in words, a paragraph; exact values need no tolerances."""
+    if exact:
+        return str(certificate).split("\n")
     target = f"ε1 = {certificate.epsilon1:g}, ε2 = {certificate.epsilon2:.3g}"
     return [f"certificate ({target}, δ = {certificate.delta:g}):", *str(certificate).split("\n")]
 

@@ -156,7 +156,7 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
     budget = check_budget(run.budget)
     if run.epsilon1 is not None:
         delta = DELTA if run.delta is None else run.delta
-        until = Fair(epsilon1=run.epsilon1, delta=delta)
+        until = Fair(epsilon1=run.epsilon1, delta=delta, bound=run.bound)
         if budget is None and run.method != "exact":
             budget = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
             notes = (

@@ -439,6 +439,8 @@ def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> st
 
 def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
     """What makes a certificate say little, or the normal bound doubtful."""
+    if evidence.exact:
+        return ()
     found = []
     mean = float(np.abs(evidence.values).mean())
     if 0 < mean < xi:
@@ -447,7 +449,7 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
             f"ξ is {times:,g} times the mean |value|: with such a large tolerance near zero the "
             "statement says very little"
         )
-    if bound != "normal" or evidence.exact:
+    if bound != "normal":
         return tuple(found)
     fewest = int(evidence.counts.min())
     if fewest < FEW_CONTRIBUTIONS:
@@ -495,17 +497,18 @@ class _Wording:
         evidence = self.evidence
         everyone = f"Each of the {evidence.n_players} values"
         if evidence.exact:
-            return (
-                f"{everyone} is exact for this utility: all coalitions were evaluated "
-                f"({evidence.evaluations:,} evaluations). {_SCOPE}"
-            )
+            how = "they have a closed formula"
+            if evidence.evaluations:
+                how = f"all coalitions were evaluated ({evidence.evaluations:,} evaluations)"
+            return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
         chance = f"with a probability of at least {1 - self.delta:.6g}"
         published = " (as published, shrunk towards zero)" if self.shrunk else ""
         return (
             f"{everyone}{published} differs from the true value by at most {self.epsilon1:.6g} "
             f"times the size of the true value plus {self.epsilon2:.6g}, for all of them together "
-            f"{chance}. Null players, identical players and dominated players are therefore "
-            f"valued as A1–A3 require. This rests on {evidence.evaluations:,} evaluations and on "
+            f"{chance}. So, up to these tolerances, who adds nothing gets nothing, identical "
+            "players get the same, and who adds no less than another gets no less (A1–A3). This "
+            f"rests on {evidence.evaluations:,} evaluations and on "
             f"{self._assumption()}. {_SCOPE}"
         )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics.markup import block_html, escaped, table_html
+from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import BOUNDS, Evidence, half_widths
@@ -33,7 +35,12 @@ class TopPlayers:
         return self.certain + self.possible
 
 
-@dataclass(frozen=True, eq=False)
+# Players that are printed: all of a few, else as many from the top as from the bottom.
+SHOWN = 20
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Decisions:
     """Statements that all hold together with a probability of at least 1 − δ.
 
@@ -49,11 +56,59 @@ class Decisions:
     (2.0, 4.0)
     >>> decisions.top(2).certain
     (1, 2)
+    >>> print(decisions)
+    3 values: 2 above zero, 0 below, 1 open; the order of 3 of 3 pairs is settled; all together ...
+    player 2: from 3 to 4, above zero
+    player 1: from 2 to 2.5, above zero
+    player 0: from 0 to 1, sign open
     """
 
     lower: FloatArray
     upper: FloatArray
     delta: float
+    player_names: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        title, rows = self._told()
+        lines = [f"{name}: from {low} to {high}, {sign}" for name, low, high, sign in rows]
+        return "\n".join([title, *lines])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        title, rows = self._told()
+        cells = [(escaped(name), *rest) for name, *rest in rows]
+        return block_html(title, table_html(("player", "from", "to", "sign"), cells))
+
+    def _told(self) -> tuple[str, list[tuple[str, str, str, str]]]:
+        """A sentence, and the interval of each of the players, the most valuable first."""
+        signs = self.signs()
+        above, below = int((signs > 0).sum()), int((signs < 0).sum())
+        n_players = len(signs)
+        title = (
+            f"{several(n_players, 'value')}: {above:,} above zero, {below:,} below, "
+            f"{n_players - above - below:,} open; the order of {self.settled_pairs():,} of "
+            f"{several(n_players * (n_players - 1) // 2, 'pair')} is settled; all together with a "
+            f"probability of at least {1 - self.delta:.6g}"
+        )
+        words = {1: "above zero", -1: "below zero", 0: "sign open"}
+        names = self.player_names or tuple(f"player {at}" for at in range(n_players))
+        order = np.argsort(-(self.lower + self.upper), kind="stable").tolist()
+        if n_players > SHOWN:
+            order = order[: SHOWN // 2] + order[-SHOWN // 2 :]
+        rows = [
+            (
+                one_line(names[at], LONGEST_NAME),
+                f"{self.lower[at]:.4g}",
+                f"{self.upper[at]:.4g}",
+                words[int(signs[at])],
+            )
+            for at in order
+        ]
+        if n_players > SHOWN:
+            rows.insert(SHOWN // 2, (f"… {n_players - SHOWN:,} more", "…", "…", "…"))
+        return title, rows
 
     def signs(self) -> IntArray:
         """1 or −1 where the sign of a value is settled, else 0."""
@@ -132,4 +187,5 @@ def decide(
     if evidence.obstacle:
         raise InputError(f"nothing can be said with confidence: {evidence.obstacle}")
     widths = half_widths(evidence, level, bound, sequential=sequential)
-    return Decisions(evidence.values - widths, evidence.values + widths, failure)
+    low, high = evidence.values - widths, evidence.values + widths
+    return Decisions(low, high, failure, evidence.player_names)

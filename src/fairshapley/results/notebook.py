@@ -25,6 +25,7 @@ def result_html(result: Result) -> str:
     # NaN, a value not known yet, comes last.
     order = np.argsort(-result.values, kind="stable").tolist()
     names, scores = result.names(), result.fidelity()
+    columns: tuple[str, ...] = ("player", "value", "standard error", "fidelity", "contributions")
     rows: list[tuple[str, ...]] = [
         (
             escaped(names[player]),
@@ -35,7 +36,8 @@ def result_html(result: Result) -> str:
         )
         for player in order
     ]
-    columns = ("player", "value", "standard error", "fidelity", "contributions")
+    if result.exact:  # there is no error to be told
+        columns, rows = columns[:2], [row[:2] for row in rows]
     return block_html(title, sentences_html(summary), table_html(columns, _shortened(rows)))
 
 

@@ -320,7 +320,8 @@ class Result(Evidence):
         """What must be known before values are used, in sentences; empty when all is well."""
         return tuple(said for said in (baseline_warning(self),) if said)
 
-    def __str__(self) -> str:
+    def summary(self, *, terms: bool = True) -> list[str]:
+        """What the run did and what holds, a sentence each; `terms` says it in the paper's too."""
         kind = "exact" if self.exact else f"estimated by {self.method}"
         partial = "" if self.complete else " (partial result)"
         marginals = "" if self.marginals is None else f", {self.marginals:,} marginals"
@@ -330,10 +331,11 @@ class Result(Evidence):
             f"{self.evaluations:,} evaluations{marginals}; seed {self.seed}",
             f"stopped: {self.stopped}",
         ]
-        if not self.exact:
+        if terms and not self.exact:
             lines.append(
-                f"minimum fidelity {self.min_fidelity:.4g}, cautious estimate "
-                f"{self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} ({relative})"
+                f"minimum fidelity {self.min_fidelity:.4g}, the least (size + ξ)²/error² of all, "
+                f"cautious estimate {self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} "
+                f"({relative})"
             )
         if 1 < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
@@ -343,7 +345,10 @@ class Result(Evidence):
                 lines += self.standing().sentences()
             except InputError as error:
                 lines.append(str(error))
-        return "\n".join([*lines, *self.notes])
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join([*self.summary(), *self.notes])
 
     def _repr_html_(self) -> str:
         from fairshapley.results.notebook import result_html

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
 from fairshapley.results.origin import recorded
+
+if TYPE_CHECKING:
+    from fairshapley.evaluation.evaluator import OnError
+
+BELOW_XI = "below ξ a value counts as zero"
 
 
 def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
@@ -51,7 +58,7 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
     )
     announce(planned, advice(planned, data), run, quiet=output.quiet)
     tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
-    show_notes((tolerance.sentence,), quiet=output.quiet)
+    show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
     notes = (*made.notes, *limits.notes, tolerance.sentence)
     with recorded(inputs=input_files(data), notes=notes):
         result = estimate(
@@ -65,6 +72,7 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
             engine=run.engine,
             journal=run.journal,
             verify=run.verify,
+            on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
         )
     finish(result, output, wanted=limits.until, labels=made.labels, title=data.train.name)

@@ -110,7 +110,8 @@ def _duplicates(table: PlayerTable) -> Callout:
     spread = max(float(np.ptp(table.values[list(group)])) for group in table.groups)
     same = "Within each group all values are equal."
     if spread > 0:
-        same = f"Within a group the values differ by at most {number(spread)}, by chance alone."
+        why = "by rounding" if table.exact else "by chance"
+        same = f"Within a group the values differ by at most {number(spread)}, {why}."
     text = (
         f"{several(members, 'player')} in {several(len(table.groups), 'group')} with the same "
         f"content. Fairness requires equal values for them. {same}"

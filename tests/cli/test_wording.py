@@ -1,0 +1,100 @@
+"""What a reader of the console stumbles over: the paper's terms, and advice for Python."""
+
+import re
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.cli.options import in_options
+from tests.cli.files import run
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+PYTHON = re.compile(r"\bfs\.|\bResult\.|\b[a-z_0-9]+=['\w]|\(\w+=\)")
+
+
+def test_terms_of_the_paper_are_behind_verbose_and_explained_there(folder):
+    plain = run("value", *DATA, "--budget", 300)
+    assert "standard error" in plain.stdout
+    for term in ("fidelity", "contributions", "A1"):
+        assert term not in plain.stdout
+    assert "below ξ a value counts as zero" in plain.stderr
+    verbose = run("value", *DATA, "--budget", 300, "--verbose").stdout
+    for term in ("fidelity: ", "contributions: ", "ξ: ", "A1–A3: "):
+        assert term in verbose
+
+
+def test_the_terms_of_a_certificate_are_explained_where_they_stand(folder):
+    easy = run("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
+    assert "who adds nothing gets nothing" in easy.stdout
+    assert "the least (size + ξ)²/error²" in str(fs.estimate(fs.games.Airport(range(1, 15))))
+
+
+def test_exact_values_have_no_errors(folder):
+    done = run(
+        "value", *DATA, "--group-by", "supplier", "--xi", 100, "--out", "v.json", "--verbose"
+    )
+    for words in ("standard error", "inf", "fidelity", "ε1", "δ", "Warning", "very little"):
+        assert words not in done.stdout, done.stdout
+    assert "is exact" in done.stdout
+    result = fs.Result.load("v.json")
+    assert "inf" not in result._repr_html_()
+    assert "standard error" not in result._repr_html_()
+    assert not result.certificate(0.5, 0.1).warnings
+
+
+def test_a_closed_formula_evaluates_no_coalitions():
+    rows = np.arange(6.0)[:, None], [0, 1] * 3
+    certificate = fs.knn_shapley(*rows, *rows, k=1).certificate(0.5, 0.1)
+    assert "all coalitions" not in certificate.statement
+    assert "closed formula" in certificate.statement
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("value", *DATA, "--method", "magic"),
+        ("value", *DATA, "--semivalue", "magic"),
+        ("value", *DATA, "--method", "exact", "--budget", 10),
+        ("value", *DATA, "--epsilon1", 0.5, "--bound", "bernstein", "--method", "adjusted"),
+        ("value", *DATA, "--engine", "magic"),
+        ("value", "train.csv", "--target", "income", "--model", "logistic"),
+        ("report", "train.csv"),
+    ],
+)
+def test_no_advice_that_only_python_can_follow(folder, arguments):
+    done = run(*arguments)
+    assert done.exit_code == 2
+    error = done.stderr.splitlines()[-1]
+    assert not PYTHON.search(error), error
+
+
+def test_advice_of_the_library_is_said_in_options():
+    for message in (
+        "where rows are too few, give some that are always there (base=), or let a constant "
+        "prediction stand in with unfittable='constant'",
+        "where the range of the utility is known, bound='bernstein' does not depend on tails",
+        "give the game a value_range, and use a method such as 'mc'",
+        "use on_error='skip' (no certificate is issued then)",
+        "the values add up to nothing that is positive: use negative='zero'",
+        "a.db holds no run: give it to estimate(journal=…) first",
+    ):
+        assert not PYTHON.search(in_options(message)), in_options(message)
+
+
+def test_the_bound_of_a_certificate_can_be_chosen(folder):
+    done = run(
+        "value", *DATA, "--group-by", "supplier", "--method", "mc", "--bound", "bernstein",
+        "--epsilon1", 0.9, "--xi", 10, "--out", "v.json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert fs.Result.load("v.json").limits["until"]["bound"] == "bernstein"
+    assert run("value", *DATA, "--bound", "bernstein").exit_code == 2
+    assert run("value", *DATA, "--epsilon1", 0.5, "--bound", "magic").exit_code == 2
+
+
+def test_failed_fits_can_be_skipped(folder):
+    assert run("value", *DATA, "--budget", 300, "--on-error", "skip", "--quiet").exit_code == 0
+    wrong = run("value", *DATA, "--on-error", "ignore")
+    assert wrong.exit_code == 2
+    assert "--on-error" in wrong.stderr
