@@ -332,8 +332,7 @@ def test_names_of_engines():
 )
 def test_an_extra_that_is_missing_is_named(module, option, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    extra = {"loky": "processes", "distributed": "dask"}.get(module, module)
-    with pytest.raises(fs.MissingExtraError, match="pip install"):
+    with pytest.raises(fs.MissingExtraError, match=f"pip install .{module}"):
         parse_engine(option)
 
 

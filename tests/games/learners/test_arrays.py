@@ -122,7 +122,7 @@ def test_order_of_training_rows_does_not_matter():
 
 def test_no_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match="pip install .torch"):
+    with pytest.raises(MissingExtraError, match=r"pip install .torch"):
         batch_learner(Ridge(), [[0.0]], [1.0], [[0.0]], device="cpu")
 
 
