@@ -45,7 +45,7 @@ def constant_scores(score, targets, models):
 def test_no_constant_answer_is_better_for_classes(name):
     """Each class, the prior, and probabilities between."""
     test = Rows(X[20:], Y[20:])
-    found = best_constant(on(get_scorer(name), test), test, "classifier", np.array([0, 1]))
+    found = best_constant(on(get_scorer(name), test), test, "classifier", np.array([0, 1]))[0]
     models = [DummyClassifier(strategy="constant", constant=one) for one in (0, 1)]
     models.append(DummyClassifier(strategy="prior"))
     assert found == pytest.approx(max(constant_scores(get_scorer(name), test.y, models)))
@@ -64,7 +64,7 @@ def steady(probability):
 @pytest.mark.parametrize("name", NUMBER_SCORERS)
 def test_no_constant_answer_is_better_for_numbers(name):
     test = Rows(X[20:], Z[20:])
-    found = best_constant(on(get_scorer(name), test), test, "regressor", None)
+    found = best_constant(on(get_scorer(name), test), test, "regressor", None)[0]
     grid = np.linspace(Z[20:].min(), Z[20:].max(), 400)
     models = [DummyRegressor(strategy="constant", constant=one) for one in grid]
     scores = constant_scores(get_scorer(name), test.y, models)
@@ -76,7 +76,7 @@ def test_no_constant_answer_is_better_for_numbers(name):
 def test_a_function_of_one_s_own_has_its_best_constant():
     upper = make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False)
     test = Rows(X[20:], Z[20:])
-    found = best_constant(on(upper, test), test, "regressor", None)
+    found = best_constant(on(upper, test), test, "regressor", None)[0]
     quantile = float(np.quantile(Z[20:], 0.9, method="inverted_cdf"))
     assert found == pytest.approx(-mean_pinball_loss(test.y, np.full(40, quantile), alpha=0.9))
     assert best_constant(lambda model: model.coef_.sum(), test, "regressor", None) is None

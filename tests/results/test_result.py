@@ -128,6 +128,7 @@ HOSTILE = [None, 5, -1, "x", [], {}, [None], ["x"], [[1]], [-1], True, [1e30], [
 HOSTILE += [{"a": 1}, [1.0, 2.0], ["a", "b"], 10**400, "1e3"]
 ACCEPTED = {
     "FloatArray": [5, -1, [-1], [1e30], [10**30]],
+    "FloatMatrix": [],
     "IntArray": [],
     "float": [5, 1e400],
     "Real": [5, -1, 1e400],

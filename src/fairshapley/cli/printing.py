@@ -139,6 +139,7 @@ def result_object(
         "stopped": result.stopped,
         "min_fidelity": result.min_fidelity,
         "standing": standing_object(result, delta),
+        "test_set": certificate.test_set if certificate is not None else "",
         "certificate": None if certificate is None else certificate_object(certificate),
         "warnings": list(result.warnings),
         "notes": list(result.notes),

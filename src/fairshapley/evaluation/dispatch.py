@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
+import numpy as np
+
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import EngineError, GameError
 from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
@@ -50,6 +52,8 @@ class Chunk:
         """The values as the run takes them"""
         self.unusable: list[int] = []
         """The rows whose value is no number that can be squared"""
+        self.replicates: FloatArray | None = None
+        """Where the game has them: what the utilities change by without each group of test rows"""
         self.error: Exception | None = None
         self.halves: tuple[Chunk, Chunk] | None = None
         self.losses = 0
@@ -72,6 +76,13 @@ class Chunk:
         ):
             raise self.error or GameError("the game gave no answer")
         raise failure(self.masks[0], reason_of(self.error)) from self.error
+
+    def take(self, answer: FloatArray) -> None:
+        """The utilities; of several columns the first."""
+        self.values = answer
+        if answer.ndim == 2:
+            self.values = np.ascontiguousarray(answer[:, 0])
+            self.replicates = answer[:, 1:] - answer[:, :1]
 
     def halve(self) -> tuple[Chunk, Chunk]:
         """Replace the chunk by two."""
@@ -179,7 +190,7 @@ class Dispatcher:
     def _land(self, chunk: Chunk, answer: Answer) -> None:
         error = answer.error
         if error is None and answer.values is not None:
-            chunk.values = answer.values
+            chunk.take(answer.values)
             self._pace.observe(len(chunk), answer.seconds)
             if self._on_values is not None:
                 self._on_values(chunk)
@@ -235,6 +246,6 @@ class Dispatcher:
         with suppress(EngineError):  # something else is being reported already
             for ticket, answer in self._session.abort(list(flying)) if flying else []:
                 if answer.values is not None:
-                    flying[ticket].values = answer.values
+                    flying[ticket].take(answer.values)
                     answered.append(flying[ticket])
         return answered

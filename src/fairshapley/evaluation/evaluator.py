@@ -27,6 +27,7 @@ from fairshapley.evaluation.failures import changed
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import Ledger
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
+from fairshapley.evaluation.replicates import Replicates, WithReplicates
 from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
@@ -102,7 +103,8 @@ class Evaluator:
         self.cache = Cache(self.n_active, cache_bytes)
         worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
         self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
-        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace)
+        self.replicates = Replicates.of(game, self.n_active)
+        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace, self.replicates)
         self.tally = self._ledger.tally
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
@@ -127,7 +129,8 @@ class Evaluator:
     def _opened(self, game: Game) -> tuple[Session, Dispatcher]:
         """The session and its dispatcher, when the first utility must be computed."""
         if self._session is None or self._dispatcher is None:
-            self._session = self.engine.open(game)
+            wide = game if self.replicates is None else WithReplicates(game)
+            self._session = self.engine.open(wide)
             self._dispatcher = Dispatcher(
                 self._session, self.pace, self.guard, self._ledger.journal
             )

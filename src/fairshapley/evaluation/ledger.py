@@ -14,6 +14,7 @@ from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk, Split
 from fairshapley.evaluation.failures import failure, reason_of, shorten
 from fairshapley.evaluation.pace import Pace
+from fairshapley.evaluation.replicates import Replicates, packed_rows
 from fairshapley.games.game import members
 
 # Variances are sums of squares, of weighted contributions and of their rounding errors, and must
@@ -36,6 +37,8 @@ class Ledger:
         As for the evaluator.
     pace
         Is told of batches that were too large.
+    replicates
+        Where the replicates of a game are kept that has them.
     """
 
     def __init__(
@@ -45,12 +48,14 @@ class Ledger:
         slot: JournalSlot | None,
         on_error: OnError,
         pace: Pace,
+        replicates: Replicates | None = None,
     ) -> None:
         self.cache = cache
         self.n_players = n_players
         self.slot = slot
         self.on_error = on_error
         self.pace = pace
+        self.replicates = replicates
         self.tally = Tally()
         self.remember = True
         """Whether the round fits the cache"""
@@ -73,6 +78,9 @@ class Ledger:
         if found:
             values = np.fromiter(found.values(), np.float64, len(found))
             block.fresh.update(zip(found, self._accept(values, np.abs(values)), strict=True))
+            if self.replicates is not None:
+                kept = self.slot.journal.replicates(self.slot.game, list(found))
+                self.replicates.add_packed(kept)
         if self.on_error == "skip":
             if self._failures is None:
                 self._failures = self.slot.journal.failures(self.slot.game)
@@ -92,6 +100,9 @@ class Ledger:
             sizes = np.where(usable, sizes, np.nan)
         if self.slot is not None:
             self.slot.journal.append(self.slot.game, keys, values[usable].tolist())
+            if chunk.replicates is not None:
+                rows = packed_rows(chunk.keys, chunk.replicates)
+                self.slot.journal.append_replicates(self.slot.game, rows)
         self.tally.computed += len(keys)
         chunk.accepted = self._accept(values, sizes)
 
@@ -117,6 +128,8 @@ class Ledger:
             self._fail(block, chunk, 0, reason_of(chunk.error))
             return
         block.fresh.update(zip(chunk.keys, chunk.accepted, strict=True))
+        if self.replicates is not None and chunk.replicates is not None:
+            self.replicates.add_packed(packed_rows(chunk.keys, chunk.replicates))
         for at in chunk.unusable:
             reason = f"it returned {chunk.values[at]}"
             if np.isfinite(chunk.values[at]):

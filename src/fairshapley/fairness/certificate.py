@@ -116,6 +116,14 @@ class Certificate:
     tightest: float = math.inf
     """The smallest ε1 that these intervals carry, at the same δ and ξ; infinite when none"""
     player_names: tuple[str, ...] | None = None
+    test_set: str = ""
+    """What the choice of the test rows adds to the error of estimation, where that is known"""
+
+    @property
+    def said(self) -> list[str]:
+        """The statement, what the test set adds, and the warnings, a paragraph each."""
+        beside = [self.test_set] if self.test_set else []
+        return [self.statement, *beside, *(f"Warning: {text}" for text in self.warnings)]
 
     @property
     def worst_players(self) -> IntArray:
@@ -125,7 +133,7 @@ class Certificate:
         return order[excess[order] > 1].astype(np.int64)
 
     def __str__(self) -> str:
-        return "\n".join([self.statement, *(f"Warning: {text}" for text in self.warnings)])
+        return "\n".join(self.said)
 
     def _repr_html_(self) -> str:
         """The verdict, the sentences, and the players that stand in its way."""
@@ -134,8 +142,7 @@ class Certificate:
             title = f"Not certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
             if self.tightest < 1:
                 title += f"; ε1 = {rounded_up(self.tightest):g} holds"
-        said = [self.statement, *(f"Warning: {text}" for text in self.warnings)]
-        parts, names = [sentences_html(said)], self.player_names
+        parts, names = [sentences_html(self.said)], self.player_names
         worst = self.worst_players[:SHOWN_PLAYERS].tolist()
         # Without any interval there is nothing to say of single players.
         if worst and np.isfinite(self.half_widths[worst]).any():

@@ -115,6 +115,13 @@ def _records(kind: Callable[..., Any], *parts: Callable[[Any], Any]) -> Callable
     return read
 
 
+def _matrix(value: Any) -> NDArray[np.float64]:
+    rows = [list(map(_number, _items(row))) for row in _items(value)]
+    if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
+        raise ValueError("give rows of equal length, of at least two numbers")
+    return np.array(rows, dtype=float)
+
+
 def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError("give a dictionary")
@@ -123,6 +130,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
+    "FloatMatrix": lambda value: _frozen(_matrix(value)),
     "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
     "float": _amount,
     "Real": _number,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.types import FloatArray, Real
+from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import AxiomCheck, check_fairness
 from fairshapley.fairness.certificate import Certificate, Evidence, certify
@@ -29,6 +29,7 @@ from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.fairness.standing import Standing, stand
 from fairshapley.results import serialising as result_file
+from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
 from fairshapley.results.origin import InputFile
@@ -95,6 +96,9 @@ class Result(Evidence):
     """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
     constant_value: Real | None = None
     """The utility of the best constant prediction; None for games that predict nothing"""
+    replicates: FloatMatrix | None = None
+    """What each value changes by without each of some groups of test rows, shape (players, groups);
+    None where no test rows are known, or not enough"""
     versions: dict[str, str] = field(default_factory=dict)
     """Of Python, of the packages that the values depend on, and the type of the machine"""
     notes: tuple[str, ...] = ()
@@ -114,7 +118,7 @@ class Result(Evidence):
 
     def __post_init__(self) -> None:
         """Own the arrays; data from elsewhere are checked by `from_dict`."""
-        for name in ("values", "standard_errors", "counts", "extremes"):
+        for name in ("values", "standard_errors", "counts", "extremes", "replicates"):
             if getattr(self, name) is not None:
                 own = np.array(getattr(self, name))
                 own.flags.writeable = False
@@ -210,7 +214,7 @@ class Result(Evidence):
         shrunk
             Certify values shrunk towards zero, which needs fewer samples: the certificate's own.
         """
-        return certify(
+        found = certify(
             self._evidence_for(bound),
             epsilon1,
             delta,
@@ -220,6 +224,7 @@ class Result(Evidence):
             sequential=self.sequential,
             shrunk=shrunk,
         )
+        return replace(found, test_set=both_errors(self, delta))
 
     def check_axioms(
         self, epsilon1: float, xi: float | None = None
@@ -314,6 +319,15 @@ class Result(Evidence):
     def names(self) -> tuple[str, ...]:
         """The players' names, or their numbers."""
         return self.player_names or tuple(str(player) for player in range(self.n_players))
+
+    @property
+    def test_errors(self) -> FloatArray | None:
+        """The standard error of each value that comes from the choice of the test rows.
+
+        It is apart from `standard_errors`, which come from estimation: exact values have it too.
+        None where the game has no test rows, or its metric does not tell.
+        """
+        return None if self.replicates is None else jackknife_errors(self.replicates)
 
     @property
     def warnings(self) -> tuple[str, ...]:

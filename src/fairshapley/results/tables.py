@@ -82,6 +82,7 @@ def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[A
     with suppress(InputError):  # after a very short run not even the errors are known
         widths = result.certificate(0.5, delta).half_widths
     widths = np.where(np.isfinite(widths), widths, np.nan)
+    of_test = {} if result.test_errors is None else {"test_set_error": result.test_errors.tolist()}
     return {
         "player": list(result.names()),
         "value": result.values.tolist(),
@@ -90,6 +91,7 @@ def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[A
         "upper": (result.values + widths).tolist(),
         "count": result.counts.tolist(),
         "fidelity": result.fidelity().tolist(),
+        **of_test,
     }
 
 

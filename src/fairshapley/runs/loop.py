@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
@@ -25,6 +26,7 @@ from fairshapley.results.result import Result
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
+from fairshapley.runs.replicated_values import replicated_values
 from fairshapley.stopping import Snapshot
 
 # On a small game a method asks more and more often for coalitions that are known already. It has
@@ -424,6 +426,15 @@ class Run:
             return ()
         return self.plan.estimator.remarks(self.state)
 
+    def _replicates(self) -> FloatArray | None:
+        """What values change by without each group of test rows, where the game tells."""
+        kept = self.evaluator.replicates
+        if kept is None or self.problem is None:
+            return None
+        plan = self.plan
+        identical = plan.identical_players if plan.estimator.pools else ()
+        return replicated_values(kept, plan.semivalue, self.game.n_players, identical)
+
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""
         last, tally = self.snapshot(), self.evaluator.tally
@@ -454,6 +465,7 @@ class Run:
             seconds=last.seconds,
             unit=self.game.unit,
             constant_value=self.game.constant_value,
+            replicates=self._replicates(),
             versions=versions(),
             **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
             **self.recorder.records(),

@@ -86,6 +86,9 @@ def _print(divided: Payout) -> None:
     if divided.lower is not None and divided.upper is not None:
         headings += ["at least", "at most"]
         amounts += [divided.lower, divided.upper]
+    if divided.test_lower is not None and divided.test_upper is not None:
+        headings += ["other test set", "to"]
+        amounts += [divided.test_lower, divided.test_upper]
     rows = [
         [
             one_line(divided.names[player], LONGEST),

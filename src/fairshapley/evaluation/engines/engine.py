@@ -103,10 +103,11 @@ class Engine(Protocol):
         ...
 
 
-def check_answer(answer: Any, count: int) -> FloatArray:
+def check_answer(answer: Any, count: int, game: object = None) -> FloatArray:
     """The utilities as a float array of the right length, or a GameError.
 
-    Entries under a mask are NaN, and −0.0 is 0.0, whose sign a journal would not keep.
+    A game with `n_columns` answers with so many numbers for each coalition. Entries under a mask
+    are NaN, and −0.0 is 0.0, whose sign a journal would not keep.
 
     Examples
     --------
@@ -127,7 +128,8 @@ def check_answer(answer: Any, count: int) -> FloatArray:
             f"the game returned {type(answer).__name__} of {array.dtype}, which are not numbers: "
             f"return one float for each of the {count} coalitions"
         ) from None
-    if values.shape != (count,):
+    columns: int | None = getattr(game, "n_columns", None)
+    if values.shape != ((count,) if columns is None else (count, columns)):
         raise GameError(
             f"the game returned an array of shape {values.shape} for {count} coalitions: "
             f"return one float for each, shape ({count},)"

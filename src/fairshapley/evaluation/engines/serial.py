@@ -63,7 +63,7 @@ class SerialSession:
         masks = self._chunks.pop(tickets[0])
         start = time.perf_counter()
         try:
-            values = check_answer(self._game(masks), len(masks))
+            values = check_answer(self._game(masks), len(masks), self._game)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit: a utility does not end the program

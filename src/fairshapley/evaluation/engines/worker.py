@@ -110,7 +110,7 @@ def run_chunk(
     try:
         masks = bits.unpack(packed, n_players)
         if settings.timeout is None:
-            values = check_answer(game(masks), len(masks))
+            values = check_answer(game(masks), len(masks), game)
         else:
             values = _within(game, masks, settings.timeout, sole=settings.sole)
     except _TooLongError as error:
@@ -157,7 +157,7 @@ def _within(game: Game, masks: BoolArray, timeout: float, *, sole: bool) -> Floa
 
     def compute() -> None:
         try:
-            outcome.append(check_answer(game(masks), len(masks)))
+            outcome.append(check_answer(game(masks), len(masks), game))
         except BaseException as error:
             outcome.append(error)
 

@@ -48,6 +48,11 @@ SCHEMA = """
     CREATE VIEW utilities AS SELECT fingerprint, coalition, value
         FROM (SELECT * FROM evaluations UNION SELECT * FROM arrivals) JOIN games ON id = game;"""
 SCHEMA += SUMS_TABLE
+# What utilities change by without each group of test rows, as float32. Only games that score on
+# test rows have any, and a journal of an older version has no such table.
+REPLICATES_TABLE = """
+    CREATE TABLE IF NOT EXISTS replicates (game INTEGER NOT NULL, coalition BLOB NOT NULL,
+        changes BLOB NOT NULL, PRIMARY KEY (game, coalition)) WITHOUT ROWID"""
 
 # The keys are one blob ?2 of pieces of ?3 bytes: one short statement for any number of keys, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
@@ -307,6 +312,23 @@ class Journal(SummedFile):
             with self._sound("evaluations"):
                 found.update(_utilities(rows))
         return found
+
+    def append_replicates(self, game: int, rows: Mapping[bytes, bytes]) -> None:
+        """Keep what the utilities of coalitions change by without each group of test rows."""
+        with self._transaction():
+            self._db.execute(REPLICATES_TABLE)
+            self._db.executemany(
+                "INSERT OR IGNORE INTO replicates VALUES (?, ?, ?)",
+                [(game, key, changes) for key, changes in rows.items()],
+            )
+
+    def replicates(self, game: int, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """What `append_replicates` kept of some coalitions."""
+        if not self._all("SELECT 1 FROM sqlite_master WHERE name = 'replicates'"):
+            return {}
+        query = LOOKUP.replace("value", "changes").replace("evaluations", "replicates")
+        with self._sound("replicates"):
+            return dict(self._all(query, game, b"".join(keys), len(keys[0])))
 
     def count(self, game: int) -> int:
         """How many coalitions of the game have a value; takes up to 0.1 s per 10⁶."""

@@ -23,8 +23,10 @@ QUANTILES = 41
 
 def best_constant(
     score: Callable[[Any], float], test: Rows, task: str, classes: NDArray[Any] | None
-) -> float | None:
-    """The best score of a constant prediction on the test rows; None where a scorer has none.
+) -> tuple[float, Any] | None:
+    """The best score of a constant prediction on the test rows, and the model that makes it.
+
+    None where a scorer gives no number for such a model.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ def best_constant(
     --------
     >>> test = Rows(np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 10.0]))
     >>> error = lambda model: float(np.abs(model.predict(test.X) - test.y).mean())
-    >>> best_constant(lambda model: -error(model), test, "regressor", None)
+    >>> best_constant(lambda model: -error(model), test, "regressor", None)[0]
     -2.5
     """
 
@@ -55,12 +57,12 @@ def best_constant(
     if task == "other":
         return None
     if classes is not None:
-        found = max(
-            scored(constant_classifier(classes, one)) for one in _frequencies(test, classes)
-        )
+        models = [constant_classifier(classes, one) for one in _frequencies(test, classes)]
     else:
-        found = _best_number(test, lambda number: scored(constant_regressor(number)))
-    return found if math.isfinite(found) else None
+        numbers = _good_numbers(test, lambda number: scored(constant_regressor(number)))
+        models = [constant_regressor(number) for number in numbers]
+    found, best = max(((scored(model), -at) for at, model in enumerate(models)))
+    return (found, models[-best]) if math.isfinite(found) else None
 
 
 def constant_classifier(classes: NDArray[Any], frequencies: FloatArray) -> Any:
@@ -81,22 +83,22 @@ def _frequencies(test: Rows, classes: NDArray[Any]) -> list[FloatArray]:
     return [counts / counts.sum(), *np.eye(len(classes))[frequent]]
 
 
-def _best_number(test: Rows, scored: Any) -> float:
+def _good_numbers(test: Rows, scored: Callable[[float], float]) -> list[float]:
+    """Numbers among which the best one is: a mean, or what is best between two quantiles."""
     targets = np.asarray(test.y, dtype=np.float64)
     ladder = np.unique(np.quantile(targets, np.linspace(0, 1, QUANTILES)))
-    middle = (float(targets.mean()), float(np.median(targets)), float(ladder[[0, -1]].mean()))
     scores = [scored(number) for number in ladder.tolist()]
     best = int(np.argmax(scores))
     low, high = ladder[max(best - 1, 0)], ladder[min(best + 1, len(ladder) - 1)]
-    found = [*scores, *map(scored, middle)]
+    found = [ladder[best], targets.mean(), np.median(targets), ladder[[0, -1]].mean()]
     if low < high and math.isfinite(scores[best]):
-        # NaN would mislead the search: what has no score is as bad as the worst.
+        # What has no score is as bad as the worst: an infinite one would mislead the search.
         worst = min(score for score in scores if math.isfinite(score))
         sought = minimize_scalar(
             lambda number: -max(scored(float(number)), worst), bounds=(low, high), method="bounded"
         )
-        found.append(-float(sought.fun))
-    return float(max(found))
+        found.append(sought.x)
+    return [float(number) for number in found]
 
 
 def as_number(score: object) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +13,13 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.data.fitting import Fitter, quiet, weight_parameter
-from fairshapley.games.data.metric_choice import range_of_values, read_score, value_of_no_rows
+from fairshapley.games.data.left_out import TestGroups
+from fairshapley.games.data.metric_choice import (
+    range_of_values,
+    read_score,
+    takes_weights,
+    value_of_no_rows,
+)
 from fairshapley.games.data.models import (
     check_seeds,
     needs_more_rows_than_classes,
@@ -199,8 +205,10 @@ class DataGame:
             self.classes,
             score,
             constant=unfittable == "constant",
+            groups=_groups_of(score, len(scored), self.n_players),
         )
-        self.constant_value = self._fitter.best_constant()
+        constant = self._fitter.best_constant()
+        self.constant_value = None if constant is None else float(constant[0])
         self.empty_value = value_of_no_rows(
             empty_value, self.constant_value, has_base=players.n_base > 0
         )
@@ -235,10 +243,25 @@ class DataGame:
             f"rows, {how})"
         )
 
+    @property
+    def n_replicates(self) -> int:
+        """How many groups of test rows `with_replicates` leaves out; 0 where it cannot."""
+        return self._fitter.groups.count
+
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
+        return self._all_utilities(coalitions, wide=False)[:, 0]
+
+    def with_replicates(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`, and that without each group of test rows.
+
+        Shape (m, 1 + `n_replicates`); no model is fitted for it that the utility does not need.
+        """
+        return self._all_utilities(coalitions, wide=True)
+
+    def _all_utilities(self, coalitions: BoolArray, *, wide: bool) -> FloatArray:
         checked = check_coalitions(coalitions, self.n_players)
-        values = np.empty(len(checked))
+        values = np.empty((len(checked), 1 + wide * self.n_replicates))
         # A byte of the mask for each training row, and eight for each player while classes are
         # counted; eight for each prediction, and as much again three times while they are scored.
         width = 1 if self.classes is None else len(self.classes)
@@ -248,13 +271,21 @@ class DataGame:
         with quiet():
             for start in range(0, len(checked), step):
                 part = slice(start, start + step)
-                values[part] = self._utilities(checked[part])
+                values[part] = self._utilities(checked[part], wide=wide)
         return values
 
-    def _utilities(self, coalitions: BoolArray) -> FloatArray:
-        values = np.empty(len(coalitions))
+    def _of_nobody(self, *, wide: bool) -> FloatArray | float:
+        """What no rows are worth: a number that was given is the same for all test rows."""
+        if wide and self.empty_value == self.constant_value:
+            best = self._fitter.best_constant(wide=True)
+            return self.empty_value if best is None else best
+        return self.empty_value
+
+    def _utilities(self, coalitions: BoolArray, *, wide: bool) -> FloatArray:
+        values = np.empty((len(coalitions), 1 + wide * self.n_replicates))
         fitted = coalitions.any(axis=1) | (self._players.n_base > 0)
-        values[~fitted] = self.empty_value
+        if not fitted.all():
+            values[~fitted] = self._of_nobody(wide=wide)
         if self.classes is not None:
             counts = self._classes.of(coalitions)
             n_rows, n_classes = counts.sum(axis=1), (counts > 0).sum(axis=1)
@@ -262,13 +293,13 @@ class DataGame:
             if needs_more_rows_than_classes(self.model):
                 constant |= n_rows == n_classes
             constant &= fitted
-            values[constant] = self._constants(coalitions[constant], counts[constant])
+            values[constant] = self._constants(coalitions[constant], counts[constant], wide=wide)
             fitted &= ~constant
         if fitted.any():
-            values[fitted] = self._trained(coalitions[fitted])
+            values[fitted] = self._trained(coalitions[fitted], wide=wide)
         return values
 
-    def _constants(self, coalitions: BoolArray, counts: FloatArray) -> FloatArray:
+    def _constants(self, coalitions: BoolArray, counts: FloatArray, *, wide: bool) -> FloatArray:
         """The scores of constant predictions, by the numbers of rows of each class."""
         shares, first, same = np.unique(
             counts / counts.sum(axis=1, keepdims=True),
@@ -276,25 +307,29 @@ class DataGame:
             return_index=True,
             return_inverse=True,
         )
-        score = self._fitter.constant_score
+        score = partial(self._fitter.constant_score, wide=wide)
         pairs = zip(coalitions[first], shares, strict=True)
         scores = [self._guarded(score, share, coalition) for coalition, share in pairs]
-        return np.array(scores)[same.reshape(-1)]
+        return self._stacked(scores, wide=wide)[same.reshape(-1)]
 
-    def _trained(self, coalitions: BoolArray) -> FloatArray:
+    def _stacked(self, scores: list[FloatArray], *, wide: bool) -> FloatArray:
+        return np.array(scores).reshape(len(scores), 1 + wide * self.n_replicates)
+
+    def _trained(self, coalitions: BoolArray, *, wide: bool) -> FloatArray:
         """The scores of models trained on coalitions that can be fitted."""
         masks = self._players.masks(coalitions)
         score = self._fitter.score
         if self.vectorised and isinstance(score, Metric):
-            return score.score(self._learner.predict(masks, score.kind))
+            return self._fitter.measured(self._learner.predict(masks, score.kind), wide=wide)
         order = self._players.order
-        utility = self._fitter.utility
+        utility = partial(self._fitter.utility, wide=wide)
         pairs = zip(coalitions, masks, strict=True)
-        return np.array([self._guarded(utility, order[mask], one) for one, mask in pairs])
+        scores = [self._guarded(utility, order[mask], one) for one, mask in pairs]
+        return self._stacked(scores, wide=wide)
 
     def _guarded(
-        self, compute: Callable[[Any], float], argument: Any, coalition: BoolArray
-    ) -> float:
+        self, compute: Callable[[Any], FloatArray], argument: Any, coalition: BoolArray
+    ) -> FloatArray:
         """What is computed for a coalition; a GameError that names it when that fails."""
         try:
             return compute(argument)
@@ -386,3 +421,14 @@ class DataGame:
 
     def __fingerprint_state__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__getstate__().items() if name not in _LABELS}
+
+
+# A scorer judges a model once for each group.
+SCORER_GROUPS = 10
+
+
+def _groups_of(score: Metric | Scorer, n_test: int, n_players: int) -> TestGroups:
+    """Groups of test rows for the error of the test set; none where a scorer takes no weights."""
+    if isinstance(score, Metric):
+        return TestGroups.drawn(n_test, n_players, score.most_groups)
+    return TestGroups.drawn(n_test, n_players, SCORER_GROUPS if takes_weights(score) else 0)

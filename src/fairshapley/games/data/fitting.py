@@ -24,9 +24,11 @@ from fairshapley.games.data.constants import (
     constant_classifier,
     constant_regressor,
 )
+from fairshapley.games.data.left_out import TestGroups
 from fairshapley.games.data.models import task_of
 from fairshapley.games.data.rows import Rows
 from fairshapley.games.data.scoring import Metric, Scorer
+from fairshapley.games.learners.learner import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +62,11 @@ class Fitter:
         A metric, or a scorer ``scorer(model, X, y)``.
     constant
         Whether a set of rows that the model refuses counts as a constant prediction.
+    groups
+        Groups of test rows, for scores without one of them.
+
+    Scores come as arrays: the score itself, and where it is to be `wide` those without one group of
+    test rows after the other.
     """
 
     def __init__(
@@ -71,6 +78,7 @@ class Fitter:
         score: Metric | Scorer,
         *,
         constant: bool,
+        groups: TestGroups,
     ) -> None:
         self.models = models
         self.rows = rows
@@ -78,24 +86,47 @@ class Fitter:
         self.classes = classes
         self.score = score
         self.constant = constant
+        self.groups = groups
         self.neighbours = _neighbours(models[0])
 
-    def utility(self, rows: IntArray) -> float:
+    def utility(self, rows: IntArray, *, wide: bool = False) -> FloatArray:
         """The mean score over the seeds; the rows hold at least two classes."""
         chosen = self.rows.take(rows)
-        return float(np.mean([self._one(model, chosen) for model in self.models]))
+        scores = [self._one(model, chosen, wide=wide) for model in self.models]
+        mean: FloatArray = np.mean(scores, axis=0)
+        return mean
 
-    def _one(self, model: Any, chosen: Rows) -> float:
+    def _one(self, model: Any, chosen: Rows, *, wide: bool) -> FloatArray:
         try:
             fitted = self.fit(model, chosen)
         except ValueError:
             # An error that all rows bring as well is not one of too few.
             if self.constant and self._fits_all:
-                return self._constant_of(chosen)
+                return self._constant_of(chosen, wide=wide)
             raise
         if not isinstance(self.score, Metric):
-            return self._scored(self._knowing_all(fitted))
-        return float(self.score.score(self._predict(fitted, self.score))[0])
+            return self._judged(self._knowing_all(fitted), wide=wide)
+        return self._of_one(self._predict(fitted, self.score), wide=wide)
+
+    def measured(self, predictions: Array, *, wide: bool) -> FloatArray:
+        """The scores of many models by their predictions, a row for each."""
+        assert isinstance(self.score, Metric)  # noqa: S101 - a scorer looks at models
+        scores = self.score.score(predictions)[:, None]
+        if not wide:
+            return scores
+        return np.hstack([scores, self.score.left_out(predictions, self.groups)])
+
+    def _of_one(self, predictions: Array, *, wide: bool) -> FloatArray:
+        scores: FloatArray = self.measured(predictions, wide=wide)[0]
+        return scores
+
+    def _judged(self, model: Any, *, wide: bool) -> FloatArray:
+        """The scores of one model by a scorer."""
+        if not wide:
+            return np.array([self._scored(model)])
+        known = Remembering(model)
+        without = [self._scored(known, one) for one in self.groups.weights(self.test.weights)]
+        return np.array([self._scored(known), *without])
 
     def fit(self, model: Any, chosen: Rows) -> Any:
         """A copy of the model fitted to some rows; k nearest are at most all of them."""
@@ -106,9 +137,10 @@ class Fitter:
             return model.fit(chosen.X, chosen.y)
         return model.fit(chosen.X, chosen.y, **{weight_parameter(model): chosen.weights})
 
-    def _scored(self, model: Any) -> float:
-        """What the scorer says of a model."""
-        weighted = {} if self.test.weights is None else {"sample_weight": self.test.weights}
+    def _scored(self, model: Any, weights: FloatArray | None = None) -> float:
+        """What the scorer says of a model; with other weights of the test rows if given."""
+        weights = self.test.weights if weights is None else weights
+        weighted = {} if weights is None else {"sample_weight": weights}
         scorer: Any = self.score
         return as_number(scorer(model, self.test.X, self.test.y, **weighted))
 
@@ -138,33 +170,60 @@ class Fitter:
             return fitted
         return AllClasses(fitted, self.classes)
 
-    def constant_score(self, frequencies: FloatArray) -> float:
+    def constant_score(self, frequencies: FloatArray, *, wide: bool = False) -> FloatArray:
         """The score of predicting the classes with these frequencies for every test row."""
         if isinstance(self.score, Metric):
-            return self.score.constant(frequencies)
+            return self._of_one(self.score.same_for_all(frequencies), wide=wide)
         assert self.classes is not None  # noqa: S101 - frequencies are those of classes
-        return self._scored(constant_classifier(self.classes, frequencies))
+        return self._judged(constant_classifier(self.classes, frequencies), wide=wide)
 
-    def best_constant(self) -> float | None:
+    def best_constant(self, *, wide: bool = False) -> FloatArray | None:
         """The best score of one and the same prediction for every test row.
 
         It looks at the answers of the test rows, as whoever owns them can, and at no training row.
         None where a scorer gives no number for such a prediction.
         """
         if isinstance(self.score, Metric):
-            return self.score.best_constant()
+            return self._of_one(self.score.best_prediction(), wide=wide)
         with quiet():
-            return best_constant(self._scored, self.test, task_of(self.models[0]), self.classes)
+            task = task_of(self.models[0])
+            found = best_constant(self._scored, self.test, task, self.classes)
+            return None if found is None else self._judged(found[1], wide=wide)
 
-    def _constant_of(self, chosen: Rows) -> float:
+    def _constant_of(self, chosen: Rows, *, wide: bool) -> FloatArray:
         if self.classes is not None:
             codes = np.searchsorted(self.classes, chosen.y)
             counts = np.bincount(codes, weights=chosen.weights, minlength=len(self.classes))
-            return self.constant_score(counts / counts.sum())
+            return self.constant_score(counts / counts.sum(), wide=wide)
         mean = float(np.average(chosen.y, weights=chosen.weights))
         if isinstance(self.score, Metric):
-            return self.score.constant(mean=mean)
-        return self._scored(constant_regressor(mean))
+            return self._of_one(self.score.same_for_all(mean=mean), wide=wide)
+        return self._judged(constant_regressor(mean), wide=wide)
+
+
+class Remembering(BaseEstimator):  # type: ignore[misc]
+    """A fitted model that predicts the test rows once, however often a scorer asks."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._known: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("model", "_known"):
+            raise AttributeError(name)
+        found = getattr(self.model, name)
+        if name not in ("predict", "predict_proba", "decision_function"):
+            return found
+
+        def once(features: Any) -> Any:
+            if name not in self._known:
+                self._known[name] = found(features)
+            return self._known[name]
+
+        return once
+
+    def __sklearn_tags__(self) -> Any:
+        return self.model.__sklearn_tags__()
 
 
 class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -64,12 +64,21 @@ def read_score(
     return _weighable(metric, weights)
 
 
+def takes_weights(scorer: Scorer) -> bool:
+    """Whether a scorer of scikit-learn can be told how much each test row counts.
+
+    Examples
+    --------
+    >>> takes_weights(get_scorer("recall")), takes_weights(get_scorer("neg_max_error"))
+    (True, False)
+    """
+    function = getattr(scorer, "_score_func", None)
+    return function is not None and "sample_weight" in signature(function).parameters
+
+
 def _weighable(scorer: Scorer, weights: FloatArray | None) -> Scorer:
     """The scorer, or an InputError when there are weights that it cannot be given."""
-    takes = getattr(scorer, "_score_func", None)
-    if weights is not None and (
-        takes is None or "sample_weight" not in signature(takes).parameters
-    ):
+    if weights is not None and not takes_weights(scorer):
         raise InputError(
             "this scorer takes no weights of test rows: leave them out, or weigh within a function "
             "scorer(model, X, y)"

@@ -17,6 +17,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, to_device
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.games.data.left_out import MOST_GROUPS, TestGroups
 from fairshapley.games.learners.learner import Array, Predicted
 
 # No weight of the rows that F1 counts is as small: they are 0, and F1 then is.
@@ -58,6 +59,8 @@ class Metric(ABC):
     weights: FloatArray | None = None
 
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    most_groups: ClassVar[int] = MOST_GROUPS
+    """Into how many groups test rows are put to find the error of the test set"""
 
     def score(self, predictions: Array) -> FloatArray:
         """The score of each model.
@@ -79,6 +82,11 @@ class Metric(ABC):
     @abstractmethod
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights; None: all alike."""
+
+    def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
+        """The score of each model without each group of test rows, shape (models, groups)."""
+        without = [self.weighted(predictions, one) for one in groups.weights(self.weights)]
+        return np.stack(without, axis=1)
 
     @abstractmethod
     def best_prediction(self) -> Array:
@@ -145,6 +153,18 @@ class MeanMetric(Metric):
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights."""
         return self.of_mean(_mean(self.rows(predictions), weights), weights)
+
+    def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
+        """The score of each model without each group of test rows, by one matrix product."""
+        rows = self.rows(predictions)
+        xp = array_namespace(rows)
+        counting = np.ones(len(self.targets)) if self.weights is None else self.weights
+        inside = (groups.of_row[:, None] == np.arange(groups.count)) * counting[:, None]
+        sums = _host(xp.astype(rows, xp.float64) @ _beside(rows, inside, xp.float64))
+        weights = groups.sums(counting)
+        means = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum() - weights)
+        each = zip(means.T, groups.weights(self.weights), strict=True)
+        return np.stack([self.of_mean(mean, one) for mean, one in each], axis=1)
 
 
 class Accuracy(MeanMetric):
@@ -214,6 +234,8 @@ class AUC(Metric):
     A decision function is ranked as it is, as in scikit-learn. Probabilities are ranked by their
     odds: those within `PROBABILITY_CLIP` of 0 or of 1 are ties, and so is what differs by rounding.
     """
+
+    most_groups = 10  # each ranks the test rows again
 
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights."""

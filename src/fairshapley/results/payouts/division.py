@@ -22,6 +22,7 @@ from fairshapley.results.payouts.band import (
     shifted,
     signed_bounds,
 )
+from fairshapley.results.payouts.other_test_sets import other_bounds
 from fairshapley.results.payouts.table import Negative, Payout
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def payout(
     unit
         The smallest amount of money.
     band
-        Whether to bound what true values would give.
+        Whether to bound what true values would give, and what another test set would.
     epsilon1, delta, bound
         The certificate that the notes tell of; its simultaneous intervals give the band.
 
@@ -92,19 +93,23 @@ def payout(
         )
     bounds, words = _band(result, groups, negative, whole, epsilon1, delta, bound) if band else _NO
     total = sum(weights)
+    values = _means(result.values, groups)
+    others, said = other_bounds(result, values, negative, whole, delta) if band else _NO
     return Payout(
         pool=money(whole, step),
         unit=step,
         amounts=all_money(amounts, step),
         rest=money(rest, step),
         shares=np.array([weight / total for weight in weights]),
-        values=_means(result.values, groups),
+        values=values,
         lower=None if bounds is None else all_money(bounds[0], step),
         upper=None if bounds is None else all_money(bounds[1], step),
         delta=float(delta),
         negative=negative,
         names=result.names(),
-        notes=(*notes, *words),
+        notes=(*notes, *words, *said),
+        test_lower=None if others is None else all_money(others[0], step),
+        test_upper=None if others is None else all_money(others[1], step),
     )
 
 
@@ -243,8 +248,8 @@ def _gain(result: Result) -> float | None:
 
 def _about_band(delta: float, *, exact: bool) -> str:
     if exact:
-        return "the values are exact, and the band is nothing but rounding"
+        return "estimation: the values are exact, and the band is nothing but rounding"
     return (
-        f"with a probability of at least {1 - delta:.6g}, dividing by the true values would give "
-        "every player an amount within its band"
+        f"estimation: with a probability of at least {1 - delta:.6g}, dividing by the true values "
+        "would give every player an amount within its band"
     )

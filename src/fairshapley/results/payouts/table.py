@@ -62,6 +62,10 @@ class Payout:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     """How negative values, identical players and the rest were treated, and what is certain"""
+    test_lower: tuple[Decimal, ...] | None = None
+    """The least that another test set of the same size would pay each player; None where unknown"""
+    test_upper: tuple[Decimal, ...] | None = None
+    """The most"""
 
     def to_frame(self) -> pd.DataFrame:
         """One row per player: value, share, amount and band; money as Decimal (needs pandas)."""
@@ -77,6 +81,8 @@ class Payout:
         }
         if self.lower is not None and self.upper is not None:
             columns |= {"lower": self.lower, "upper": self.upper}
+        if self.test_lower is not None and self.test_upper is not None:
+            columns |= {"test_set_lower": self.test_lower, "test_set_upper": self.test_upper}
         return columns
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,6 +137,9 @@ class Payout:
             band = ""
             if self.lower is not None and self.upper is not None:
                 band = f"  ({shown(self.lower[player])} to {shown(self.upper[player])})"
+            if self.test_lower is not None and self.test_upper is not None:
+                ends = f"{shown(self.test_lower[player])} to {shown(self.test_upper[player])}"
+                band += f"  (other test sets: {ends})"
             lines.append(f"{shown(self.amounts[player]):>{widest}}  {self.names[player]}{band}")
         if len(order) > ROWS_SHOWN:
             others = sum((self.amounts[player] for player in order[ROWS_SHOWN:]), Decimal(0))

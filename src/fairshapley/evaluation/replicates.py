@@ -1,0 +1,92 @@
+"""Replicates: what utilities change by when one group of test rows after the other is left out.
+
+They come with the utilities, at no further fit, and become the error of the test set when a run has
+ended: see `fairshapley.runs.test_error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.games.game import Game
+
+# Replicates of the first coalitions take so much memory; those of later ones are not kept.
+REPLICATE_BYTES = 256 * 2**20
+# A bytes object takes 33 bytes beside its content, and a slot of a dict that is two thirds full 50.
+ENTRY_OVERHEAD = 2 * 33 + 50
+
+
+class ReplicatedGame(Game, Protocol):
+    """A game that can say what its utilities are without one group of test rows."""
+
+    @property
+    def n_replicates(self) -> int:
+        """The number of groups; 0 where the metric allows none."""
+        ...
+
+    def with_replicates(self, coalitions: BoolArray, /) -> FloatArray:
+        """Utilities, then those without each group, shape (m, 1 + `n_replicates`)."""
+        ...
+
+
+def has_replicates(game: object) -> TypeGuard[ReplicatedGame]:
+    """Whether a game gives replicates."""
+    return hasattr(game, "with_replicates") and bool(getattr(game, "n_replicates", 0))
+
+
+class WithReplicates:
+    """The game as an engine computes it: utilities and replicates in columns."""
+
+    def __init__(self, game: Game) -> None:
+        assert has_replicates(game)  # noqa: S101 - asked before
+        self.game: ReplicatedGame = game
+        self.n_players = game.n_players
+        self.n_columns = 1 + game.n_replicates
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The columns of each coalition."""
+        return self.game.with_replicates(coalitions)
+
+
+def packed_rows(keys: Sequence[bytes], changes: FloatArray) -> dict[bytes, bytes]:
+    """Coalitions with their changes as bytes, in single precision: they become an error."""
+    rows = changes.astype("<f4")
+    return {key: row.tobytes() for key, row in zip(keys, rows, strict=True)}
+
+
+class Replicates:
+    """The replicates of a run, by coalition."""
+
+    def __init__(self, n_players: int, n_groups: int, max_bytes: int = REPLICATE_BYTES) -> None:
+        self.n_players = n_players
+        self.n_groups = n_groups
+        self.room = max(2, max_bytes // (ENTRY_OVERHEAD + -(-n_players // 8) + 4 * n_groups))
+        self._rows: dict[bytes, bytes] = {}
+
+    @classmethod
+    def of(cls, game: Game | None, n_players: int) -> Replicates | None:
+        """An empty store for a game that gives replicates."""
+        return cls(n_players, game.n_replicates) if has_replicates(game) else None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add_packed(self, rows: Mapping[bytes, bytes]) -> None:
+        """Keep some more, as long as there is room; of another number of groups they are none."""
+        if len(self._rows) + len(rows) <= self.room:
+            size = 4 * self.n_groups
+            self._rows.update((key, row) for key, row in rows.items() if len(row) == size)
+
+    def sorted(self) -> tuple[list[bytes], NDArray[np.float32]]:
+        """The coalitions in the order of their keys, and their changes, shape (m, groups).
+
+        The order of arrival follows the engine, and must not show in a result.
+        """
+        keys = sorted(self._rows)
+        joined = b"".join(self._rows[key] for key in keys)
+        return keys, np.frombuffer(joined, dtype="<f4").reshape(len(keys), self.n_groups)

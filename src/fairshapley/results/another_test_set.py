@@ -1,0 +1,64 @@
+"""Would another test set say the same? The error that comes from the choice of the test rows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtrit
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.fairness.levels import player_level
+
+if TYPE_CHECKING:
+    from fairshapley.results.result import Result
+
+
+def jackknife_errors(changes: FloatArray) -> FloatArray:
+    """Standard errors over test sets of the same size, from changes without each of G groups.
+
+    Examples
+    --------
+    >>> jackknife_errors(np.array([[1.0, -1.0], [0.0, 0.0]]))
+    array([1., 0.])
+    """
+    groups = changes.shape[-1]
+    spread = changes - changes.mean(axis=-1, keepdims=True)
+    errors: FloatArray = np.sqrt((groups - 1) / groups * (spread**2).sum(axis=-1))
+    return errors
+
+
+def another_set(changes: FloatArray, delta: float) -> FloatArray:
+    """How far numbers may move with another test set of the same size, all of them together.
+
+    Both test sets have the error, so that the difference has √2 of it. Student's t allows for an
+    error that is known from few groups.
+
+    Parameters
+    ----------
+    changes
+        What the numbers change by without each group of test rows, shape (numbers, groups).
+    delta
+        The probability that one of them moves farther.
+    """
+    share = player_level(delta, len(changes), independent=False)
+    quantile = -float(stdtrit(changes.shape[1] - 1, share / 2))
+    return math.sqrt(2) * quantile * jackknife_errors(changes)
+
+
+def both_errors(result: Result, delta: float) -> str:
+    """The error of estimation and the error of the test set, apart; empty where it is unknown."""
+    errors = result.test_errors
+    if errors is None or result.replicates is None:
+        return ""
+    estimation = "none, the values are exact"
+    if not result.exact:
+        estimation = f"standard errors up to {np.nanmax(result.standard_errors):.3g}"
+    reach = another_set(result.replicates, delta)
+    return (
+        f"Estimation: {estimation}. Test set: standard errors up to {errors.max():.3g} from the "
+        f"choice of the test rows. With another test set of the same size every value would lie "
+        f"within ± {reach.min():.3g} to ± {reach.max():.3g} of this one, all together with "
+        f"{100 * (1 - delta):g} % confidence."
+    )
