@@ -46,7 +46,7 @@ def print_lines(console: Console, lines: Iterable[str]) -> None:
 
 
 def value_columns(result: Result, *, verbose: bool = False) -> dict[str, list[str]]:
-    """The players by decreasing value; estimates with their standard errors.
+    """The players by decreasing value; estimates with their standard errors, and those of test rows.
 
     `verbose` adds contributions and fidelity.
 
@@ -67,6 +67,8 @@ def value_columns(result: Result, *, verbose: bool = False) -> dict[str, list[st
         if verbose:
             columns["contributions"] = [f"{result.counts[player]:,}" for player in order]
             columns["fidelity"] = [f"{scores[player]:.3g}" for player in order]
+    if (of_test := result.test_errors) is not None:
+        columns["test set error"] = [f"{of_test[player]:.3g}" for player in order]
     if len(order) > MOST_ROWS:
         half = MOST_ROWS // 2
         for name, cells in columns.items():

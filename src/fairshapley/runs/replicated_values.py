@@ -92,7 +92,8 @@ def _regressed(
     most = int(MOST_PRODUCTS / n_players**2)
     if most < LEAST_PER_PLAYER * n_players:
         return None
-    sizes = bits.key_sizes(keys).astype(np.int64)
+    packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
+    sizes = bits.sizes(packed).astype(np.int64)
     empty, full = changes[sizes == 0], changes[sizes == n_players]
     inner = np.flatnonzero((sizes > 0) & (sizes < n_players))
     if len(empty) != 1 or len(full) != 1:
@@ -100,7 +101,7 @@ def _regressed(
     if len(inner) > most:
         inner = side_generator(root_seed(0), "coalitions of a regression").permutation(inner)[:most]
         inner.sort()
-    masks = bits.from_keys([keys[at] for at in inner], n_players).astype(np.float64)
+    masks = bits.unpack(packed[inner], n_players).astype(np.float64)
     mass = _size_mass(semivalue, n_players)
     counts = np.bincount(sizes[inner], minlength=n_players + 1)
     weights = mass[sizes[inner]] / counts[sizes[inner]]

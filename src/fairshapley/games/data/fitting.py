@@ -220,6 +220,7 @@ class Remembering(BaseEstimator):  # type: ignore[misc]
                 self._known[name] = found(features)
             return self._known[name]
 
+        once.__name__ = name  # scikit-learn looks at it
         return once
 
     def __sklearn_tags__(self) -> Any:

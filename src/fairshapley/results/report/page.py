@@ -29,6 +29,7 @@ from fairshapley.results.report.fairness import (
     verdict,
 )
 from fairshapley.results.report.findings import callouts, label_rows
+from fairshapley.results.report.other_test_sets import section_of
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import facts, readable_time, snippet
 from fairshapley.results.report.wording import number, percent, unbroken
@@ -99,6 +100,7 @@ def report_html(
         meaning=table.intervals.meaning,
         charts=drawn,
         equal_counts=int(result.counts[0]) if "contributions" not in drawn else None,
+        test_set=section_of(result, table, delta),
         callouts=callouts(result, table, epsilon1, delta),
         label_rows=label_rows(table),
         label_choice=_label_choice(table),
