@@ -161,15 +161,15 @@ def test_an_interrupted_run_says_how_to_go_on(folder, monkeypatch):
     from fairshapley.games.data.data_game import DataGame
 
     calls = []
-    plain = DataGame.__call__
+    plain = DataGame._utilities
 
-    def interrupted(self, coalitions):
+    def interrupted(self, coalitions, **options):
         calls.append(len(coalitions))
         if len(calls) > 3:
             raise KeyboardInterrupt
-        return plain(self, coalitions)
+        return plain(self, coalitions, **options)
 
-    monkeypatch.setattr(DataGame, "__call__", interrupted)
+    monkeypatch.setattr(DataGame, "_utilities", interrupted)
     done = run("value", *DATA, "--budget", 300)
     assert done.exit_code == 130
     assert "--journal" in done.stderr

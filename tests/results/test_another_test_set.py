@@ -69,6 +69,20 @@ def test_a_scorer_that_takes_no_weights_has_no_replicates():
     assert fs.exact(fs.games.Airport([1.0, 2.0])).test_errors is None
 
 
+def test_a_game_that_computes_other_utilities_has_no_replicates():
+    class Doubled(fs.games.DataGame):
+        def __call__(self, coalitions):
+            return 2 * super().__call__(coalitions)
+
+    x, y = suppliers()
+    test = draw(np.random.default_rng(1), 60)
+    doubled = Doubled(GaussianNB(), (x, y), test, groups=np.arange(100) % 3)
+    plain = fs.games.DataGame(GaussianNB(), (x, y), test, groups=np.arange(100) % 3)
+    result = fs.exact(doubled)
+    np.testing.assert_allclose(result.values, 2 * fs.exact(plain).values)
+    assert result.replicates is None
+
+
 def test_the_error_is_that_of_a_mean_over_test_rows():
     """Of one player the value is a mean of differences, whose standard error is known."""
     x, y = suppliers()

@@ -35,8 +35,15 @@ class ReplicatedGame(Game, Protocol):
 
 
 def has_replicates(game: object) -> TypeGuard[ReplicatedGame]:
-    """Whether a game gives replicates."""
-    return hasattr(game, "with_replicates") and bool(getattr(game, "n_replicates", 0))
+    """Whether a game gives replicates; not where a subclass computes other utilities."""
+    if not hasattr(game, "with_replicates") or not getattr(game, "n_replicates", 0):
+        return False
+    kinds = type(game).__mro__
+    of_replicates, of_utilities = (
+        next((kind for kind in kinds if name in vars(kind)), object)
+        for name in ("with_replicates", "__call__")
+    )
+    return issubclass(of_replicates, of_utilities)
 
 
 class WithReplicates:
