@@ -46,7 +46,7 @@ def print_lines(console: Console, lines: Iterable[str]) -> None:
 
 
 def value_columns(result: Result, *, verbose: bool = False) -> dict[str, list[str]]:
-    """The players by decreasing value; estimates with their standard errors, and those of test rows.
+    """The players by decreasing value, with the standard errors of estimation and of the test set.
 
     `verbose` adds contributions and fidelity.
 
