@@ -21,8 +21,9 @@ BENCHMARKS = {
     "engines": engines,
 }
 TITLE = "# Results"
-OTHERS = """Further results: [efficiency at equal evaluations](efficiency/RESULTS.md), against
-shapiq and pyDVL; [time to fairness](time_to_fairness/RESULTS.md); [on a GPU](gpu/RESULTS.md)."""
+OTHERS = """Further results: [the referee](referee/RESULTS.md), all methods on all kinds of games;
+[efficiency at equal evaluations](efficiency/RESULTS.md) and calibration;
+[time to fairness](time_to_fairness/RESULTS.md); [on a GPU](gpu/RESULTS.md)."""
 
 
 def section(name: str) -> str:

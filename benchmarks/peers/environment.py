@@ -76,16 +76,14 @@ PYDVL = Peer("pydvl", ("pyDVL==0.10.0", "numpy<2", "cvxpy"), "pydvl_worker.py")
 
 
 class PeerProcess:
-    """A running peer: tasks go in, values come out, and the game is answered in between."""
+    """A peer that runs: tasks go in, values come out, and the game is answered in between.
+
+    It starts with the first task.
+    """
 
     def __init__(self, peer: Peer) -> None:
-        self.process = subprocess.Popen(
-            [str(peer.python()), str(HERE / peer.worker)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=HERE,
-            env={**os.environ, **ONE_THREAD},
-        )
+        self.peer = peer
+        self.process: subprocess.Popen[bytes] | None = None
 
     def solve(
         self,
@@ -122,10 +120,24 @@ class PeerProcess:
 
     def close(self) -> None:
         """End the process."""
+        if self.process is None:
+            return
         self._streams()[0].close()
-        self.process.wait(timeout=30)
+        try:
+            self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def _streams(self) -> tuple[IO[bytes], IO[bytes]]:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [str(self.peer.python()), "-W", "ignore", str(HERE / self.peer.worker)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                cwd=HERE,
+                env={**os.environ, **ONE_THREAD},
+            )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         return self.process.stdin, self.process.stdout

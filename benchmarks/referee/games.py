@@ -33,6 +33,9 @@ class Played:
     name: str
     game: Game
     truth: Floats
+    source: str = "all coalitions"
+    truth_mse: float = 0.0
+    """The squared standard error of the truth, in units of the mean φ²; 0 where it is exact"""
 
     @property
     def xi(self) -> float:
@@ -198,7 +201,9 @@ SHARED = ("logistic-gaussian", "knn-breast-cancer", "ridge-diabetes", "unanimity
 
 def _load_case(case: cases.Case, folder: Path) -> list[Played]:
     game = case.make()
-    return [Played(case.name, game, truths.truth_of(case, game, folder=folder).values)]
+    known = truths.truth_of(case, game, folder=folder)
+    errors = float(np.square(known.standard_errors).mean() / np.square(known.values).mean())
+    return [Played(case.name, game, known.values, known.source, errors)]
 
 
 def others() -> list[Family]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.judging import Mean
 from benchmarks.referee import pictures
-from benchmarks.referee.games import OTHERS, TABLES, Family
+from benchmarks.referee.games import OTHERS, TABLES, Family, Played
 from benchmarks.referee.methods import DEFAULT, PEERS, Method, methods
 from benchmarks.referee.runner import KEPT
 from benchmarks.referee.scores import (
@@ -60,6 +60,9 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
         *(_tables_sections(tables, everywhere, known, title) if tables else ()),
         *(_others_sections(others, known, title) if others else ()),
         _audits(audited),
+        _truths(
+            [played for name in games for played in games[name] if part[name] == OTHERS], title
+        ),
         _left_out(_reasons(board)),
     ]
     text = "\n\n".join(section for section in sections if section)
@@ -94,7 +97,8 @@ out. No method is told which players are identical. The peers run their own code
 their own ({peers}).
 
 `python -m benchmarks.referee run`, then `python -m benchmarks.referee report`; all numbers are in
-[results.csv](results.csv). {own}, Python {platform.python_version()}, {platform.machine()}."""
+`benchmarks/referee/results.csv`.
+{own}, Python {platform.python_version()}, {platform.machine()}."""
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -266,7 +270,7 @@ def _audits(found: Sequence[Audit]) -> str:
         here = [one for one in found if (one.game, one.per_player) == (game, per)]
         own = next((one for one in here if one.method == DEFAULT), None)
         rest = [one for one in here if one.method != DEFAULT]
-        best = max(rest, key=lambda one: one.fidelity.minimum, default=None)
+        best = max(rest, key=lambda one: one.fidelity.mean, default=None)
         better = [one.method for one in rest if one.better]
         rows.append(
             (
@@ -292,8 +296,19 @@ def _audits(found: Sequence[Audit]) -> str:
 def _fidelity(one: Audit | None) -> str:
     if one is None:
         return ""
-    low, high = number(one.fidelity.low), number(one.fidelity.high)
-    return f"{number(one.fidelity.minimum)} ({low}–{high}), {one.repeats} repeats"
+    return f"{factor(one.fidelity)}, {one.repeats} repeats"
+
+
+def _truths(games: Sequence[Played], title: dict[str, str]) -> str:
+    """Where the truths come from, and how well they are known."""
+    if not games:
+        return ""
+    rows = [
+        (title[one.name], one.source, f"{one.truth_mse:.1e}" if one.truth_mse else "exact")
+        for one in games
+    ]
+    text = "## Truths of the games of other kinds\n\n"
+    return text + table(("game", "from", "its own MSE / mean φ²"), rows)
 
 
 def _reasons(board: Board) -> dict[str, dict[str, int]]:

@@ -277,7 +277,8 @@ class Audit:
     per_player: float
     method: str
     repeats: int
-    fidelity: judging.Audited
+    fidelity: Mean
+    """Its logarithm"""
     ratio: Mean | None
     """The logarithm of its minimum over that of the default, on the seeds that both have"""
     p_value: float
