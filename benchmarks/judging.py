@@ -18,8 +18,9 @@ from scipy.stats import t as student
 Floats = NDArray[np.float64]
 LEVEL = 0.05
 RESAMPLES = 2000
-# An exact run has no logarithm; so small an error is rounding.
-SMALLEST = 1e-20
+# An exact run has no logarithm. Values that are right to six digits are as good as exact: without
+# a limit a few games that are solved to the last bit would decide every geometric mean.
+SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)

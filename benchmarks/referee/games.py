@@ -197,22 +197,23 @@ OWN = (
 )
 # Of the efficiency benchmark, with the truths kept there.
 SHARED = ("logistic-gaussian", "knn-breast-cancer", "ridge-diabetes", "unanimity")
+KINDS = {case.name: (case, TRUTHS) for case in OWN}
+KINDS |= {name: (cases.CASES[name], truths.TRUTHS) for name in SHARED}
 
 
-def _load_case(case: cases.Case, folder: Path) -> list[Played]:
+def _load_other(name: str) -> list[Played]:
+    case, folder = KINDS[name]
     game = case.make()
     known = truths.truth_of(case, game, folder=folder)
     errors = float(np.square(known.standard_errors).mean() / np.square(known.values).mean())
-    return [Played(case.name, game, known.values, known.source, errors)]
+    return [Played(name, game, known.values, known.source, errors)]
 
 
 def others() -> list[Family]:
     """Games of other kinds, one each."""
-    kept = [(case, TRUTHS) for case in OWN]
-    kept += [(cases.CASES[name], truths.TRUTHS) for name in SHARED]
     return [
-        Family(case.name, case.title, OTHERS, partial(_load_case, case, folder))
-        for case, folder in kept
+        Family(name, case.title, OTHERS, partial(_load_other, name))
+        for name, (case, _) in KINDS.items()
     ]
 
 

@@ -17,6 +17,7 @@ from benchmarks.referee.games import OTHERS, TABLES, Family, Played
 from benchmarks.referee.methods import DEFAULT, PEERS, Method, methods
 from benchmarks.referee.runner import KEPT
 from benchmarks.referee.scores import (
+    ALL,
     ENOUGH_TO_AUDIT,
     Audit,
     Board,
@@ -46,7 +47,7 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     board, games = collect(families, known, kept=kept)
     found = scores(board)
     part = {family.name: family.part for family in families}
-    title = {family.name: family.title for family in families}
+    title = {ALL: "all tables"} | {family.name: family.title for family in families}
     tables = [one for one in found if part[one.family] == TABLES]
     others = [one for one in found if part[one.family] == OTHERS]
     everywhere = overall(tables)
@@ -69,7 +70,7 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     (target / "RESULTS.md").write_text(text + "\n", encoding="utf-8")
     _write_csv(found, target / "results.csv")
     put(root / "docs" / "methods.md", which_method(found, known, title))
-    put(root / "README.md", comparison(everywhere, others, known))
+    put(root / "README.md", comparison(everywhere, others, known, title))
 
 
 def put(page: Path, text: str) -> None:
@@ -108,7 +109,9 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def factor(ratio: Mean) -> str:
-    """A ratio with its interval: 1.25 (1.10–1.42)."""
+    """A ratio with its interval, where there is one: 1.25 (1.10–1.42)."""
+    if not np.isfinite(ratio.error):
+        return number(float(np.exp(ratio.mean)))
     low, high = (number(float(np.exp(end))) for end in ratio.interval())
     return f"{number(float(np.exp(ratio.mean)))} ({low}–{high})"
 
@@ -129,7 +132,7 @@ def _controls(found: Sequence[Control]) -> str:
         (
             one.what,
             factor(one.ratio),
-            f"{one.p_value:.2g}",
+            f"{one.p_value:.2g}" if one.p_value > 1e-6 else "< 1e-6",
             "a difference" if one.expected else "none",
             "passed" if one.passed else "**failed**",
         )
@@ -363,7 +366,10 @@ def which_method(found: Sequence[Score], known: dict[str, Method], title: dict[s
 
 
 def comparison(
-    everywhere: Sequence[Score], others: Sequence[Score], known: dict[str, Method]
+    everywhere: Sequence[Score],
+    others: Sequence[Score],
+    known: dict[str, Method],
+    title: dict[str, str],
 ) -> str:
     """The README's table: our default's errors and the best peer's."""
     source = "[the referee](benchmarks/referee/RESULTS.md)"
@@ -386,7 +392,14 @@ def comparison(
             what = f"the same, {len(bests)} games of other kinds, {_per(per)} per player"
             cell = f"the best on each game: {number(min(ratios))} to {number(max(ratios))}"
             rows.append((what, "1", cell, source))
-    return table(("what", "fairshapley", "the best of the peers", "measured in"), rows)
+    ahead = [
+        f"{one.method} ({title[one.family]}, {_per(one.per_player)} per player)"
+        for one in (*everywhere, *others)
+        if one.better and one.method in theirs
+    ]
+    heading = ("what", "fairshapley", "the best of the peers", "measured in")
+    verdict = f"Significantly better than the default: {', '.join(ahead) or 'none of theirs'}."
+    return f"{table(heading, rows)}\n\n{verdict}"
 
 
 def _write_csv(found: Sequence[Score], path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -91,19 +91,25 @@ class Plan:
 
 
 def run(families: Sequence[Family], plan: Plan, *, workers: int = 1) -> None:
-    """Run what is not kept yet, one family at a time in each of the processes."""
+    """Run what is not kept yet; the processes share the families."""
     for peer in PEERS:
         if any(name.startswith(f"{peer.name} ") for name in plan.methods):
             peer.python()  # once, before several processes would make it
     if workers == 1:
-        for family in families:
-            _run_family(family, plan)
+        _run_families(families, plan)
         return
+    shares = [families[start::workers] for start in range(workers)]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        list(pool.map(_run_family, families, [plan] * len(families)))
+        list(pool.map(_run_families, shares, [plan] * workers))
 
 
-def _run_family(family: Family, plan: Plan) -> None:
+def _run_families(families: Sequence[Family], plan: Plan) -> None:
+    with solvers(plan.methods) as solve:
+        for family in families:
+            _run_family(family, plan, solve)
+
+
+def _run_family(family: Family, plan: Plan, solve: Mapping[str, Solve]) -> None:
     began = time.perf_counter()
     known = methods()
     stores = {name: Store(plan.kept, family.name, known[name]) for name in plan.methods}
@@ -111,11 +117,10 @@ def _run_family(family: Family, plan: Plan) -> None:
         if name in stores:
             stores[name].forget()
     done = 0
-    with solvers(plan.methods) as solve:
-        for played in family.load():
-            for name, store in stores.items():
-                for per_player in plan.budgets:
-                    done += _repeat(played, per_player, solve[name], store, plan)
+    for played in family.load():
+        for name, store in stores.items():
+            for per_player in plan.budgets:
+                done += _repeat(played, per_player, solve[name], store, plan)
     seconds = time.perf_counter() - began
     print(f"{family.name}: {done} runs, {seconds:.0f} s", file=sys.stderr, flush=True)
 

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 ENOUGH_TO_AUDIT = 30
 WORSE = 1.1
 """A method made so much worse must be found out"""
+ALL = "all"
+"""In place of a family: the mean over all of them"""
 CONTROL_LEVEL = 0.01
 """So seldom does a control fail by bad luck"""
 
@@ -205,7 +207,7 @@ def overall(found: Sequence[Score]) -> list[Score]:
             mean = judging.mean_of_means(ratios) if len(ratios) == len(own) else None
             result.append(
                 Score(
-                    "all",
+                    ALL,
                     per_player,
                     name,
                     sum(one.runs for one in own),

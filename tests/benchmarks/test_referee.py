@@ -1,13 +1,14 @@
 """The referee in its smallest form: a made-up table, methods of known quality, no peers."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from benchmarks.referee import methods as contenders
 from benchmarks.referee import process, report, runner, scores
-from benchmarks.referee.games import TABLES, Glove, Played, SpanningTree, tables
+from benchmarks.referee.games import TABLES, Glove, Played, SpanningTree, others, tables
 from benchmarks.referee.methods import CONTROL, DEFAULT
 from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -254,6 +255,11 @@ def test_gloves_and_spanning_trees():
         places = np.append(row, True)
         plain = minimum_spanning_tree(tree.lengths[np.ix_(places, places)]).sum()
         assert length == pytest.approx(plain)
+
+
+def test_families_go_to_other_processes(families):
+    for family in (*families, *others()):
+        assert pickle.dumps(family)
 
 
 def test_kept_lines_are_json(kept):
