@@ -5,16 +5,16 @@ from __future__ import annotations
 import csv
 import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.judging import Mean
 from benchmarks.referee import pictures
 from benchmarks.referee.games import OTHERS, TABLES, Family, Played
 from benchmarks.referee.methods import DEFAULT, PEERS, Method, methods
+from benchmarks.referee.pages import comparison, put, which_method
 from benchmarks.referee.runner import KEPT
 from benchmarks.referee.scores import (
     ALL,
@@ -29,16 +29,26 @@ from benchmarks.referee.scores import (
     overall,
     scores,
 )
+from benchmarks.referee.wording import (
+    CLOSE,
+    at,
+    best_of,
+    budgets_of,
+    everybody,
+    factor,
+    is_close,
+    names_of,
+    of_default,
+    per,
+    table,
+)
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-CLOSE = 1.1
-"""A method within so much of the best is as good as the best"""
 COLUMNS = (
     *("family", "per_player", "method", "runs", "mse"),
     *("ratio", "low", "high", "p_holm", "spent", "seconds"),
 )
-BEGIN, END = "<!-- written by python -m benchmarks.referee report -->", "<!-- end of that -->"
 
 
 def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) -> None:
@@ -73,16 +83,6 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     put(root / "README.md", comparison(everywhere, others, known, title))
 
 
-def put(page: Path, text: str) -> None:
-    """Write the generated part of a page, between its markers; a page without them stays."""
-    if not page.exists():
-        return
-    before, mark, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if mark and end:
-        page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
-
-
 def _head() -> str:
     peers = ", ".join(peer.requirements[0].replace("==", " ") for peer in PEERS)
     own = ", ".join(f"{name} {version(name)}" for name in ("fairshapley", "numpy", "scipy"))
@@ -100,29 +100,6 @@ their own ({peers}).
 `python -m benchmarks.referee run`, then `python -m benchmarks.referee report`; all numbers are in
 `benchmarks/referee/results.csv`.
 {own}, Python {platform.python_version()}, {platform.machine()}."""
-
-
-def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([f"| {' | '.join(heading)} |", "|" + "---|" * len(heading), *lines])
-
-
-def factor(ratio: Mean) -> str:
-    """A ratio with its interval, where there is one: 1.25 (1.10–1.42)."""
-    if not np.isfinite(ratio.error):
-        return number(float(np.exp(ratio.mean)))
-    low, high = (number(float(np.exp(end))) for end in ratio.interval())
-    return f"{number(float(np.exp(ratio.mean)))} ({low}–{high})"
-
-
-def number(value: float) -> str:
-    """Two decimals near 1, three digits elsewhere."""
-    return f"{value:.2f}" if 0.1 <= value < 100 else f"{value:.3g}"
-
-
-def _per(per_player: float) -> str:
-    return f"{per_player:g}"
 
 
 def _controls(found: Sequence[Control]) -> str:
@@ -144,20 +121,6 @@ def _controls(found: Sequence[Control]) -> str:
     )
 
 
-def _best(here: Sequence[Score], names: Iterable[str]) -> Score | None:
-    allowed = set(names)
-    own = [one for one in here if one.method in allowed]
-    return min(own, key=lambda one: one.mse) if own else None
-
-
-def _names(known: dict[str, Method], *groups: str) -> list[str]:
-    return [name for name, one in known.items() if one.group in groups and name != DEFAULT]
-
-
-def _everybody(known: dict[str, Method]) -> list[str]:
-    return [name for name in known if name != DEFAULT]
-
-
 def _verdict(one: Score | None) -> str:
     """A method and its ratio, bold when the difference to the default is significant."""
     if one is None or one.ratio is None:
@@ -166,44 +129,36 @@ def _verdict(one: Score | None) -> str:
     return f"{one.method} {mark}{factor(one.ratio)}{mark}"
 
 
-def _at(found: Sequence[Score], per_player: float) -> list[Score]:
-    return [one for one in found if one.per_player == per_player]
-
-
-def _budgets(found: Sequence[Score]) -> list[float]:
-    return sorted({one.per_player for one in found})
-
-
 def _tables_sections(
     found: Sequence[Score],
     everywhere: Sequence[Score],
-    known: dict[str, Method],
-    title: dict[str, str],
+    known: Mapping[str, Method],
+    title: Mapping[str, str],
 ) -> list[str]:
-    budgets = _budgets(everywhere)
+    budgets = budgets_of(everywhere)
     rows = []
     for name in known:
         own = {one.per_player: one for one in everywhere if one.method == name}
         if own:
             cells = [
                 f"{one.mse:.2e}" + (f", × {factor(one.ratio)}" if one.ratio else "")
-                if (one := own.get(per)) is not None
+                if (one := own.get(budget)) is not None
                 else ""
-                for per in budgets
+                for budget in budgets
             ]
             rows.append((name, *cells))
     summary = []
-    for per in budgets:
-        here, default = _at(found, per), _of_default(_at(everywhere, per))
+    for budget in budgets:
+        here, default = at(found, budget), of_default(at(everywhere, budget))
         if default is None:
             continue
-        best = _best(_at(everywhere, per), _everybody(known))
+        best = best_of(at(everywhere, budget), everybody(known))
         names = {one.family for one in here}
-        close = [name for name in names if _close([one for one in here if one.family == name])]
+        close = [name for name in names if is_close([one for one in here if one.family == name])]
         behind = sorted({one.family for one in here if one.better})
         summary.append(
             (
-                _per(per),
+                per(budget),
                 f"{default.mse:.2e}",
                 _verdict(best),
                 f"{len(close)} of {len(names)}",
@@ -214,63 +169,53 @@ def _tables_sections(
         "## Tables with every utility known\n\n"
         f"Geometric means over {len({one.family for one in found})} families.\n\n"
         "![Errors on the tables](tables.png)\n\n"
-        + table(("method", *(f"{_per(per)} per player" for per in budgets)), rows),
+        + table(("method", *(f"{per(budget)} per player" for budget in budgets)), rows),
         "### Where the default stands\n\n"
         f"*Close*: families where it is within {CLOSE} × of the best of all methods. *Behind*: "
         "families where some method is significantly better.\n\n"
         + table(("per player", "default", "best other", "close", "behind"), summary),
         "### Family by family, the best other method\n\n"
-        + _by_family(found, title, _everybody(known)),
+        + _by_family(found, title, everybody(known)),
         "### Family by family, the best of shapiq\n\n"
-        + _by_family(found, title, _names(known, "shapiq"), error=True),
+        + _by_family(found, title, names_of(known, "shapiq"), error=True),
     ]
 
 
 def _others_sections(
-    found: Sequence[Score], known: dict[str, Method], title: dict[str, str]
+    found: Sequence[Score], known: Mapping[str, Method], title: Mapping[str, str]
 ) -> list[str]:
     return [
         "## Games of other kinds\n\n![Errors on games of other kinds](others.png)\n\n"
         "The best other method, ours in other forms included.\n\n"
-        + _by_family(found, title, _everybody(known)),
+        + _by_family(found, title, everybody(known)),
         "### The best of the peers\n\n"
-        + _by_family(found, title, _names(known, "shapiq", "pydvl"), error=True),
+        + _by_family(found, title, names_of(known, "shapiq", "pydvl"), error=True),
     ]
 
 
-def _of_default(here: Sequence[Score]) -> Score | None:
-    return next((one for one in here if one.method == DEFAULT), None)
-
-
-def _close(here: Sequence[Score]) -> bool:
-    """Whether the default is as good as the best of these."""
-    own = _of_default(here)
-    return own is not None and own.mse <= CLOSE * min(one.mse for one in here)
-
-
 def _by_family(
-    found: Sequence[Score], title: dict[str, str], names: Sequence[str], *, error: bool = False
+    found: Sequence[Score], title: Mapping[str, str], names: Sequence[str], *, error: bool = False
 ) -> str:
     """The default's error and the best of others, or the error of these alone."""
-    budgets = _budgets(found)
+    budgets = budgets_of(found)
     rows = []
     for family in dict.fromkeys(one.family for one in found):
         cells = []
-        for per in budgets:
-            here = [one for one in _at(found, per) if one.family == family]
-            own, best = _of_default(here), _best(here, names)
+        for budget in budgets:
+            here = at(found, budget, family)
+            own, best = of_default(here), best_of(here, names)
             start = best if error else own
             cells.append(f"{start.mse:.2e}; {_verdict(best)}".rstrip("; ") if start else "")
         rows.append((title[family], *cells))
-    return table(("game", *(f"{_per(per)} per player" for per in budgets)), rows)
+    return table(("game", *(f"{per(budget)} per player" for budget in budgets)), rows)
 
 
 def _audits(found: Sequence[Audit]) -> str:
     if not found:
         return ""
     rows = []
-    for game, per in dict.fromkeys((one.game, one.per_player) for one in found):
-        here = [one for one in found if (one.game, one.per_player) == (game, per)]
+    for game, budget in dict.fromkeys((one.game, one.per_player) for one in found):
+        here = [one for one in found if (one.game, one.per_player) == (game, budget)]
         own = next((one for one in here if one.method == DEFAULT), None)
         rest = [one for one in here if one.method != DEFAULT]
         best = max(rest, key=lambda one: one.fidelity.mean, default=None)
@@ -278,7 +223,7 @@ def _audits(found: Sequence[Audit]) -> str:
         rows.append(
             (
                 game,
-                _per(per),
+                per(budget),
                 _fidelity(own),
                 f"{best.method} {_fidelity(best)}" if best else "",
                 factor(best.ratio) if best and best.ratio else "",
@@ -302,7 +247,7 @@ def _fidelity(one: Audit | None) -> str:
     return f"{factor(one.fidelity)}, {one.repeats} repeats"
 
 
-def _truths(games: Sequence[Played], title: dict[str, str]) -> str:
+def _truths(games: Sequence[Played], title: Mapping[str, str]) -> str:
     """Where the truths come from, and how well they are known."""
     if not games:
         return ""
@@ -336,70 +281,6 @@ def _left_out(reasons: dict[str, dict[str, int]]) -> str:
         for reason, count in counts.items()
     ]
     return "## Left out\n\n" + table(("method", "why", "families and budgets"), rows)
-
-
-def which_method(found: Sequence[Score], known: dict[str, Method], title: dict[str, str]) -> str:
-    """Of our methods: where the default is the one to take, and where another is better."""
-    own = [DEFAULT, *_names(known, "ours")]
-    budgets = _budgets(found)
-    rows = []
-    for family in dict.fromkeys(one.family for one in found):
-        cells = []
-        for per in budgets:
-            here = [one for one in _at(found, per) if one.family == family and one.method in own]
-            if _of_default(here) is None:
-                cells.append("")
-            elif _close(here):
-                cells.append("default")
-            else:
-                best = min(here, key=lambda one: one.mse)
-                cells.append(
-                    f"`{best.method}` (× {np.exp(best.ratio.mean):.2f})" if best.ratio else ""
-                )
-        rows.append((title[family], *cells))
-    return (
-        "Measured by [the referee](../benchmarks/referee/RESULTS.md): *default* where its error is "
-        f"within {CLOSE} ×\nof the smallest of our methods; elsewhere the method to name, with its "
-        "error over the default's.\n\n"
-        + table(("game", *(f"{_per(per)} per player" for per in budgets)), rows)
-    )
-
-
-def comparison(
-    everywhere: Sequence[Score],
-    others: Sequence[Score],
-    known: dict[str, Method],
-    title: dict[str, str],
-) -> str:
-    """The README's table: our default's errors and the best peer's."""
-    source = "[the referee](benchmarks/referee/RESULTS.md)"
-    theirs = _names(known, "shapiq", "pydvl")
-    rows = []
-    for per in _budgets(everywhere):
-        best = _best(_at(everywhere, per), theirs)
-        if best is not None and best.ratio is not None:
-            what = f"mean squared error, exact tables, {_per(per)} evaluations per player"
-            rows.append((what, "1", f"{factor(best.ratio)}: {best.method}", source))
-    for per in _budgets(others):
-        bests = [
-            best
-            for family in dict.fromkeys(one.family for one in others)
-            if (best := _best([one for one in _at(others, per) if one.family == family], theirs))
-            and best.ratio is not None
-        ]
-        if bests:
-            ratios = [float(np.exp(one.ratio.mean)) for one in bests if one.ratio is not None]
-            what = f"the same, {len(bests)} games of other kinds, {_per(per)} per player"
-            cell = f"the best on each game: {number(min(ratios))} to {number(max(ratios))}"
-            rows.append((what, "1", cell, source))
-    ahead = [
-        f"{one.method} ({title[one.family]}, {_per(one.per_player)} per player)"
-        for one in (*everywhere, *others)
-        if one.better and one.method in theirs
-    ]
-    heading = ("what", "fairshapley", "the best of the peers", "measured in")
-    verdict = f"Significantly better than the default: {', '.join(ahead) or 'none of theirs'}."
-    return f"{table(heading, rows)}\n\n{verdict}"
 
 
 def _write_csv(found: Sequence[Score], path: Path) -> None:

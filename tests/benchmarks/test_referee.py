@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.referee import methods as contenders
-from benchmarks.referee import process, report, runner, scores
+from benchmarks.referee import pages, process, report, runner, scores
 from benchmarks.referee.games import TABLES, Glove, Played, SpanningTree, others, tables
 from benchmarks.referee.methods import CONTROL, DEFAULT
 from scipy.sparse.csgraph import minimum_spanning_tree
@@ -199,7 +199,7 @@ def test_the_report(families, kept, tmp_path):
     """Pages get the parts between their markers, and keep the rest."""
     (tmp_path / "benchmarks" / "referee").mkdir(parents=True)
     (tmp_path / "docs").mkdir()
-    page = f"# Methods\n\n{report.BEGIN}\nold\n{report.END}\n\nafter\n"
+    page = f"# Methods\n\n{pages.BEGIN}\nold\n{pages.END}\n\nafter\n"
     (tmp_path / "docs" / "methods.md").write_text(page)
     (tmp_path / "README.md").write_text("no markers\n")
     report.main(families, kept=kept, root=tmp_path)
