@@ -52,8 +52,8 @@ PEERS: dict[Peer, tuple[str, ...]] = {
     ),
     PYDVL: ("permutation", "antithetic"),
 }
-# Seeds of the control are those of no repeat.
-OTHER_SEEDS = 1_000_000
+# Beyond the seeds of all runs.
+OTHER_SEEDS = 2**31
 # What a run of ours consists of, besides the game.
 PARTS = ("fairshapley.estimators", "fairshapley.draws", "fairshapley.runs")
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ class Run:
     version: str
     game: str
     per_player: float
-    seed: int
+    repeat: int
     evaluations: int = 0
     seconds: float = 0.0
     values: tuple[float, ...] = ()
@@ -35,7 +36,7 @@ class Run:
     @property
     def key(self) -> tuple[str, float, int]:
         """What it was, but for the method."""
-        return self.game, self.per_player, self.seed
+        return self.game, self.per_player, self.repeat
 
 
 class Store:
@@ -125,28 +126,38 @@ def _run_family(family: Family, plan: Plan, solve: Mapping[str, Solve]) -> None:
     print(f"{family.name}: {done} runs, {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
+def seed_of(game: str, per_player: float, repeat: int) -> int:
+    """The seed of a run: the same for all methods, another for each game, budget and repeat.
+
+    With one seed for all games the same lucky coalitions would serve all of them, and what looks
+    like many runs would be one.
+    """
+    return zlib.crc32(f"{game} {per_player:g} {repeat}".encode()) % 2**31
+
+
 def _repeat(played: Played, per_player: float, solve: Solve, store: Store, plan: Plan) -> int:
     """The repeats that are missing; how many there were."""
     budget = played.budget(per_player)
     if budget is None or store.left_out(played.name, per_player):
         return 0
     began, done = time.perf_counter(), 0
-    for seed in range(plan.repeats):
-        if (played.name, per_player, seed) in store.runs:
+    for repeat in range(plan.repeats):
+        if (played.name, per_player, repeat) in store.runs:
             continue
         if time.perf_counter() - began > plan.limit:
             break
         done += 1
-        store.add(_one(played, per_player, budget, seed, solve, store.version))
+        store.add(_one(played, per_player, budget, repeat, solve, store.version))
         if store.left_out(played.name, per_player):
             break
     return done
 
 
 def _one(
-    played: Played, per_player: float, budget: int, seed: int, solve: Solve, version: str
+    played: Played, per_player: float, budget: int, repeat: int, solve: Solve, version: str
 ) -> Run:
-    head = (version, played.name, per_player, seed)
+    head = (version, played.name, per_player, repeat)
+    seed = seed_of(*head[1:])
     try:
         outcome = solve(Task(played.game, played.name, budget, seed, played.xi))
     except LeftOutError as reason:

@@ -31,7 +31,7 @@ class Trials:
     """The runs of one method on the games of a family at one budget."""
 
     squares: dict[str, Floats]
-    """By game: squared errors of the values, a row for each seed, NaN where there is no run"""
+    """By game: squared errors of the values, a row for each repeat, NaN where there is no run"""
     units: dict[str, float]
     """By game: the mean φ²"""
     evaluations: float
@@ -93,9 +93,9 @@ def _trials(found: Sequence[tuple[Played, Sequence[Run]]], per_player: float) ->
         reasons += [run.left_out for run in runs if run.left_out]
         if not done:
             continue
-        rows = np.full((1 + max(run.seed for run in done), len(played.truth)), np.nan)
+        rows = np.full((1 + max(run.repeat for run in done), len(played.truth)), np.nan)
         for run in done:
-            rows[run.seed] = np.square(np.array(run.values) - played.truth)
+            rows[run.repeat] = np.square(np.array(run.values) - played.truth)
         squares[played.name] = rows
         budget = played.budget(per_player) or 1
         spent += [run.evaluations / budget for run in done]
@@ -282,7 +282,7 @@ class Audit:
     fidelity: Mean
     """Its logarithm"""
     ratio: Mean | None
-    """The logarithm of its minimum over that of the default, on the seeds that both have"""
+    """The logarithm of its minimum over that of the default, on the repeats that both have"""
     p_value: float
 
     @property
@@ -326,7 +326,7 @@ def audits(board: Board, games: Mapping[str, Sequence[Played]]) -> list[Audit]:
 
 
 def _complete(trials: Trials | None, game: str) -> Floats:
-    """The rows of squared errors from seed 0 on, up to the first that is missing."""
+    """The rows of squared errors from the first on, up to the first that is missing."""
     if trials is None or game not in trials.squares:
         return np.empty((0, 0))
     rows = trials.squares[game]

@@ -88,6 +88,18 @@ def test_a_run_that_was_cut_short_is_run_again(tmp_path):
     assert list(runner.Store(tmp_path, "family", method).runs) == [("game", 10.0, 0)]
 
 
+def test_seeds_are_shared_by_methods_and_by_nothing_else():
+    """One seed for all games would serve them the same lucky coalitions."""
+    seeds = {
+        runner.seed_of(game, per_player, repeat)
+        for game in ("a/0", "a/1", "b/0")
+        for per_player in (3.2, 10.0)
+        for repeat in range(3)
+    }
+    assert len(seeds) == 18
+    assert max(seeds) < contenders.OTHER_SEEDS
+
+
 def test_who_spends_more_than_allowed_is_left_out(families):
     played = families[0].load()[0]
 
