@@ -29,9 +29,19 @@ demo: $(DEMO)/.installed
 test: lint types
 	$(BIN)/python -m pytest -n 2 -m 'not full'
 
-# The long versions: thousands of repeats of the statistical laws.
-test-full: lint types
-	$(BIN)/python -m pytest -n 2
+# Everything at length: hundreds of repeats of the statistical laws, a failure at every point of a
+# run, all of scikit-learn's answers. One part: make test-full PART=laws
+PARTS := laws settings certificates faults rest
+FULL_laws := tests/laws/test_laws.py::test_laws_at_length
+FULL_certificates := tests/laws/test_certificates.py
+FULL_settings := tests/laws --deselect=$(FULL_laws) --ignore=$(FULL_certificates)
+FULL_faults := tests/faults tests/golden
+FULL_rest := tests --ignore=tests/laws --ignore=tests/faults --ignore=tests/golden
+
+test-full: $(if $(PART),test-full-$(PART),test $(PARTS:%=test-full-%))
+
+test-full-%: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m full $(or $(FULL_$*),$(error PART is one of $(PARTS)))
 
 # As on a processor without the newer vector instructions: other roundings, the same results.
 test-portable: $(STAMP)

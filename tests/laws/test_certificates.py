@@ -17,8 +17,9 @@ from fairshapley.fairness.axioms import check_fairness
 from tests.laws.estimators import ESTIMATORS
 
 DELTA = 0.1
-RUNS = 300
-# In `make test`: a method that fails in a quarter of its certified runs is found nine times in ten.
+# A method that fails in a fifth of its certified runs is found nine times in ten.
+RUNS = 200
+# In `make test` one that fails in a quarter of them is.
 FEW_RUNS = 100
 CERTIFIABLE = [estimator for estimator in ESTIMATORS if estimator.traits.certifiable]
 
