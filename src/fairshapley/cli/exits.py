@@ -42,6 +42,8 @@ EXIT_CODES = {
 }
 
 DEBUG = "--debug"
+# What takes time to load (SciPy, scikit-learn, pandas), and what reads and writes for all commands.
+LOADED = ("fairshapley.cli.setup", "fairshapley.cli.output", "fairshapley.tabular")
 # An error is a line or two; one of a foreign library may be longer.
 LONGEST = 500
 
@@ -52,7 +54,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, after its line was found to be in order."""
         starting.hold()
-        for module in ("fairshapley.public", "fairshapley.tabular"):
+        for module in LOADED:
             import_module(module)
         starting.release()
         with kept_apart():

@@ -10,7 +10,6 @@ import typer
 
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions, Seed
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import check_epsilon1
 
 POOL = "10000"
 
@@ -33,6 +32,7 @@ def show_demo(
     from fairshapley.cli.commands.payout import divide_sum
     from fairshapley.cli.commands.value import value_table
     from fairshapley.cli.exits import say
+    from fairshapley.fairness.levels import check_epsilon1
     from fairshapley.results.origin import recorded
     from fairshapley.uses.demo import COPIED, COPY, GUESSES, write_clinics
 
