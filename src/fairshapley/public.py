@@ -50,6 +50,7 @@ from fairshapley.uses.explanation import Attributions, explain, shap_explanation
 from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
+from fairshapley.uses.rounds import estimate_rounds
 from fairshapley.uses.verification import Verification, verify
 from fairshapley.uses.with_proxy import estimate_with_proxy
 
@@ -106,6 +107,7 @@ __all__ = [
     "curve",
     "datasets",
     "estimate",
+    "estimate_rounds",
     "estimate_with_proxy",
     "estimators",
     "exact",

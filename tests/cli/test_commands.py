@@ -140,3 +140,15 @@ def test_the_installed_command_runs_and_starts_without_heavy_imports(folder):
     code = f"import fairshapley.cli, sys; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_report_shows_what_each_gets_of_a_sum(folder):
+    assert run("value", *DATA, "--report", "r.html", "--pool", 900, "--quiet").exit_code == 0
+    text = (folder / "r.html").read_text(encoding="utf-8")
+    assert "900.00 divided among 3 players" in text
+    done = run("value", *DATA, "--out", "v.json", "--quiet")
+    assert "rows" in done.stdout, "how many rows each supplier has"
+    run("report", "v.json", "--pool", 600)
+    assert "600.00 divided among 3 players" in (folder / "v.html").read_text(encoding="utf-8")
+    assert run("value", *DATA, "--pool", 900).exit_code == 2
+    assert run("value", *DATA, "--report", "r.html", "--pool", "much").exit_code == 2

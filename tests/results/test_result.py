@@ -136,11 +136,13 @@ ACCEPTED = {
     "bool": [True],
     "str": ["x", "1e3"],
     "tuple[str, ...]": [[], ["x"], ["a", "b"]],
+    "tuple[int, ...]": [[10**30]],
     "tuple[float, float]": [[1.0, 2.0]],
     "tuple[tuple[int, int], ...]": [[]],
     "tuple[Checkpoint, ...]": [[]],
     "tuple[SizeBin, ...]": [[]],
     "tuple[InputFile, ...]": [[]],
+    "tuple[PartValues, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],
     "dict[str, str]": [{}],
 }

@@ -304,6 +304,12 @@ class OutputOptions:
     report: Annotated[
         Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
     ] = None
+    pool: Annotated[
+        str | None,
+        output_option(
+            metavar="SUM", help="A sum, such as 1000: the report shows what each player gets of it."
+        ),
+    ] = None
     key_file: KeyFile = None
     as_json: Annotated[
         bool, output_option("--json", help="Print one JSON object instead of tables.")

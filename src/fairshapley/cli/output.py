@@ -109,6 +109,7 @@ def finish(
             epsilon1=None if wanted is None else epsilon1,
             delta=delta,
             labels=labels,
+            pool=output.pool,
         ),
     )
     with ending.step():

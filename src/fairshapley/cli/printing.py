@@ -62,6 +62,9 @@ def value_columns(result: Result, *, verbose: bool = False) -> dict[str, list[st
         "player": [one_line(names[player], LONGEST) for player in order],
         "value": [f"{result.values[player]:+.5g}" for player in order],
     }
+    counts = result.row_counts
+    if counts is not None and max(counts) > 1:
+        columns["rows"] = [f"{counts[player]:,}" for player in order]
     if not result.exact:
         columns["standard error"] = [f"{result.standard_errors[player]:.3g}" for player in order]
         if verbose:

@@ -21,6 +21,7 @@ from fairshapley.estimators import Estimator
 from fairshapley.evaluation.engines.choice import parse_engine
 from fairshapley.fairness.levels import DELTA
 from fairshapley.results.origin import InputFile, input_file, recorded
+from fairshapley.results.payouts.amounts import units_of
 from fairshapley.results.tables import VALUE_ENDINGS, check_writable
 from fairshapley.runs.calls import resolve_method
 from fairshapley.runs.setup import opened_journal
@@ -66,6 +67,10 @@ def check_outputs(
         if path is not None:
             check_writable(path, endings, taken)
             taken.append(path)
+    if output.pool is not None:
+        if output.report is None:
+            raise InputError("--pool goes with --report: give both, or use the command payout")
+        units_of(output.pool, "0.01")
     if output.key_file is not None:
         if output.out is None or output.out.suffix.lower() != ".json":
             raise InputError("--key-file signs a result saved as .json: give --out values.json")

@@ -1,4 +1,4 @@
-"""What a result keeps of the course of its run: checkpoints, and utilities by coalition size."""
+"""What a result keeps besides values: checkpoints, utilities by coalition size, values by part."""
 
 from __future__ import annotations
 
@@ -30,3 +30,13 @@ class SizeBin(NamedTuple):
     """Their mean utility"""
     deviation: float
     """The standard deviation of their utilities"""
+
+
+class PartValues(NamedTuple):
+    """The values in a part of a game that is a sum of parts: an entry of `Result.parts`."""
+
+    name: str
+    values: tuple[float, ...]
+    """Of all players, those without a role in this part too"""
+    endpoints: tuple[float, float]
+    """The utility of nobody and of everybody in this part"""

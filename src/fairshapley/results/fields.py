@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley.results.checkpoints import Checkpoint, SizeBin
+from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.origin import InputFile
 
 
@@ -90,6 +90,10 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(item) for item in _items(value))
 
 
+def _numbers(value: Any) -> tuple[float, ...]:
+    return tuple(map(_number, _items(value)))
+
+
 def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     pairs = [tuple(_count(item) for item in _items(pair)) for pair in _items(value)]
     if any(len(pair) != 2 for pair in pairs):
@@ -138,10 +142,12 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "bool": _flag,
     "str": _text,
     "tuple[str, ...]": _texts,
+    "tuple[int, ...]": lambda value: tuple(map(_count, _items(value))),
     "tuple[float, float]": _two,
     "tuple[tuple[int, int], ...]": _pairs,
     "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),
     "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
+    "tuple[PartValues, ...]": _records(PartValues, _text, _numbers, _two),
     "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},

@@ -36,6 +36,10 @@ def check_parts(result: Result) -> None:
         raise InputError("level_share is a share: give at most 1")
     if result.player_names is not None and len(result.player_names) != result.n_players:
         raise InputError("player_names must have one name per player")
+    if result.row_counts is not None and len(result.row_counts) != result.n_players:
+        raise InputError("row_counts must have one number per player")
+    if any(len(part.values) != result.n_players for part in result.parts):
+        raise InputError("parts must have one value per player")
     method, semivalue = (result.configuration.get(name) for name in ("method", "semivalue"))
     named = method.get("name") if isinstance(method, dict) else None
     if not isinstance(named, str) or not isinstance(semivalue, str):

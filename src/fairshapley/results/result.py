@@ -31,7 +31,7 @@ from fairshapley.fairness.standing import Standing, stand
 from fairshapley.results import serialising as result_file
 from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
-from fairshapley.results.checkpoints import Checkpoint, SizeBin
+from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
 
@@ -99,6 +99,10 @@ class Result(Evidence):
     replicates: FloatMatrix | None = None
     """What each value changes by without each of some groups of test rows, shape (players, groups);
     None where no test rows are known, or not enough"""
+    row_counts: tuple[int, ...] | None = None
+    """How many rows each player has, where players are rows or groups of them"""
+    parts: tuple[PartValues, ...] = ()
+    """The values in each part of a game that is a sum of parts, such as rounds; often empty"""
     versions: dict[str, str] = field(default_factory=dict)
     """Of Python, of the packages that the values depend on, and the type of the machine"""
     notes: tuple[str, ...] = ()
@@ -442,6 +446,7 @@ class Result(Evidence):
         epsilon1: float | None = None,
         delta: float = DELTA,
         labels: Labels | None = None,
+        pool: Money | None = None,
     ) -> Path:
         """Write an HTML report: one file that works offline (needs jinja2 and plotly).
 
@@ -458,6 +463,8 @@ class Result(Evidence):
             The probability that any statement about all players is wrong.
         labels
             A class or group for each player: a sequence, or a mapping of names or numbers.
+        pool
+            A sum of money: the page then shows what each player gets of it, see `payout`.
 
         Returns
         -------
@@ -475,7 +482,9 @@ class Result(Evidence):
         """
         from fairshapley.results.report import write_report
 
-        return write_report(self, path, title=title, epsilon1=epsilon1, delta=delta, labels=labels)
+        return write_report(
+            self, path, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """One row per player: value, standard error, count and fidelity (needs pandas)."""

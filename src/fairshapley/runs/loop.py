@@ -466,6 +466,7 @@ class Run:
             unit=self.game.unit,
             constant_value=self.game.constant_value,
             replicates=self._replicates(),
+            row_counts=self.game.row_counts,
             versions=versions(),
             **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
             **self.recorder.records(),

@@ -37,6 +37,8 @@ class GameFacts:
     """What a utility measures, where the game says so"""
     constant_value: float | None = None
     """The utility of the best constant prediction, where the game has one"""
+    row_counts: tuple[int, ...] | None = None
+    """The rows of each player, where players are rows or groups of them"""
 
     @classmethod
     def from_record(

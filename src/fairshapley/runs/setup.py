@@ -56,7 +56,16 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
         identical,
         unit if isinstance(unit, str) else "",
         getattr(game, "constant_value", None),
+        _row_counts(game, n_players),
     )
+
+
+def _row_counts(game: Game, n_players: int) -> tuple[int, ...] | None:
+    """The rows of each player, where the game says so in a way that can be kept."""
+    counts = getattr(game, "row_counts", None)
+    if not isinstance(counts, tuple) or len(counts) != n_players:
+        return None
+    return counts if all(isinstance(count, int) for count in counts) else None
 
 
 def _value_range(game: Game) -> tuple[float, float] | None:

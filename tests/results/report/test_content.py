@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
@@ -411,3 +412,53 @@ def test_the_page_names_the_digests_of_its_result_and_journal_and_has_its_own():
     assert page_is_whole(page)
     assert not page_is_whole(page.replace("0.5", "0.6", 1))
     assert "journal" not in read_marks(report_html(fs.exact(fs.games.Airport([1.0, 2.0]))))
+
+
+def test_a_report_divides_a_sum_and_counts_rows(tmp_path):
+    rows = np.array([[0.0], [1.0], [0.1], [0.9], [0.2], [0.8]])
+    labels = ["no", "yes", "no", "yes", "no", "yes"]
+    game = fs.games.DataGame(
+        KNeighborsClassifier(1), (rows, labels), (rows + 0.01, labels), groups=list("aabbbb")
+    )
+    assert game.row_counts == (2, 4)
+    result = fs.exact(game)
+    assert result.row_counts == (2, 4)
+    assert fs.Result.from_dict(result.to_dict()).row_counts == (2, 4)
+    text = result.report(tmp_path / "r.html", pool=1000).read_text(encoding="utf-8")
+    assert "Who gets what" in text
+    assert "1,000.00 divided among 2 players" in text
+    assert text.count("500.00") >= 2
+    assert '<th scope="col">At least' not in text, "exact amounts have no band"
+    assert '<th scope="col" class="wide">Rows</th>' in text
+    without = result.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Who gets what" not in without
+    estimated = fs.estimate(fs.games.Airport(range(1, 15)), budget=400, seed=0)
+    text = estimated.report(tmp_path / "r.html", pool=1000).read_text(encoding="utf-8")
+    assert '<th scope="col">At least' in text
+    assert '"wide">Rows<' not in text
+
+
+def test_a_sum_that_cannot_be_divided_leaves_the_report_whole(tmp_path):
+    result = fs.exact(fs.games.Additive([-1.0, -2.0]))
+    text = result.report(tmp_path / "r.html", pool=10).read_text(encoding="utf-8")
+    assert "no player has a positive value" in text
+
+
+def test_exact_values_are_not_both_below_and_near_zero():
+    result = fs.exact(fs.games.Additive([1.0, -1e-6, 0.0]))
+    table = players(result)
+    assert table.nulls.tolist() == [False, False, True]
+    *_, nulls = callouts(result, table, 0.5, 0.1)
+    assert nulls.text == "1 value is zero."
+    assert not (table.nulls & (table.signs != 0)).any()
+
+
+def test_exact_values_differ_by_nothing_but_rounding():
+    result = dataclasses.replace(
+        fs.exact(fs.games.Additive([1.0, 1.0])),
+        values=np.array([1.0, 1.0 + 1e-12]),
+        identical_players=((0, 1),),
+    )
+    _, duplicates, _ = callouts(result, players(result), 0.5, 0.1)
+    assert "by rounding" in duplicates.text
+    assert "chance" not in duplicates.text

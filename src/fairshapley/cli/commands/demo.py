@@ -52,14 +52,14 @@ def show_demo(
     command = _command(
         "value", train, "--target", "diagnosis", "--test", test, "--group-by", "clinic",
         "--epsilon1", epsilon1, "--xi", "mean", *(["--seed", seed] if seed else []),
-        "--out", values, "--report", report,
+        "--out", values, "--report", report, "--pool", POOL,
     )  # fmt: skip
     say(f"$ {command}")
     with recorded(command=command):
         value_table(
             DataOptions(train, "diagnosis", test=test, group_by="clinic"),
             run,
-            OutputOptions(out=values, report=report),
+            OutputOptions(out=values, report=report, pool=POOL),
         )
     say(f"\n$ {_command('payout', values, '--pool', POOL, '--out', amounts)}")
     divide_sum(values, POOL, out=amounts)

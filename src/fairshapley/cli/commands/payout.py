@@ -13,6 +13,7 @@ from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
+from fairshapley.fairness.levels import EPSILON1
 
 if TYPE_CHECKING:
     from fairshapley.results.payouts import Payout
@@ -37,8 +38,11 @@ def divide_sum(
         bool, typer.Option(help="The range of amounts that the true values could give each player.")
     ] = True,
     epsilon1: Annotated[
-        float, typer.Option(metavar="E", help="ε1 of the certificate behind the band.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            metavar="E", help="ε1 of the certificate behind the band; by default that of the run."
+        ),
+    ] = None,
     delta: Annotated[
         float,
         typer.Option(metavar="D", help="The probability that any band misses."),
@@ -61,12 +65,13 @@ def divide_sum(
         raise InputError(f"--negative must be {', '.join(NEGATIVE)}, not {negative!r:.40}")
     if out is not None:
         check_writable(out, (".csv",), (run,))
-    divided = load_result(run).payout(
+    result = load_result(run)
+    divided = result.payout(
         pool,
         negative=cast("Literal['zero', 'charge', 'shift']", negative),
         unit=unit,
         band=band,
-        epsilon1=epsilon1,
+        epsilon1=result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
         delta=delta,
     )
     ending = Ending()

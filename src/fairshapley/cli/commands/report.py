@@ -31,6 +31,10 @@ def write_report(
         ),
     ] = None,
     delta: Annotated[float, typer.Option(metavar="D", help="δ of that certificate.")] = 0.1,
+    pool: Annotated[
+        str | None,
+        typer.Option(metavar="SUM", help="A sum: the report shows what each player gets of it."),
+    ] = None,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.
 
@@ -43,7 +47,11 @@ def write_report(
     check_writable(target, REPORT_ENDINGS, (run,))
     result = load_result(run, number)
     result.report(
-        target, title=run.name if title is None else title, epsilon1=epsilon1, delta=delta
+        target,
+        title=run.name if title is None else title,
+        epsilon1=epsilon1,
+        delta=delta,
+        pool=pool,
     )
     say(f"report written to {target}")
     emit(str(target))

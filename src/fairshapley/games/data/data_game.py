@@ -228,6 +228,12 @@ class DataGame:
         return self._fitter.test.X, self._fitter.test.y
 
     @property
+    def row_counts(self) -> tuple[int, ...]:
+        """How many rows each player has."""
+        counts = np.bincount(self._players.owner, minlength=self.n_players)
+        return tuple(int(count) for count in counts)
+
+    @property
     def unit(self) -> str:
         """What a utility measures: the metric, and the number of test rows."""
         named = self.metric if isinstance(self.metric, str) else "score"

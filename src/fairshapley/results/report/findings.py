@@ -129,17 +129,21 @@ def _nulls(result: Result, table: PlayerTable, epsilon1: float, delta: float) ->
     found = np.flatnonzero(table.nulls)
     limit = number(result.xi * epsilon1)
     declared = int(result.configuration.get("null_players", 0))
-    if len(found):
+    if table.exact:
+        text = f"{several(len(found), 'value')} {'is' if len(found) == 1 else 'are'} zero."
+        if not len(found):
+            text = "No value is zero."
+    elif len(found):
         lie = "lies" if len(found) == 1 else "lie"
         text = (
             f"{several(len(found), 'value')} {lie} within ± {limit} of zero (ξ · ε1)"
             f"{_confidence(table, delta)}: at this tolerance they cannot be told from players "
             "without any effect."
         )
-        if declared:
-            text += f" {declared:,} of them were declared to have no effect."
     else:
         text = f"No value has been shown to lie within ± {limit} of zero (ξ · ε1)."
+    if declared:
+        text += f" {declared:,} of them were declared to have no effect."
     items = [(table.names[player], _described(table, int(player))) for player in found[:NAMED]]
     return Callout("null", "Values near zero", text, tuple(items), len(found))
 

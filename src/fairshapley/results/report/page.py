@@ -21,6 +21,7 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import rounded_up
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.results.origin import now
+from fairshapley.results.payouts import Money
 from fairshapley.results.report.drawing import Chart, charts
 from fairshapley.results.report.fairness import (
     ToleranceCurves,
@@ -30,6 +31,8 @@ from fairshapley.results.report.fairness import (
 )
 from fairshapley.results.report.findings import callouts, label_rows
 from fairshapley.results.report.other_test_sets import section_of
+from fairshapley.results.report.money import payments
+from fairshapley.results.report.parts import by_part
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import facts, readable_time, snippet
 from fairshapley.results.report.wording import number, percent, unbroken
@@ -53,10 +56,13 @@ def write_report(
     epsilon1: float | None = None,
     delta: float = DELTA,
     labels: Labels | None = None,
+    pool: Money | None = None,
 ) -> Path:
     """Write the report of a result as one HTML file; see `Result.report`."""
     target = Path(path)
-    text = report_html(result, title=title, epsilon1=epsilon1, delta=delta, labels=labels)
+    text = report_html(
+        result, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
+    )
     write_whole(target, text.encode("utf-8"))
     return target
 
@@ -68,6 +74,7 @@ def report_html(
     epsilon1: float | None = None,
     delta: float = DELTA,
     labels: Labels | None = None,
+    pool: Money | None = None,
 ) -> str:
     """The report as a string."""
     if title is not None and not isinstance(title, str):
@@ -101,10 +108,13 @@ def report_html(
         charts=drawn,
         equal_counts=int(result.counts[0]) if "contributions" not in drawn else None,
         test_set=section_of(result, table, delta),
+        payments=None if pool is None else payments(result, table, pool, epsilon1, delta),
+        parts=by_part(result, table),
         callouts=callouts(result, table, epsilon1, delta),
         label_rows=label_rows(table),
         label_choice=_label_choice(table),
         has_labels=table.labels is not None,
+        has_rows=table.row_counts is not None,
         plain_rows=list(_plain_rows(table)),
         n_players=result.n_players,
         facts=facts(result, written),
@@ -182,6 +192,7 @@ def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[s
     columns: dict[str, Any] = {
         "name": list(table.names),
         "label": None if table.labels is None else list(table.labels),
+        "rows": None if table.row_counts is None else list(table.row_counts),
         "value": table.values,
         "lower": table.intervals.lower,
         "upper": table.intervals.upper,
@@ -274,6 +285,7 @@ def _plain_rows(table: PlayerTable) -> Iterable[dict[str, str]]:
             "rank": f"{rank:,}",
             "name": table.names[player],
             "label": table.labels[player] if table.labels is not None else "",
+            "rows": "" if table.row_counts is None else f"{table.row_counts[player]:,}",
             "value": number(table.values[player], 4),
             "interval": table.interval_text(player),
             "error": number(table.errors[player]),

@@ -67,6 +67,8 @@ class PlayerTable:
 
     names: tuple[str, ...]
     labels: tuple[str, ...] | None
+    row_counts: tuple[int, ...] | None
+    """How many rows each player has, where that says something: not where each has one"""
     values: FloatArray
     intervals: Intervals
     errors: FloatArray
@@ -90,17 +92,21 @@ class PlayerTable:
         nulls = (intervals.lower >= -limit) & (intervals.upper <= limit)
         declared = int(result.configuration.get("null_players", 0))
         nulls = nulls & intervals.joint
+        # Who is shown to be below zero is not called near it as well; exact values are or are not.
+        signs = intervals.signs()
+        nulls &= signs == 0 if result.exact else signs >= 0
         nulls[result.n_players - declared :] = True
         groups = identical_groups(result.identical_players, result.n_players)
         return cls(
             names=shown_names(result),
             labels=player_labels(result, labels),
+            row_counts=shown_rows(result),
             values=result.values,
             intervals=intervals,
             errors=result.standard_errors,
             fidelity=result.fidelity(),
             counts=result.counts,
-            signs=intervals.signs(),
+            signs=signs,
             groups=tuple(tuple(group) for group in groups if len(group) > 1),
             nulls=nulls,
             exact=result.exact,
@@ -122,6 +128,12 @@ class PlayerTable:
         """A player's interval in words."""
         lower, upper = self.intervals.lower[player], self.intervals.upper[player]
         return "not known" if np.isnan(lower) else f"{number(lower)} to {number(upper)}"
+
+
+def shown_rows(result: Result) -> tuple[int, ...] | None:
+    """The rows of each player, where players are groups of rows."""
+    counts = result.row_counts
+    return None if counts is None or max(counts) == 1 else counts
 
 
 def shown_names(result: Result) -> tuple[str, ...]:

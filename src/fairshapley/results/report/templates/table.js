@@ -8,6 +8,7 @@
   const columns = [
     { key: "name", title: "Player", text: true },
     ...(players.label ? [{ key: "label", title: "Label", text: true, wide: true }] : []),
+    ...(players.rows ? [{ key: "rows", title: "Rows", wide: true }] : []),
     { key: "value", title: "Value" },
     // An exact value has no interval, no error and no samples.
     ...(data.exact ? [] : [
@@ -124,7 +125,7 @@
       } else if (column.text) {
         cell.append(element("bdi", content));
       } else {
-        cell.textContent = column.key === "count" ? count(content) : number(content);
+        cell.textContent = column.key === "count" || column.key === "rows" ? count(content) : number(content);
       }
       if (column.key === "name") {
         cell.scope = "row";
