@@ -38,6 +38,8 @@ OF_THE_OCCASION = {
         "unit",
         "constant_value",
         "replicates",
+        "row_counts",
+        "parts",
         "versions",
         "notes",
         "player_names",
