@@ -34,7 +34,8 @@ def test_exact_values_have_no_errors(folder):
     done = run(
         "value", *DATA, "--group-by", "supplier", "--xi", 100, "--out", "v.json", "--verbose"
     )
-    for words in ("standard error", "inf", "fidelity", "ε1", "δ", "Warning", "very little"):
+    assert " standard error " not in done.stdout.splitlines()[2], "a heading"
+    for words in ("inf", "fidelity", "ε1", "δ", "Warning", "very little"):
         assert words not in done.stdout, done.stdout
     assert "is exact" in done.stdout
     result = fs.Result.load("v.json")

@@ -525,8 +525,8 @@ class _Wording:
         if self.planned_looks:
             looks = ", allowing for the earlier checks of the run"
         kinds = {
-            "normal": "the assumption that averages of so many contributions are close to normally "
-            "distributed",
+            "normal": "the assumption that averages of so many contributions, samples of what a "
+            "player adds, are close to normally distributed",
             "chebyshev": "the assumption that the variances of the contributions are as estimated",
             "bernstein": "the stated range of the utility alone",
         }

@@ -9,6 +9,7 @@ import typer
 
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST
+from fairshapley.cli.options import in_options
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
 from fairshapley.cli.tables import print_table
@@ -104,4 +105,4 @@ def _print(divided: Payout) -> None:
     ]
     console = output_console()
     print_table(console, divided.headline(), headings, rows)
-    print_lines(console, divided.notes)
+    print_lines(console, map(in_options, divided.notes))

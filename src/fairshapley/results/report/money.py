@@ -44,6 +44,9 @@ def payments(
     if divided.lower is not None and divided.upper is not None and not result.exact:
         columns += ["At least", "At most"]
         amounts += [divided.lower, divided.upper]
+    if divided.test_lower is not None and divided.test_upper is not None:
+        columns += ["With another test set, from", "to"]
+        amounts += [divided.test_lower, divided.test_upper]
     rows = tuple(
         (
             table.names[player],

@@ -30,8 +30,8 @@ from fairshapley.results.report.fairness import (
     verdict,
 )
 from fairshapley.results.report.findings import callouts, label_rows
-from fairshapley.results.report.other_test_sets import section_of
 from fairshapley.results.report.money import payments
+from fairshapley.results.report.other_test_sets import section_of
 from fairshapley.results.report.parts import by_part
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import facts, readable_time, snippet
