@@ -61,16 +61,16 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     tables = [one for one in found if part[one.family] == TABLES]
     others = [one for one in found if part[one.family] == OTHERS]
     everywhere = overall(tables)
-    audited = audits(board, games)
+    checks = controls(board)
     target = root / HERE.relative_to(ROOT)
     pictures.tables(everywhere, target / "tables.png")
     pictures.others(others, title, target / "others.png")
     sections = [
         _head(),
-        _controls(controls(board)),
+        _controls(checks),
         *(_tables_sections(tables, everywhere, known, title) if tables else ()),
         *(_others_sections(others, known, title) if others else ()),
-        _audits(audited),
+        _audits(audits(board, games)),
         _truths(
             [played for name in games for played in games[name] if part[name] == OTHERS], title
         ),
@@ -78,6 +78,7 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
     ]
     text = "\n\n".join(section for section in sections if section)
     (target / "RESULTS.md").write_text(text + "\n", encoding="utf-8")
+    print(f"{_controls(checks)}\n\n{_by_method(everywhere, known)}")
     _write_csv(found, target / "results.csv")
     put(root / "docs" / "methods.md", which_method(found, known, title))
     put(root / "README.md", comparison(everywhere, others, known, title))
@@ -135,45 +136,11 @@ def _tables_sections(
     known: Mapping[str, Method],
     title: Mapping[str, str],
 ) -> list[str]:
-    budgets = budgets_of(everywhere)
-    rows = []
-    for name in known:
-        own = {one.per_player: one for one in everywhere if one.method == name}
-        if own:
-            cells = [
-                f"{one.mse:.2e}" + (f", × {factor(one.ratio)}" if one.ratio else "")
-                if (one := own.get(budget)) is not None
-                else ""
-                for budget in budgets
-            ]
-            rows.append((name, *cells))
-    summary = []
-    for budget in budgets:
-        here, default = at(found, budget), of_default(at(everywhere, budget))
-        if default is None:
-            continue
-        best = best_of(at(everywhere, budget), everybody(known))
-        names = {one.family for one in here}
-        close = [name for name in names if is_close([one for one in here if one.family == name])]
-        behind = sorted({one.family for one in here if one.better})
-        summary.append(
-            (
-                per(budget),
-                f"{default.mse:.2e}",
-                _verdict(best),
-                f"{len(close)} of {len(names)}",
-                ", ".join(behind) or "none",
-            )
-        )
     return [
         "## Tables with every utility known\n\n"
         f"Geometric means over {len({one.family for one in found})} families.\n\n"
-        "![Errors on the tables](tables.png)\n\n"
-        + table(("method", *(f"{per(budget)} per player" for budget in budgets)), rows),
-        "### Where the default stands\n\n"
-        f"*Close*: families where it is within {CLOSE} × of the best of all methods. *Behind*: "
-        "families where some method is significantly better.\n\n"
-        + table(("per player", "default", "best other", "close", "behind"), summary),
+        "![Errors on the tables](tables.png)\n\n" + _by_method(everywhere, known),
+        "### Where the default stands on the tables\n\n" + _standing(found, known, title),
         "### Family by family, the best other method\n\n"
         + _by_family(found, title, everybody(known)),
         "### Family by family, the best of shapiq\n\n"
@@ -188,9 +155,51 @@ def _others_sections(
         "## Games of other kinds\n\n![Errors on games of other kinds](others.png)\n\n"
         "The best other method, ours in other forms included.\n\n"
         + _by_family(found, title, everybody(known)),
+        "### Where the default stands on them\n\n" + _standing(found, known, title),
         "### The best of the peers\n\n"
         + _by_family(found, title, names_of(known, "shapiq", "pydvl"), error=True),
     ]
+
+
+def _by_method(everywhere: Sequence[Score], known: Mapping[str, Method]) -> str:
+    """The means over all families, a row for each method."""
+    budgets = budgets_of(everywhere)
+    rows = []
+    for name in known:
+        own = {one.per_player: one for one in everywhere if one.method == name}
+        cells = [
+            f"{one.mse:.2e}" + (f", × {factor(one.ratio)}" if one.ratio else "")
+            if (one := own.get(budget)) is not None
+            else ""
+            for budget in budgets
+        ]
+        if own:
+            rows.append((name, *cells))
+    return table(("method", *(f"{per(budget)} per player" for budget in budgets)), rows)
+
+
+def _standing(found: Sequence[Score], known: Mapping[str, Method], title: Mapping[str, str]) -> str:
+    """Where the default is as good as the best, where it is not, and whether that is luck."""
+    rows = []
+    for budget in budgets_of(found):
+        here = at(found, budget)
+        families = [one.family for one in here if one.method == DEFAULT]
+        apart = [name for name in families if not is_close(at(here, budget, name))]
+        bests = [(name, best_of(at(here, budget, name), everybody(known))) for name in apart]
+        behind = {one.family for one in here if one.better}
+        rows.append(
+            (
+                per(budget),
+                f"{len(families) - len(apart)} of {len(families)}",
+                "; ".join(f"{title[name]}: {_verdict(best)}" for name, best in bests) or "none",
+                str(len(behind)),
+            )
+        )
+    text = (
+        f"*Close*: within {CLOSE} × of the best of all methods. *Behind*: on how many some method "
+        "is significantly better.\n\n"
+    )
+    return text + table(("per player", "close", "not close, with the best method", "behind"), rows)
 
 
 def _by_family(
