@@ -108,7 +108,7 @@ def fitting_budget(oracle, run, budget, key):
     asks for is fetched. Later seeds begin with what fitted the first.
     """
     nominal, best = NOMINAL.get(key, budget), None
-    for _ in range(6):
+    for _ in range(12):
         oracle.restart()
         oracle.rehearsing = True
         try:
@@ -122,6 +122,8 @@ def fitting_budget(oracle, run, budget, key):
             break
         # Half a percent of room: another seed repeats itself a little less.
         step = max(int(0.995 * nominal * budget / spent), 1)
+        if spent > budget:
+            step = min(step, int(0.97 * nominal))  # whole walks: a small step changes nothing
         if step == nominal or nominal > 20 * budget:
             break
         nominal = step

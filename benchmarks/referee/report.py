@@ -124,8 +124,10 @@ def _controls(found: Sequence[Control]) -> str:
 
 def _verdict(one: Score | None) -> str:
     """A method and its ratio, bold when the difference to the default is significant."""
-    if one is None or one.ratio is None:
+    if one is None:
         return ""
+    if one.ratio is None:
+        return one.method
     mark = "**" if one.better or one.worse else ""
     return f"{one.method} {mark}{factor(one.ratio)}{mark}"
 
@@ -164,11 +166,14 @@ def _others_sections(
 def _by_method(everywhere: Sequence[Score], known: Mapping[str, Method]) -> str:
     """The means over all families, a row for each method."""
     budgets = budgets_of(everywhere)
+    most = {budget: max(one.families for one in at(everywhere, budget)) for budget in budgets}
     rows = []
     for name in known:
         own = {one.per_player: one for one in everywhere if one.method == name}
         cells = [
-            f"{one.mse:.2e}" + (f", × {factor(one.ratio)}" if one.ratio else "")
+            f"{one.mse:.2e}"
+            + (f", × {factor(one.ratio)}" if one.ratio else "")
+            + (f" ({one.families} families)" if one.families < most[budget] else "")
             if (one := own.get(budget)) is not None
             else ""
             for budget in budgets

@@ -125,6 +125,7 @@ class Score:
     """Of no difference, corrected for all comparisons at this budget"""
     spent: float
     seconds: float
+    families: int = 1
 
     @property
     def better(self) -> bool:
@@ -194,28 +195,37 @@ def _corrected(found: list[Score]) -> list[Score]:
 
 
 def overall(found: Sequence[Score]) -> list[Score]:
-    """The geometric means over families, of the methods that are in all of them."""
+    """The geometric means over families.
+
+    A method that was left out of a few has the default's mean times its ratio to the default on
+    the others; of one that was left out of half of them nothing is said.
+    """
     result = []
     for per_player in sorted({one.per_player for one in found}):
         here = [one for one in found if one.per_player == per_player]
-        families = {one.family for one in here}
+        families = len({one.family for one in here})
+        default = [np.log(one.mse) for one in here if one.method == DEFAULT]
         for name in dict.fromkeys(one.method for one in here):
             own = [one for one in here if one.method == name]
-            if {one.family for one in own} < families:
-                continue
             ratios = [one.ratio for one in own if one.ratio is not None]
             mean = judging.mean_of_means(ratios) if len(ratios) == len(own) else None
+            log_mse = float(np.mean([np.log(one.mse) for one in own]))
+            if len(own) < families:
+                if mean is None or len(own) <= families / 2 or len(default) < families:
+                    continue
+                log_mse = float(np.mean(default)) + mean.mean
             result.append(
                 Score(
                     ALL,
                     per_player,
                     name,
                     sum(one.runs for one in own),
-                    float(np.exp(np.mean([np.log(one.mse) for one in own]))),
+                    float(np.exp(log_mse)),
                     mean,
                     mean.p_value if mean is not None else 1.0,
                     float(np.mean([one.spent for one in own])),
                     float(np.mean([one.seconds for one in own])),
+                    len(own),
                 )
             )
     return _corrected(result)

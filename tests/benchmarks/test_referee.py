@@ -181,6 +181,25 @@ def test_verdicts_are_corrected_for_all_comparisons():
     assert not any(one.better or one.worse for one in found)
 
 
+def test_a_method_left_out_of_a_few_families_is_judged_by_the_others():
+    rng = np.random.default_rng(4)
+    board = {
+        (f"family {number}", 10.0): {
+            DEFAULT: made_up(rng, factor=10.0**number),
+            "worse": made_up(rng, factor=2 * 10.0**number),
+        }
+        for number in range(4)
+    }
+    board["family 0", 10.0].pop("worse")
+    everywhere = {one.method: one for one in scores.overall(scores.scores(board))}
+    assert everywhere["worse"].families == 3
+    ratio = everywhere["worse"].mse / everywhere[DEFAULT].mse
+    assert ratio == pytest.approx(np.exp(everywhere["worse"].ratio.mean))
+    assert ratio == pytest.approx(2, rel=0.2)
+    board["family 1", 10.0].pop("worse")
+    assert "worse" not in {one.method for one in scores.overall(scores.scores(board))}
+
+
 def test_the_audited_minimum_is_that_of_an_audit():
     game = fs.games.SumOfUnanimity(8, n_terms=12, seed=1)
     audit = fs.audit(game, "mc", budget=100, repeats=40, xi=0.05)
