@@ -14,7 +14,6 @@ from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import EPSILON1
 
 if TYPE_CHECKING:
     from fairshapley.results.payouts import Payout
@@ -60,6 +59,7 @@ def divide_sum(
     Example: fairshapley payout values.json --pool 1000 --out amounts.csv
     """
     from fairshapley.cli.output import Ending
+    from fairshapley.fairness.levels import EPSILON1
     from fairshapley.results.tables import check_writable
 
     if negative not in NEGATIVE:
