@@ -36,7 +36,7 @@ class Ledger:
     slot, on_error
         As for the evaluator.
     pace
-        Is told of batches that were too large.
+        Learns of chunks that were too large.
     replicates
         Where the replicates of a game are kept that has them.
     """

@@ -34,7 +34,7 @@ class PairDraw(ListedCoalitions):
     classes: IntArray
     """The class of each pair"""
     orders: list[IntArray]
-    """The orders in which the listed classes are gone through"""
+    """The orders in which the listed classes are visited"""
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class LeverageState:
     """The pairs asked for in each class, skipped ones too"""
     store: PairStore
     orders: list[IntArray] | None = None
-    """The orders in which the listed classes are gone through; the first round draws them"""
+    """The orders in which the listed classes are visited; the first round draws them"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +205,7 @@ class Regression:
         # Which half stands for a pair of halves is arbitrary: they have no level.
         self.shrinkage = np.where(levels & (classes.shares == 1.0), 1.0 / (pairs + 1.0), 0.0)
         others = (classes.pairs - pairs) / np.maximum(classes.pairs - 1.0, 1.0)
-        # Of a class that nothing was told of, nothing is taken: its weight meets no row.
+        # From a class without pairs nothing is taken: its weight is used for no row.
         taken = self.shrinkage * np.where(classes.listed, others, 1.0) * (pairs > 0)
         self.weights: FloatArray = masses / (np.maximum(pairs, 1) * (1.0 - taken))
         self.row_sums: FloatArray = np.zeros((len(classes), n_players))
@@ -253,7 +253,7 @@ class Regression:
         n_players, classes = self.state.problem.n_players, self.state.classes
         shifts = self.row_sums * self.shrinkage[:, None]
         levels = self.shrinkage * (self.target_sums - self.row_sums @ self.solution)
-        # What a level takes up is made good below by m/(m − 1), but not for a single pair.
+        # What a level absorbs is restored below by m/(m − 1), but not for a single pair.
         alone = np.where(self.pairs == 1, self.shrinkage, 0.0)
         sums, squares = np.zeros((2, len(classes), n_players))
         for block in self.state.store.blocks(BLOCK_PAIRS):

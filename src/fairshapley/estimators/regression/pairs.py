@@ -13,7 +13,7 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
 from fairshapley.estimators.statistics.store import CoalitionStore
 
-# Classes of up to 2**18 pairs are gone through in a random order that is kept, 4 bytes a pair; all
+# Classes of up to 2**18 pairs are visited in a random order that is kept, 4 bytes a pair; all
 # classes of 20 players are among them. In a larger one, m pairs drawn independently hold some
 # m²/2**19 repetitions, one in a hundred at m = 5000, and a repetition costs no evaluation.
 MAX_LISTED = 1 << 18

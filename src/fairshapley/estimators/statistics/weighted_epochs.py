@@ -18,7 +18,7 @@ from fairshapley.estimators.statistics.weighted_parts import WeightedParts, whol
 
 
 class WeightedEpochs:
-    """Sums over the epochs that are through.
+    """Sums over the epochs that have ended.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Independent parts of an estimate, such as epochs, with weights that no value has a say in."""
+"""Independent parts of an estimate, such as epochs, with weights that depend on no value."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
        marginal contributions from each block. The estimate is the mean of the sweeps, weighted by
        the blocks visited: unbiased at every stop, with an unbiased variance (see `sweeps.py`).
     2. *One sweep over the strata themselves*, two samples each.
-    3. *Strata.* From then on Σ_k α_k·mean_ik over all samples; the sizes drawn before owe nothing
-       to any value, so they count too. Variance Σ_k α_k²·s²_ik/m_ik.
+    3. *Strata.* From then on Σ_k α_k·mean_ik over all samples; the sizes drawn before did not
+       depend on any value, so they count too. Variance Σ_k α_k²·s²_ik/m_ik.
 
     Neighbouring sizes that weigh together less than 1/(4n) (as most do for Banzhaf values at large
     n, none for Shapley values) are one stratum. Samples that were skipped are left out; a stratum
@@ -192,7 +192,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         blocks: IntArray,
         marginals: FloatArray,
     ) -> None:
-        """Fold pairs into the sweep, and begin the next one when all players are through."""
+        """Fold pairs into the sweep; begin the next one when all players have had their turn."""
         sweep, strata = state.sweep, state.strata
         assert sweep is not None  # noqa: S101 - `ask` gave the blocks of a sweep
         scale: float | FloatArray = strata.total

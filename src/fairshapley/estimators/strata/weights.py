@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Sums over independent parts, each with a weight λ that no value had a say in.
+    """Sums over independent parts, each with a weight λ that depends on no value.
 
     A part without a variance serves only players that have no other: its variance would be
     missing in the sum for good.
@@ -227,8 +227,8 @@ class NeymanEpochs:
 
     Each epoch is as long as everything before it and is planned on that: two samples for every
     stratum of every player, the rest ∝ α_k·σ̂_ik. Given the past, an epoch's own means and
-    variances are unbiased; the weights of the epochs are their lengths, which no value had a say
-    in. (Two, because a variance that also looked at the past would be too small: strata that
+    variances are unbiased; the weights of the epochs are their lengths, which depend on no
+    value. (Two, because a variance that also looked at the past would be too small: strata that
     looked constant then are those with few samples now.)
     """
 

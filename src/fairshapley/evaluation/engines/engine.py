@@ -106,7 +106,7 @@ class Engine(Protocol):
 def check_answer(answer: Any, count: int, game: object = None) -> FloatArray:
     """The utilities as a float array of the right length, or a GameError.
 
-    A game with `n_columns` answers with so many numbers for each coalition. Entries under a mask
+    A game with `n_columns` answers with that many numbers for each coalition. Entries under a mask
     are NaN, and −0.0 is 0.0, whose sign a journal would not keep.
 
     Examples

@@ -14,7 +14,7 @@ from fairshapley.games.game import Game
 
 
 class RemoteError(Exception):
-    """An exception of a utility of which there are only its type's name and its words.
+    """An exception of a utility, known only by the name of its type and its message.
 
     Attributes
     ----------

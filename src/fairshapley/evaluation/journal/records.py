@@ -25,8 +25,8 @@ from fairshapley.evaluation.journal.sums import SUMS_TABLE, SummedFile, numbers
 _T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 
-# Arrivals are folded when there are so many, or when their keys (long ones, of many players) are so
-# large: the mirror takes some 10 to 20 MB, and a fold 0.2 s at 10⁶ rows.
+# Arrivals are folded when there are this many, or when their keys (long ones, of many players) take
+# this many bytes: the mirror takes some 10 to 20 MB, and a fold 0.2 s at 10⁶ rows.
 FOLD_ROWS = 65_536
 FOLD_BYTES = 16 << 20
 # A replay keeps up to this many rows in memory, some 150 bytes each.

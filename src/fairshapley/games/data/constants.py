@@ -14,9 +14,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from fairshapley._basics.types import FloatArray
 from fairshapley.games.data.rows import Rows
 
-# A rarer class than these is no better answer for all rows.
+# Only the most frequent classes are tried: a rarer one is no better answer for all rows.
 MOST_CLASSES = 20
-# The best number is sought between neighbours among so many quantiles of the test targets: losses
+# The best number is sought between neighbours among this many quantiles of the test targets: losses
 # have one valley, and its floor is a mean or a quantile of some kind.
 QUANTILES = 41
 

@@ -271,7 +271,7 @@ def split_base(
     """Take the rows that are always there out of the data, as the paper does.
 
     One random row of each class, or one row for regression, so that a model can be fitted to every
-    coalition, also to none of the players.
+    coalition, even the empty one.
 
     Parameters
     ----------

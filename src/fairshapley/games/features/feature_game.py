@@ -55,8 +55,8 @@ class FeatureGame:
     predict
         A function of a 2-d array or data frame that gives a number, or one for each output, for
         every row (``model.predict_proba``); a fitted scikit-learn model, of which the first of
-        predict_proba, decision_function and predict is taken; or a torch module. It must answer
-        a row in the same way whenever it is asked, whatever the rows beside it.
+        predict_proba, decision_function and predict is taken; or a torch module. It must always
+        give the same answer for a row, whatever the rows beside it.
     X
         The rows, as a 2-d array or a data frame; predict is handed the same kind, with the same
         dtypes and columns. A sparse matrix is made dense.

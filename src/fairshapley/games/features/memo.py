@@ -25,7 +25,7 @@ class Memo:
         self._most = _BYTES // (8 * n_outputs + _OVERHEAD)
 
     def __getstate__(self) -> dict[str, Any]:
-        """An empty memo: what was kept is of no use elsewhere."""
+        """An empty memo: what was kept is useless elsewhere."""
         return {"_known": {}, "_most": self._most}
 
     def values(

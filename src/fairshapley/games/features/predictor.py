@@ -121,7 +121,7 @@ class Predictor:
         return other
 
     def _probe(self, table: Table) -> FloatArray:
-        """Predictions of a few rows, or an InputError when they are of no use.
+        """Predictions of a few rows, or an InputError when they cannot be used.
 
         They are asked for twice, the second time without the first row: randomness, and answers
         that depend on the rows beside, show as a difference.

@@ -105,7 +105,7 @@ def read(weights: Weights, layout: Layout, where: str) -> tuple[Vector, Fixed]:
                 "agent out of the round, or train with a smaller step"
             )
         floats.append(array.ravel())
-    with np.errstate(over="ignore"):  # too large for the server's type: told of by the caller
+    with np.errstate(over="ignore"):  # too large for the server's type: the caller reports it
         return np.concatenate(floats).astype(layout.dtype, copy=False), fixed
 
 

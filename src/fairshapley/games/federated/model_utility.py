@@ -207,7 +207,7 @@ class ModelUtility:
             sums = self._scores(torch.cat(kept, dim=1), targets)
         else:
             sums /= len(rows)
-        # A model whose outputs overflow has no utility; whoever asked is told of its coalition.
+        # A model whose outputs overflow has no utility; the caller names its coalition.
         return torch.where(finite, sums, torch.nan)
 
     def _scores(self, outputs: Any, targets: Any) -> Any:

@@ -15,7 +15,7 @@ from fairshapley.games.federated.record import Round
 
 Agent = TypeVar("Agent", bound=Hashable)
 Given: TypeAlias = Literal["weights", "deltas"]
-# Changes that happen to resemble the weights: hardly with so many entries, all agents so close.
+# Changes hardly look like weights by chance with this many entries and all agents this close.
 LEAST_ENTRIES = 10
 CLOSE = 0.5
 Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None

@@ -41,10 +41,10 @@ def split(
         points between the 1 % and the 99 % quantile of the power law with exponent 1.659.
         "classimbalance": equal sizes, agent k of n holds the first k classes, in equal parts;
         when there are not as many agents as classes, the numbers of classes are n evenly spaced
-        ones from 1 to all, rounded; a single agent holds all. Who has fewer rows than classes
-        holds as many of the first classes as it has rows.
+        ones from 1 to all, rounded; a single agent holds all. One that has fewer rows than
+        classes holds as many of the first classes as it has rows.
     rows_per_agent
-        The rows of an agent, for "powerlaw" of the average agent. Without it as many as there are.
+        The rows of an agent, for "powerlaw" of the average agent. By default all rows are used.
     seed
         Fixes which rows an agent gets.
 

@@ -37,7 +37,7 @@ def design(X: FloatArray, X_test: FloatArray, *, centre: bool) -> Design:  # noq
     """Features centred, turned into fewer columns where their rank is lower, and scaled.
 
     A penalised or shortest solution lies in the space of the rows, so that coordinates in that
-    space lose nothing; the turn keeps lengths, the scales are made good by `penalty`. Centring
+    space lose nothing; the rotation keeps lengths, and `penalty` corrects for the scales. Centring
     needs an intercept that is not penalised.
 
     Examples
