@@ -141,6 +141,7 @@ ACCEPTED = {
     "tuple[tuple[int, int], ...]": [[]],
     "tuple[Checkpoint, ...]": [[]],
     "tuple[SizeBin, ...]": [[]],
+    "tuple[Copies, ...]": [[]],
     "tuple[InputFile, ...]": [[]],
     "tuple[PartValues, ...]": [[]],
     "dict[str, Any]": [{}, {"a": 1}],

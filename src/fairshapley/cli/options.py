@@ -67,6 +67,13 @@ class DataOptions:
             help="Rows with the same value here (a supplier, a client) are one player.",
         ),
     ] = None
+    merge_identical: Annotated[
+        bool,
+        data_option(
+            "--merge-identical",
+            help="Players with the same rows become one, which has these rows once.",
+        ),
+    ] = False
     id_column: Annotated[
         str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
     ] = None

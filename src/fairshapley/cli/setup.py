@@ -115,6 +115,7 @@ def load_game(data: DataOptions) -> TabularGame:
         split_by=data.split_by,
         split_time=data.split_time,
         weights=data.weights,
+        merge_identical=data.merge_identical,
         empty_value=data.empty_value,
         unfittable=cast("Literal['raise', 'constant']", data.unfittable),
         precision=cast("Literal['double', 'single']", data.precision),

@@ -65,6 +65,11 @@ class Cache:
         """Whether every coalition of the game is remembered."""
         return len(self) == 1 << self.n_players
 
+    def entries(self) -> tuple[list[bytes], FloatArray]:
+        """All coalitions that are remembered, in the order of their keys, and their utilities."""
+        keys = sorted({**self._old, **self._young})
+        return keys, np.array([self.get(key) for key in keys], dtype=np.float64)
+
     def table(self) -> FloatArray:
         """All 2**n utilities, indexed by bit mask; only for a complete cache."""
         table = np.full(1 << self.n_players, np.nan)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
+from fairshapley.results.copies import Copies
 from fairshapley.results.origin import InputFile
 
 
@@ -101,6 +102,10 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple((pair[0], pair[1]) for pair in pairs)
 
 
+def _counts(value: Any) -> tuple[int, ...]:
+    return tuple(_count(item) for item in _items(value))
+
+
 def _two(value: Any) -> tuple[float, float]:
     first, second = map(_number, _items(value))
     return (first, second)
@@ -148,6 +153,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),
     "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
     "tuple[PartValues, ...]": _records(PartValues, _text, _numbers, _two),
+    "tuple[Copies, ...]": _records(Copies, _counts, _amount, _flag, _number, _number),
     "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},

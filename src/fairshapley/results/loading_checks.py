@@ -70,8 +70,9 @@ def contradictions(result: Result) -> Iterator[str]:
 
 def _players(result: Result) -> Iterator[str]:
     pairs = result.identical_players
-    if any(not 0 <= player < result.n_players for pair in pairs for player in pair):
-        yield f"identical_players names a player that is not one of {result.n_players}"
+    named = [*pairs, *(found.players for found in result.copies)]
+    if any(not 0 <= player < result.n_players for some in named for player in some):
+        yield f"identical_players or copies names a player that is not one of {result.n_players}"
     nulls = result.configuration.get("null_players", 0)
     if not isinstance(nulls, int) or not 0 <= nulls <= result.n_players:
         yield f"null_players in the configuration cannot be {nulls!r:.40}"

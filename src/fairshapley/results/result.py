@@ -32,6 +32,7 @@ from fairshapley.results import serialising as result_file
 from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
+from fairshapley.results.copies import Copies, copies_sentences
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
 
@@ -77,6 +78,8 @@ class Result(Evidence):
     """Evaluations that failed and were left out on request; then nothing can be certified"""
     identical_players: tuple[tuple[int, int], ...] = ()
     """Pairs of players that the game knows to be identical, such as equal training points"""
+    copies: tuple[Copies, ...] = ()
+    """Players who hold copies of each other's data, with what these earn and cost"""
     endpoints: tuple[float, float] | None = None
     """v(∅) and v(N), whose difference Shapley values add up to; None where not recorded"""
     fingerprint: str | None = None
@@ -336,7 +339,7 @@ class Result(Evidence):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must be known before values are used, in sentences; empty when all is well."""
-        return tuple(said for said in (baseline_warning(self),) if said)
+        return tuple(said for said in (baseline_warning(self), *copies_sentences(self)) if said)
 
     def summary(self, *, terms: bool = True) -> list[str]:
         """What the run did and what holds, a sentence each; `terms` says it in the paper's too."""

@@ -23,6 +23,7 @@ from fairshapley.fairness.certificate import Evidence
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
+from fairshapley.runs.copy_costs import copies_with_costs
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
@@ -467,6 +468,9 @@ class Run:
             constant_value=self.game.constant_value,
             replicates=self._replicates(),
             row_counts=self.game.row_counts,
+            copies=copies_with_costs(
+                self.game.copies, self.evaluator.cache, self.plan.semivalue, last.evidence.values
+            ),
             versions=versions(),
             **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
             **self.recorder.records(),

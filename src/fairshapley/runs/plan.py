@@ -14,6 +14,7 @@ from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.evaluation.evaluator import JournalSlot, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
 from fairshapley.randomness import root_seed
+from fairshapley.results.copies import Copies
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import sealed
 from fairshapley.semivalues import Semivalue, parse_semivalue
@@ -39,6 +40,8 @@ class GameFacts:
     """The utility of the best constant prediction, where the game has one"""
     row_counts: tuple[int, ...] | None = None
     """The rows of each player, where players are rows or groups of them"""
+    copies: tuple[Copies, ...] = ()
+    """Players who hold copies of each other's data, where the game knows them"""
 
     @classmethod
     def from_record(

@@ -15,6 +15,7 @@ from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import Game, check_n_players, check_names
+from fairshapley.results.copies import Copies
 from fairshapley.runs.plan import GameFacts
 
 # Half a million rows: adding them up takes a third of a second, replaying them two seconds.
@@ -57,6 +58,7 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
         unit if isinstance(unit, str) else "",
         getattr(game, "constant_value", None),
         _row_counts(game, n_players),
+        tuple(Copies(*found) for found in getattr(game, "copies", ())),
     )
 
 

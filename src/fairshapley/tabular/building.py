@@ -19,6 +19,7 @@ from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.models import task_of
 from fairshapley.tabular.columns import as_texts
+from fairshapley.tabular.copies import copied_rows, find_copies, merged_players
 from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
@@ -76,6 +77,7 @@ def table_game(
     split_by: str | None = None,
     split_time: str | None = None,
     weights: str | None = None,
+    merge_identical: bool = False,
     empty_value: float | None = None,
     unfittable: Literal["raise", "constant"] = "raise",
     precision: Literal["double", "single"] = "double",
@@ -116,6 +118,8 @@ def table_game(
         no feature.
     weights
         A column that says how much each row counts, in training and in scoring; it is no feature.
+    merge_identical
+        Whether players with the same rows become one player, which has these rows once.
     empty_value, unfittable
         As in `DataGame`: the utility of no rows, by default that of the best constant prediction;
         what becomes of rows that the model refuses.
@@ -162,8 +166,13 @@ def table_game(
             f"all rows of one {group_by!r:.60} would be scored on, and it would get no value: give "
             "split_by= another column than group_by=, or the test rows themselves with test="
         )
-    targets = _targets(rows, scored, target, kind, notes)
     roles = (group_by, names, split_by, split_time, weights)
+    players = _names(rows, names) if group_by is None else _texts(rows, group_by, "group_by=")
+    if merge_identical:
+        kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
+        rows = rows.take(kept, rows.what)
+        notes.extend(said)
+    targets = _targets(rows, scored, target, kind, notes)
     features = _features(rows, scored, target, roles, drop, notes)
     counting = _weights(rows, scored, weights, notes)
     if test is not None:
@@ -174,13 +183,14 @@ def table_game(
         (features[0], targets[0], counting[0]),
         (features[1], targets[1], counting[1]),
         wanted,
-        groups=None if group_by is None else _texts(rows, group_by, "group_by="),
+        groups=None if group_by is None else players,
         empty_value=empty_value,
         unfittable=unfittable,
-        player_names=None if group_by is not None else _names(rows, names),
+        player_names=None if group_by is not None else players,
         dtype=PRECISIONS[precision],
     )
     notes.extend((_summary(game, wanted), _nobody(game)))
+    notes.extend(_copies(game, players, grouped=group_by is not None))
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
     return TabularGame(game, tuple(notes), labels, wanted)
@@ -277,6 +287,16 @@ def _features(
     if extra:
         notes.append(f"columns of the test rows that the training rows lack: {quoted(extra)}")
     return found
+
+
+def _copies(game: DataGame, players: list[str], *, grouped: bool) -> Sequence[str]:
+    """Look for copies of rows: the game is told of those between players, the notes name all."""
+    if not grouped:
+        return copied_rows(*game.train, players)
+    names, owner = np.unique(players, return_inverse=True)
+    found = find_copies(*game.train, owner.reshape(-1), names.tolist())
+    game.copies = found.groups
+    return found.notes
 
 
 def _weights(

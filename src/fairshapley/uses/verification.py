@@ -40,6 +40,7 @@ OF_THE_OCCASION = {
         "replicates",
         "row_counts",
         "parts",
+        "copies",
         "versions",
         "notes",
         "player_names",

@@ -31,6 +31,7 @@ from fairshapley.games.data.row_content import first_missing
 from fairshapley.games.data.rows import check_alike, read_rows
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
 from fairshapley.games.game import check_coalitions, check_names, members
+from fairshapley.games.identical import identical_groups
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
@@ -39,6 +40,7 @@ CHUNK_BYTES = 64 * 2**20
 # fitter has as they are used, and how the same utilities are computed.
 _LABELS = {
     "constant_value",
+    "copies",
     "device",
     "identical_players",
     "metric",
@@ -106,6 +108,9 @@ class DataGame:
         As for every game. Players with the same rows are identical.
     classes
         The sorted classes of the training rows, None for regression.
+    copies
+        Groups of players who hold the same rows, where players are more than rows: the players,
+        the share of common rows, and whether some are only nearly the same.
     constant_value
         The score of the best constant prediction; None where a scorer gives no number for one.
     vectorised
@@ -188,6 +193,10 @@ class DataGame:
         self.n_players = players.n_players
         self.player_names = check_names(player_names, self.n_players) or names
         self.identical_players = players.identical()
+        self.copies: tuple[tuple[tuple[int, ...], float, bool], ...] = ()
+        if groups is not None or isinstance(train, Mapping):
+            alike = identical_groups(self.identical_players, self.n_players)
+            self.copies = tuple((tuple(same), 1.0, False) for same in alike if len(same) > 1)
         self.model, self.metric, self.device, self.dtype = clone(model), metric, device, dtype
         score = read_score(metric, model, task, targets, self.classes, scored.weights)
         if players.rows.weights is not None:

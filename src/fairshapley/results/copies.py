@@ -1,0 +1,48 @@
+"""Players who hold copies of each other's data: what the copies earn, and what others lose."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from fairshapley._basics.text import quoted
+
+if TYPE_CHECKING:
+    from fairshapley.results.result import Result
+
+
+class Copies(NamedTuple):
+    """Players with the same or nearly the same rows: an entry of `Result.copies`."""
+
+    players: tuple[int, ...]
+    """The first of them counts as the original; nothing says who copied whom"""
+    share: float
+    """How much of the others' rows is there too, at least"""
+    near: bool
+    """Whether some rows are only nearly the same"""
+    earned: float = math.nan
+    """What all of them get together beyond what the first would get alone; NaN where not known"""
+    lost: float = math.nan
+    """What the other players lose by it"""
+
+
+def copies_sentences(result: Result) -> list[str]:
+    """Who holds copies, with what they earn and cost."""
+    names = result.names()
+    said = []
+    for found in result.copies:
+        who = quoted([names[player] for player in found.players])
+        what = "hold the same rows"
+        if found.near or found.share < 1:
+            rows = "nearly the same rows" if found.near else "the same rows"
+            what = f"share {rows} ({100 * found.share:.0f} % or more)"
+        sentence = f"copies: {who} {what}"
+        if math.isfinite(found.earned) and math.isfinite(found.lost):
+            about = "" if result.exact else "about "
+            first = names[found.players[0]]
+            sentence += (
+                f". Together they get {about}{found.earned:.4g} more than {first!r:.60} would get "
+                f"alone, and the other players {about}{found.lost:.4g} less than without the copies"
+            )
+        said.append(sentence + ". Merge copies, or pay for them once")
+    return said

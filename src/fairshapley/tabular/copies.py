@@ -1,0 +1,280 @@
+"""Copies among the rows of players: by content first, then by the nearest neighbour."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from fairshapley._basics.text import quoted, several
+from fairshapley._basics.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# A player is named when so much of its rows is there in those of another one, and so much more
+# than with players by the way: where rows have few different values, some are equal by chance.
+LEAST_SHARE, LEAST_EXCESS = 0.5, 0.3
+# Rows nearer than this share of the typical distance to the nearest row of another player are
+# nearly the same; so are targets that differ by this share of their spread.
+NEAR = 0.1
+# Rows of each player that are looked for among the others', and players beyond which only equal
+# rows are: a search among 100 players of 200 rows each takes seconds.
+MOST_SOUGHT, MOST_PLAYERS = 200, 200
+# Where rows are players: of many rows some are near each other by chance, so that they must be
+# nearer. More rows than this are compared by content alone.
+NEAR_ROW, MOST_NEAR_ROWS = 0.01, 5000
+
+
+@dataclass(frozen=True)
+class FoundCopies:
+    """Players with copies of each other's rows, and what to say of it."""
+
+    groups: tuple[tuple[tuple[int, ...], float, bool], ...]
+    """Players, the least share of common rows, and whether some are only nearly the same"""
+    notes: tuple[str, ...]
+
+
+def find_copies(
+    features: FloatArray, targets: NDArray[Any], owner: IntArray, names: Sequence[str]
+) -> FoundCopies:
+    """Players who hold copies of each other's rows, and players who send a row many times.
+
+    Parameters
+    ----------
+    features, targets
+        Of the rows; features on one scale.
+    owner
+        The player of each row.
+    names
+        Of the players.
+
+    Examples
+    --------
+    >>> x = np.array([[0.1], [0.7], [0.1], [0.7], [2.0], [5.0]])
+    >>> found = find_copies(x, np.zeros(6), np.array([0, 0, 1, 1, 2, 2]), "abc")
+    >>> found.groups
+    (((0, 1), 1.0, False),)
+    """
+    codes = _answers(targets)
+    content = _contents(features, codes)
+    counts = np.bincount(owner, minlength=len(names))
+    held = csr_array((np.ones(len(owner)), (owner, content)))
+    held.data[:] = 1.0  # a row that is there twice is there
+    equal = _equal_shares(held, content, owner, counts)
+    near = _near_shares(features, targets, owner, counts) if len(names) <= MOST_PLAYERS else equal
+    groups = _groups(equal, near, _inside(held, counts))
+    repeated = tuple(
+        f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
+        f"{'is' if distinct == 1 else 'are'} different"
+        for player, distinct in enumerate(np.diff(held.indptr).tolist())
+        if counts[player] >= 4 and distinct <= LEAST_SHARE * counts[player]
+    )
+    return FoundCopies(groups, (*_group_notes(groups, names), *repeated))
+
+
+def merged_players(
+    table: pa.Table, players: Sequence[str], but: set[str | None]
+) -> tuple[IntArray, list[str], list[str]]:
+    """One of several players with the same rows, under the names of all of them.
+
+    Parameters
+    ----------
+    table, players
+        The rows, and the player of each.
+    but
+        Columns that do not count: names of players, and what is left out.
+
+    Returns
+    -------
+    tuple
+        The rows that are kept, the player of each of them, and notes.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"x": [1, 2, 2, 1, 3], "y": [0, 1, 1, 0, 1], "who": list("aabbc")})
+    >>> merged_players(rows, list("aabbc"), {"who"})[1]
+    ['a = b', 'a = b', 'c']
+    """
+    compared = [name for name in table.column_names if name not in but]
+    content = zip(*table.select(compared).to_pydict().values(), strict=True)
+    held: dict[str, list[Any]] = {}
+    for player, row in zip(players, content, strict=True):
+        held.setdefault(player, []).append(row)
+    alike: dict[Any, list[str]] = {}
+    for player, own in held.items():
+        alike.setdefault(frozenset(Counter(own).items()), []).append(player)
+    merged = [same for same in alike.values() if len(same) > 1]
+    notes = [f"merged, since they have the same rows: {quoted(same)}" for same in merged[:10]]
+    if len(merged) > len(notes):
+        notes.append(f"likewise {len(merged) - len(notes):,} more groups of players")
+    if not merged:
+        notes.append("no two players have the same rows: none were merged")
+    renamed = {same[0]: " = ".join(same) for same in merged}
+    gone = {player for same in merged for player in same[1:]}
+    kept = np.array([at for at, player in enumerate(players) if player not in gone])
+    return kept, [renamed.get(players[at], players[at]) for at in kept], notes
+
+
+def copied_rows(features: FloatArray, targets: NDArray[Any], names: Sequence[str]) -> list[str]:
+    """Notes on rows that are there several times, or nearly so; where rows are the players.
+
+    Examples
+    --------
+    >>> copied_rows(np.array([[1.0], [2.0], [1.0]]), np.zeros(3), ["row 1", "row 2", "row 3"])
+    ["1 row is a copy of another one with the same target, such as 'row 3' of 'row 1'"]
+    """
+    content = _contents(features, _answers(targets))
+    _, first, inverse = np.unique(content, return_index=True, return_inverse=True)
+    notes, copies = [], np.flatnonzero(first[inverse.reshape(-1)] < np.arange(len(content)))
+    if len(copies):
+        one, other = int(copies[0]), int(first[inverse.reshape(-1)[copies[0]]])
+        are = "row is a copy of another one" if len(copies) == 1 else "rows are copies of others"
+        notes.append(
+            f"{len(copies):,} {are} with the same target, such as {names[one]!r:.60} of "
+            f"{names[other]!r:.60}"
+        )
+    pair = _nearest_pair(features, targets, first) if len(first) <= MOST_NEAR_ROWS else None
+    if pair is not None:
+        count, one, other = pair
+        have = "row has" if count == 1 else "rows have"
+        notes.append(
+            f"{count:,} {have} another one very near, with the same target, such as "
+            f"{names[one]!r:.60} and {names[other]!r:.60}"
+        )
+    return notes
+
+
+def _nearest_pair(
+    features: FloatArray, targets: NDArray[Any], rows: IntArray
+) -> tuple[int, int, int] | None:
+    """How many of some rows have another one much nearer than is usual, and the nearest two."""
+    from sklearn.neighbors import NearestNeighbors
+
+    if len(rows) < 3:
+        return None
+    points = _points(features, targets)[rows]
+    distances, places = NearestNeighbors(n_neighbors=2).fit(points).kneighbors(points)
+    nearest = distances[:, 1]
+    close = np.flatnonzero(nearest <= NEAR_ROW * np.median(nearest))
+    if not len(close) or not np.median(nearest) > 0:
+        return None
+    best = int(close[np.argmin(nearest[close])])
+    other = next(int(place) for place in places[best] if place != best)
+    one, two = sorted((int(rows[best]), int(rows[other])))
+    return len(close), one, two
+
+
+def _points(features: FloatArray, targets: NDArray[Any]) -> FloatArray:
+    """Rows as points: those of another class are farther than anything, numbers by their spread."""
+    numbers, scale = _answers(targets).astype(np.float64), 1e6
+    if targets.dtype.kind == "f" and targets.std() > 0:
+        numbers, scale = targets.astype(np.float64), 1 / float(targets.std())
+    return np.column_stack([features, scale * numbers])
+
+
+def _answers(targets: NDArray[Any]) -> IntArray:
+    codes: IntArray = np.unique(targets, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return codes
+
+
+def _contents(features: FloatArray, codes: IntArray) -> IntArray:
+    """A number for each row, equal where features and targets are."""
+    whole = np.column_stack([features + 0.0, codes])
+    content: IntArray = np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1)
+    return content
+
+
+def _equal_shares(
+    held: csr_array, content: IntArray, owner: IntArray, counts: IntArray
+) -> FloatArray:
+    """The share of the rows of i that j has too, shape (players, players)."""
+    rows = csr_array((np.ones(len(owner)), (owner, content)), shape=held.shape)
+    rows.sum_duplicates()
+    shares: FloatArray = (rows @ held.T).toarray() / counts[:, None]
+    np.fill_diagonal(shares, 0.0)
+    return shares
+
+
+def _inside(held: csr_array, counts: IntArray) -> FloatArray:
+    """The share of a player's rows that are there before in its own."""
+    return 1 - np.diff(held.indptr) / counts
+
+
+def _near_shares(
+    features: FloatArray, targets: NDArray[Any], owner: IntArray, counts: IntArray
+) -> FloatArray:
+    """The share of the rows of i that have a row of j very near, with the same target."""
+    from sklearn.neighbors import NearestNeighbors
+
+    n_players, places = len(counts), _sought(owner, counts)
+    points = _points(features, targets)
+    distances = np.full((len(places), n_players), np.inf)
+    for player in range(n_players):
+        tree = NearestNeighbors(n_neighbors=1).fit(points[owner == player])
+        distances[:, player] = tree.kneighbors(points[places])[0][:, 0]
+    distances[np.arange(len(places)), owner[places]] = np.inf
+    nearest = distances.min(axis=1)
+    typical = float(np.median(nearest[np.isfinite(nearest)])) if n_players > 1 else 0.0
+    close = distances <= NEAR * typical
+    sums = np.stack(
+        [np.bincount(owner[places], weights=one, minlength=n_players) for one in close.T]
+    )
+    shares: FloatArray = sums.T / np.bincount(owner[places], minlength=n_players)[:, None]
+    return shares
+
+
+def _sought(owner: IntArray, counts: IntArray) -> IntArray:
+    """Some rows of each player, spread over all of them."""
+    order = np.argsort(owner, kind="stable")
+    parts = np.split(order, np.cumsum(counts)[:-1])
+    return np.concatenate([part[:: -(-len(part) // MOST_SOUGHT)] for part in parts])
+
+
+def _groups(
+    equal: FloatArray, near: FloatArray, inside: FloatArray
+) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
+    """Players whose common rows are many, and more than chance brings."""
+    shares = np.maximum(equal, near)
+    by_the_way = np.maximum(_typical(shares), inside)
+    linked = (shares >= LEAST_SHARE) & (shares - by_the_way[:, None] >= LEAST_EXCESS)
+    count, group = connected_components(linked.astype(np.float64), directed=False)
+    found = []
+    for number in range(count):
+        players = np.flatnonzero(group == number)
+        if len(players) > 1:
+            inner = np.ix_(players, players)
+            pairs = np.where(linked[inner], shares[inner], np.inf)
+            exact = np.where(linked[inner], equal[inner], np.inf)
+            least = float(pairs.min())
+            found.append((tuple(players.tolist()), least, bool(exact.min() < least)))
+    return tuple(found)
+
+
+def _typical(shares: FloatArray) -> FloatArray:
+    """What a player has in common with the others by the way: the median over them."""
+    n_players = len(shares)
+    if n_players < 4:
+        return np.zeros(n_players)
+    others = shares[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
+    return np.median(others, axis=1)
+
+
+def _group_notes(
+    groups: Sequence[tuple[tuple[int, ...], float, bool]], names: Sequence[str]
+) -> list[str]:
+    notes = []
+    for players, share, near in groups:
+        rows = "nearly the same rows" if near else "the same rows"
+        notes.append(
+            f"{several(len(players), 'player')} have {rows}, {100 * share:.0f} % or more: "
+            f"{quoted([names[player] for player in players])}"
+        )
+    return notes

@@ -1,0 +1,163 @@
+"""Copies: a supplier that is there twice is named, with what it earns and what others lose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fairshapley as fs
+from fairshapley.tabular import table_game
+from fairshapley.tabular.copies import copied_rows, find_copies
+
+N_ROWS = 20
+NAMES = ("Ann", "Bob", "Cem", "Dee", "Fay")
+
+
+def rows_of(rng, n_rows):
+    x = rng.normal(size=(n_rows, 4))
+    score = x @ [1.0, 0.8, 0.3, 0.0] + 0.6 * rng.normal(size=n_rows)
+    return x, np.where(score > 0.6, "yes", "no")
+
+
+def market(*extra):
+    """Five suppliers, and others given as (name, features, answers)."""
+    rng = np.random.default_rng(5)
+    x, y = rows_of(rng, N_ROWS * len(NAMES))
+    who = np.repeat(NAMES, N_ROWS)
+    for name, features, answers in extra:
+        x, y = np.vstack([x, features]), np.append(y, answers)
+        who = np.append(who, [name] * len(answers))
+    return table(x, y, who), table(*rows_of(rng, 300))
+
+
+def table(x, y, who=None):
+    columns = {f"x{number}": column for number, column in enumerate(x.T)}
+    return pa.table({**columns, "y": y} | ({} if who is None else {"who": who}))
+
+
+def of_ann(noise=0.0):
+    rng = np.random.default_rng(5)
+    x, y = rows_of(rng, N_ROWS * len(NAMES))
+    return x[:N_ROWS] + noise * np.random.default_rng(8).normal(size=(N_ROWS, 4)), y[:N_ROWS]
+
+
+def made(*extra, **options):
+    train, test = market(*extra)
+    return table_game(train, "y", test=test, group_by="who", metric="log_loss", **options)
+
+
+def test_honest_suppliers_are_not_accused():
+    honest = made()
+    assert honest.game.copies == ()
+    assert not any("same rows" in note for note in honest.notes)
+    assert fs.exact(honest.game).copies == ()
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_duplicating_a_supplier_is_visible(noise, tmp_path):
+    """With a little noise too, which no comparison of content finds."""
+    game = made(("Eve", *of_ann(noise)))
+    assert any("'Ann' and 'Eve'" in note for note in game.notes)
+    result = fs.exact(game.game)
+    (found,) = result.copies
+    assert [result.names()[player] for player in found.players] == ["Ann", "Eve"]
+    assert found.near == (noise > 0)
+    honest = fs.exact(made().game)
+    # What the game without Eve would have given is known from the coalitions without her. Its
+    # features are scaled with her rows, so that it is not the honest game to the last digit.
+    alone = honest.values[0]
+    together = result.values[0] + result.values[4]
+    assert result.names()[4] == "Eve"
+    assert found.earned == pytest.approx(together - alone, abs=0.1 * abs(alone))
+    assert found.earned > 0
+    said = next(one for one in result.warnings if one.startswith("copies:"))
+    assert "'Ann' and 'Eve'" in said
+    assert "Together they get" in said
+    assert "copies:" in str(result)
+    assert any("copies:" in note for note in result.payout(1000).notes)
+    assert "Together they get" in result.report(tmp_path / "page.html").read_text("utf-8")
+    assert fs.Result.from_dict(result.to_dict()).copies == result.copies
+
+
+def test_what_copies_earn_and_cost_is_that_of_the_game_without_them():
+    features, answers = of_ann()
+    game = made(("Eve", features, answers)).game
+    result = fs.exact(game)
+    eve = result.names().index("Eve")
+    kept = [player for player in range(6) if player != eve]
+
+    class Without:
+        n_players = 5
+
+        def __call__(self, coalitions):
+            whole = np.zeros((len(coalitions), 6), dtype=bool)
+            whole[:, kept] = coalitions
+            return game(whole)
+
+    honest = fs.exact(Without()).values
+    (found,) = result.copies
+    lost = (honest - result.values[kept])[1:].sum()
+    assert found.lost == pytest.approx(lost)
+    assert found.earned == pytest.approx(result.values[0] + result.values[eve] - honest[0])
+    estimated = fs.estimate(game, "mc", budget=55, seed=1)
+    if not estimated.exact:
+        (rough,) = estimated.copies
+        assert rough.lost == pytest.approx(lost, abs=0.05)
+
+
+def test_identical_players_are_merged_on_request():
+    copied = made(("Eve", *of_ann()), merge_identical=True)
+    assert copied.game.player_names == ("Ann = Eve", "Bob", "Cem", "Dee", "Fay")
+    assert "merged, since they have the same rows: 'Ann' and 'Eve'" in copied.notes
+    honest = fs.exact(made().game)
+    np.testing.assert_allclose(fs.exact(copied.game).values, honest.values, rtol=1e-9)
+    near = made(("Eve", *of_ann(1e-3)), merge_identical=True)
+    assert len(near.game.player_names) == 6
+    assert any("none were merged" in note for note in near.notes)
+
+
+def test_a_row_sent_many_times_is_said():
+    x, y = of_ann()
+    once = made(("Gus", np.repeat(x[:1], 100, axis=0), np.repeat(y[:1], 100)))
+    assert "'Gus' has 100 rows, of which 1 is different" in once.notes
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies():
+    """With three yes or no questions everybody has everybody's rows."""
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2, size=(200, 3)).astype(float)
+    found = find_copies(x, np.zeros(200), np.repeat(np.arange(5), 40), "abcde")
+    assert found.groups == ()
+
+
+def test_equal_and_near_rows_are_said_where_rows_are_players():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(30, 3))
+    names = [f"row {number + 1}" for number in range(30)]
+    assert copied_rows(x, np.arange(30) % 2, names) == []
+    x[9], x[17] = x[3], x[5] + 1e-6
+    answers = np.arange(30) % 2
+    said = copied_rows(x, answers, names)
+    assert said == [
+        "1 row is a copy of another one with the same target, such as 'row 10' of 'row 4'",
+        "2 rows have another one very near, with the same target, such as 'row 6' and 'row 18'",
+    ]
+
+
+def test_the_command_line_names_copies(tmp_path, monkeypatch):
+    from pyarrow import csv
+
+    from tests.cli.files import run
+
+    monkeypatch.chdir(tmp_path)
+    train, test = market(("Eve", *of_ann()))
+    csv.write_csv(train, "train.csv")
+    csv.write_csv(test, "test.csv")
+    asked = ("exact", "train.csv", "--target", "y", "--test", "test.csv", "--group-by", "who")
+    done = run(*asked)
+    assert done.exit_code == 0
+    assert "copies: 'Ann' and 'Eve' hold the same rows" in done.stdout
+    merged = run(*asked, "--merge-identical")
+    assert "Ann = Eve" in merged.stdout
+    assert "copies:" not in merged.stdout
