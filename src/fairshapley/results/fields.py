@@ -147,7 +147,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "bool": _flag,
     "str": _text,
     "tuple[str, ...]": _texts,
-    "tuple[int, ...]": lambda value: tuple(map(_count, _items(value))),
+    "tuple[int, ...]": _counts,
     "tuple[float, float]": _two,
     "tuple[tuple[int, int], ...]": _pairs,
     "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),

@@ -167,6 +167,7 @@ def table_game(
             "split_by= another column than group_by=, or the test rows themselves with test="
         )
     roles = (group_by, names, split_by, split_time, weights)
+    _check_roles(rows, target, roles, drop)
     players = _names(rows, names) if group_by is None else _texts(rows, group_by, "group_by=")
     if merge_identical:
         kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
@@ -254,6 +255,16 @@ def _targets(
     return numbers, test.numbers()
 
 
+def _check_roles(
+    rows: _Part, target: str, roles: tuple[str | None, ...], drop: Sequence[str]
+) -> None:
+    """An InputError when a column is not there, or is the target and something else too."""
+    for name in (*drop, *(role for role in roles if role is not None)):
+        column_of(rows.table, name, rows.what, "a parameter names it")
+        if name == target:
+            raise InputError(f"{name!r:.60} is the target, and has another role too: give it one")
+
+
 def _features(
     rows: _Part,
     scored: _Part,
@@ -265,10 +276,6 @@ def _features(
     most_bytes: int = MOST_FEATURE_BYTES,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The features of training and test rows."""
-    for name in (*drop, *(role for role in roles if role is not None)):
-        column_of(rows.table, name, rows.what, "a parameter names it")
-        if name == target:
-            raise InputError(f"{name!r:.60} is the target, and has another role too: give it one")
     used = {target, *roles, *drop}
     names = [name for name in rows.table.column_names if name not in used]
     fitted = Preprocessor.fit(rows.table, names)
