@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,21 @@ import numpy as np
 from fairshapley.datasets.entry import Content, Entry, Source
 from fairshapley.datasets.files import check_found
 from fairshapley.datasets.parsing import CellType, Columns, object_table, read_table
+
+
+def _sources(
+    original: Callable[[tuple[Path, ...]], Content],
+    files: tuple[str, ...],
+    compact: Callable[[tuple[Path, ...]], Content],
+    copy: str,
+    sha256: str,
+) -> tuple[Source, ...]:
+    """The publisher's files and the small copy, each read as a whole."""
+    return (
+        Source("original", lambda found, _part: original(found), {"all": files}),
+        Source("compact", lambda found, _part: compact(found), {"all": (copy,)}, {copy: sha256}),
+    )
+
 
 # --- used cars ----------------------------------------------------------------------------------
 
@@ -75,21 +92,12 @@ def _cars_compact(files: tuple[Path, ...], *, raw: bool) -> Content:
 
 
 def _car_sources(*, raw: bool) -> tuple[Source, ...]:
-    return (
-        Source(
-            "original",
-            lambda files, _part: _cars_original(files, raw=raw),
-            {"all": tuple(f"{make}.csv" for make in _MAKES)},
-        ),
-        Source(
-            "compact",
-            lambda files, _part: _cars_compact(files, raw=raw),
-            {"all": ("used_cars.csv.gz",)},
-            {
-                "used_cars.csv.gz": "d69a5cfea96800d8a430b70915ec3890"
-                "6ef75a67980fe940245ef97ecf6032f4"
-            },
-        ),
+    return _sources(
+        partial(_cars_original, raw=raw),
+        tuple(f"{make}.csv" for make in _MAKES),
+        partial(_cars_compact, raw=raw),
+        "used_cars.csv.gz",
+        "d69a5cfea96800d8a430b70915ec38906ef75a67980fe940245ef97ecf6032f4",
     )
 
 
@@ -173,21 +181,12 @@ def _raw_names(weather: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ride_sources(*, raw: bool) -> tuple[Source, ...]:
-    return (
-        Source(
-            "original",
-            lambda files, _part: _rides_original(files, raw=raw),
-            {"all": ("rideshare_kaggle.csv",)},
-        ),
-        Source(
-            "compact",
-            lambda files, _part: _rides_compact(files, raw=raw),
-            {"all": ("uber_lyft.csv.gz",)},
-            {
-                "uber_lyft.csv.gz": "b042052a1fb18980e0fd6b50ac03306c"
-                "99c7fbe8a7ac7a71c52e92874cff44f1"
-            },
-        ),
+    return _sources(
+        partial(_rides_original, raw=raw),
+        ("rideshare_kaggle.csv",),
+        partial(_rides_compact, raw=raw),
+        "uber_lyft.csv.gz",
+        "b042052a1fb18980e0fd6b50ac03306c99c7fbe8a7ac7a71c52e92874cff44f1",
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairshapley._basics.extras import extra
 from fairshapley._basics.threads import one_thread_if_small
-from fairshapley._basics.types import BoolArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.learners.learner import Array, Predicted
 
@@ -163,6 +163,19 @@ def backend(device: str | None, dtype: str | None) -> Backend:
     if place.type == "mps" and name == "float64":
         raise InputError("device='mps' has no float64: give dtype='float32'")
     return Backend(str(place), name)
+
+
+def largest_array(
+    X: FloatArray,  # noqa: N803
+    X_test: FloatArray,  # noqa: N803
+    n_classes: int,
+    statistics: int,
+) -> int:
+    """What `Batched` should take as the largest array of one set, for a learner with classes.
+
+    The rows, the statistics, or a quarter of the scores of all test rows for all classes.
+    """
+    return max(len(X), len(X_test) * max(n_classes // 4, 1), statistics)
 
 
 class Batched(ABC):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.games.learners.arrays import Backend, Batched
+from fairshapley.games.learners.arrays import Backend, Batched, largest_array
 from fairshapley.games.learners.designs import Products
 from fairshapley.games.learners.inputs import Data, number, refuse_unless
 from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
@@ -51,7 +51,7 @@ class DiscriminantLearner(Batched):
     ) -> None:
         n_classes, width = int(codes.max()) + 1, X.shape[1]
         # A sweep is a loop over the columns: wider chunks pay for leaving the fastest cache.
-        largest = max(X.shape[0], X_test.shape[0] * max(n_classes // 4, 1), width**2 // 8)
+        largest = largest_array(X, X_test, n_classes, width**2 // 8)
         super().__init__(where, X.shape[0], largest)
         centre = X.mean(axis=0)
         scale = X.std(axis=0) if shrinkage is None else np.ones(width)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.games.learners.arrays import Backend, Batched
+from fairshapley.games.learners.arrays import Backend, Batched, largest_array
 from fairshapley.games.learners.inputs import Data, positive, refuse_unless
 from fairshapley.games.learners.learner import Array, Predicted
 from fairshapley.games.learners.ties import label
@@ -40,7 +40,7 @@ class NaiveBayesLearner(Batched):
         var_smoothing: float,
     ) -> None:
         n_classes, width = int(codes.max()) + 1, X.shape[1]
-        largest = max(X.shape[0], X_test.shape[0] * max(n_classes // 4, 1), 2 * width)
+        largest = largest_array(X, X_test, n_classes, 2 * width)
         super().__init__(where, X.shape[0], largest)
         self._var_smoothing = var_smoothing
         self._rows, self._sums, self._test, self._middles = [], [], [], []
