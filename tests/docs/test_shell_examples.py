@@ -1,5 +1,6 @@
 """Shell examples of the documentation run, in order, in a folder of their own."""
 
+import csv
 import doctest
 import re
 import shlex
@@ -26,9 +27,18 @@ def steps(page):
                 yield kind, line, expected
 
 
-@pytest.mark.parametrize("name", ["value_a_table.md"])
-def test_examples_print_what_they_say(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+PAGES = {
+    "value_a_table.md": (
+        4,
+        ("suppliers.json", "amounts.csv", "suppliers.html", "rows.csv", "rows.html"),
+    ),
+    "marketplace.md": (4, ("values.json", "market.html", "amounts.csv", "old.json", "old.csv")),
+}
+
+
+def run_page(name, folder):
+    """Run all examples of a page, which leave these files in the folder."""
+    count, files = PAGES[name]
     commands = 0
     for kind, text, expected in steps(ROOT / "docs" / name):
         if kind == "python":
@@ -42,6 +52,34 @@ def test_examples_print_what_they_say(name, tmp_path, monkeypatch):
         printed = done.stderr + done.stdout
         assert CHECKER.check_output(expected, printed, FLAGS), f"{text}\n{printed}"
         commands += 1
-    assert commands == 4
-    for file in ("suppliers.json", "amounts.csv", "suppliers.html", "rows.csv", "rows.html"):
-        assert (tmp_path / file).exists()
+    assert commands == count
+    for file in files:
+        assert (folder / file).exists()
+
+
+def test_examples_print_what_they_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page("value_a_table.md", tmp_path)
+
+
+def test_the_marketplace_pays_whom_it_should(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page("marketplace.md", tmp_path)
+    paid, old = amounts("amounts.csv"), amounts("old.csv")
+    assert paid["Dora"] == paid["Kopa"] > 300, "a copy and what it was copied from"
+    # What the page says of them, with room for another rounding of a test row.
+    assert paid["Luna"] == 0, "random answers"
+    assert paid["Mira"] < 60, "one row, a hundred times"
+    assert old["Luna"] > 500
+    assert old["Mira"] > 500
+    for division in (paid, old):
+        assert sum(division.values()) == pytest.approx(10_000)
+    page = (tmp_path / "market.html").read_text(encoding="utf-8")
+    assert "Who gets what" in page
+    assert "a constant prediction" not in page.split("<script")[0]
+
+
+def amounts(file):
+    """What each player gets, from a file of amounts."""
+    with Path(file).open(newline="") as stream:
+        return {row["player"]: float(row["amount"]) for row in csv.DictReader(stream)}

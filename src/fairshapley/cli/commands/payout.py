@@ -89,7 +89,12 @@ def _print(divided: Payout) -> None:
     """All players, those who get most first, and what is to be said about it."""
     headings = ["player", "value", "amount"]
     amounts = [divided.amounts]
-    if divided.lower is not None and divided.upper is not None:
+    # The band of exact values is nothing but rounding: at most a unit to each side.
+    if (
+        divided.lower is not None
+        and divided.upper is not None
+        and divided.widest > 2 * divided.unit
+    ):
         headings += ["at least", "at most"]
         amounts += [divided.lower, divided.upper]
     if divided.test_lower is not None and divided.test_upper is not None:

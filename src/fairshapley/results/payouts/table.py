@@ -67,6 +67,13 @@ class Payout:
     test_upper: tuple[Decimal, ...] | None = None
     """The most"""
 
+    @property
+    def widest(self) -> Decimal:
+        """The widest band of a player; 0 without bands."""
+        if self.lower is None or self.upper is None:
+            return Decimal(0)
+        return max(high - low for low, high in zip(self.lower, self.upper, strict=True))
+
     def to_frame(self) -> pd.DataFrame:
         """One row per player: value, share, amount and band; money as Decimal (needs pandas)."""
         with extra("report", "to_frame needs pandas", "amounts is a tuple"):
