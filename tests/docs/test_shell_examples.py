@@ -32,7 +32,7 @@ PAGES = {
         4,
         ("suppliers.json", "amounts.csv", "suppliers.html", "rows.csv", "rows.html"),
     ),
-    "marketplace.md": (4, ("values.json", "market.html", "amounts.csv", "old.json", "old.csv")),
+    "marketplace.md": (6, ("values.json", "market.html", "amounts.csv", "merged.csv", "old.csv")),
 }
 
 
@@ -72,7 +72,9 @@ def test_the_marketplace_pays_whom_it_should(tmp_path, monkeypatch):
     assert paid["Mira"] < 60, "one row, a hundred times"
     assert old["Luna"] > 500
     assert old["Mira"] > 500
-    for division in (paid, old):
+    merged = amounts("merged.csv")
+    assert paid["Dora"] < merged["Dora = Kopa"] < 1.5 * paid["Dora"]
+    for division in (paid, old, merged):
         assert sum(division.values()) == pytest.approx(10_000)
     page = (tmp_path / "market.html").read_text(encoding="utf-8")
     assert "Who gets what" in page

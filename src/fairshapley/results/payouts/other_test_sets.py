@@ -47,8 +47,7 @@ def other_bounds(
     )
     return bounds, [
         f"test set: with a probability of about {1 - delta:.6g}, another test set of the same size "
-        "would pay every player an amount within its second band; the first one is for the error "
-        "of estimation alone"
+        "would pay every player an amount within the band of other test sets"
     ]
 
 
