@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from fairshapley._basics import checks
+from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 
@@ -171,4 +172,5 @@ def parse_semivalue(semivalue: str | Semivalue) -> Semivalue:
     raise InputError(
         f"unknown semivalue {semivalue!r}: use 'shapley', 'banzhaf', 'beta(16,1)', "
         "or an object such as fs.BetaShapley(16, 1)"
+        f"{near_miss(str(semivalue), ('shapley', 'banzhaf'))}"
     )

@@ -287,6 +287,8 @@ def test_parameters_are_shown_as_options(message, shown):
         (("--target", "label", "--drop", "twon"), "did you mean 'town'?"),
         (("--target", "label", "--model", "logistics"), "did you mean 'logistic'?"),
         (("--target", "label", "--method", "adjustd"), "did you mean 'adjusted'?"),
+        (("--target", "label", "--metric", "acuracy"), "did you mean 'accuracy'?"),
+        (("--target", "label", "--semivalue", "banzaf"), "did you mean 'banzhaf'?"),
         (("--taget", "label"), "--target"),
     ],
 )

@@ -42,6 +42,7 @@ def test_exact_values_have_no_errors(folder):
     assert "inf" not in result._repr_html_()
     assert "standard error" not in result._repr_html_()
     assert not result.certificate(0.5, 0.1).warnings
+    assert "<strong>Exact</strong>" in result.certificate(0.5, 0.1)._repr_html_()
 
 
 def test_a_closed_formula_evaluates_no_coalitions():
@@ -56,6 +57,7 @@ def test_a_closed_formula_evaluates_no_coalitions():
     [
         ("value", *DATA, "--method", "magic"),
         ("value", *DATA, "--semivalue", "magic"),
+        ("value", *DATA, "--metric", "magic"),
         ("value", *DATA, "--method", "exact", "--budget", 10),
         ("value", *DATA, "--epsilon1", 0.5, "--bound", "bernstein", "--method", "adjusted"),
         ("value", *DATA, "--engine", "magic"),

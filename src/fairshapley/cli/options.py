@@ -347,6 +347,10 @@ _NAMED = re.compile(
 # Advice for Python, and what the command line has in its place.
 _ADVICE = (
     (r",? or an (estimator )?object such as fs\.\w+\([^)]*\)", ""),
+    (
+        r"a scorer of sklearn\.metrics\.get_scorer_names\(\), or a function scorer\(model, X, y\)",
+        "or the name of a scorer of scikit-learn",
+    ),
     (r"give some that are always there \(base=\)(, or )?", ""),
     (
         r"give the game a value_range(, which bounds them)?",

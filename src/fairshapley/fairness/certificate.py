@@ -138,6 +138,8 @@ class Certificate:
     def _repr_html_(self) -> str:
         """The verdict, the sentences, and the players that stand in its way."""
         title = f"Certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
+        if not self.half_widths.any():
+            title = "Exact"
         if not self.holds:
             title = f"Not certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
             if self.tightest < 1:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from fairshapley._basics import checks
+from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.models import Task
@@ -45,7 +46,7 @@ def read_score(
             raise InputError(
                 f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, 'log_loss', "
                 "'pinball(0.9)', a scorer of sklearn.metrics.get_scorer_names(), or a function "
-                "scorer(model, X, y)"
+                f"scorer(model, X, y){near_miss(metric, [*METRICS, *get_scorer_names()])}"
             )
         if task == "other":
             raise InputError(
