@@ -78,6 +78,8 @@ class Evaluator:
         only in null players are one.
     cache_bytes
         The memory for utilities already known.
+    replicates
+        Whether to ask the game, where it can tell, for utilities without groups of test rows too.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Evaluator:
         guard: InterruptGuard | None = None,
         n_active: int | None = None,
         cache_bytes: int = CACHE_BYTES,
+        replicates: bool = False,
     ) -> None:
         self.game = game
         self.n_players = n_players
@@ -103,7 +106,7 @@ class Evaluator:
         self.cache = Cache(self.n_active, cache_bytes)
         worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
         self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
-        self.replicates = Replicates.of(game, self.n_active)
+        self.replicates = Replicates.of(game, self.n_active) if replicates else None
         self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace, self.replicates)
         self.tally = self._ledger.tally
         self._session: Session | None = None

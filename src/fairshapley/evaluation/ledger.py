@@ -100,8 +100,8 @@ class Ledger:
             sizes = np.where(usable, sizes, np.nan)
         if self.slot is not None:
             self.slot.journal.append(self.slot.game, keys, values[usable].tolist())
-            if chunk.replicates is not None:
-                rows = packed_rows(chunk.keys, chunk.replicates)
+            if self.replicates is not None and chunk.replicates is not None:
+                rows = self.replicates.wanted(packed_rows(chunk.keys, chunk.replicates))
                 self.slot.journal.append_replicates(self.slot.game, rows)
         self.tally.computed += len(keys)
         chunk.accepted = self._accept(values, sizes)

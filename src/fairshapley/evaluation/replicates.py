@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeGuard
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.games.game import Game
 
-# Replicates of the first coalitions take so much memory; those of later ones are not kept.
-REPLICATE_BYTES = 256 * 2**20
+# Replicates take so much memory, and as much of a journal: those of 240 000 coalitions. When there
+# are more, every second one is dropped: an error needs no more.
+REPLICATE_BYTES = 64 * 2**20
 # A bytes object takes 33 bytes beside its content, and a slot of a dict that is two thirds full 50.
 ENTRY_OVERHEAD = 2 * 33 + 50
 
@@ -74,6 +77,8 @@ class Replicates:
         self.n_groups = n_groups
         self.room = max(2, max_bytes // (ENTRY_OVERHEAD + -(-n_players // 8) + 4 * n_groups))
         self._rows: dict[bytes, bytes] = {}
+        self._ends = set(bits.keys(np.array([[False] * n_players, [True] * n_players])))
+        self._every = 1
 
     @classmethod
     def of(cls, game: Game | None, n_players: int) -> Replicates | None:
@@ -83,11 +88,26 @@ class Replicates:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def wanted(self, rows: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+        """Those of some replicates that are kept: which ones follows from their coalitions alone.
+
+        The first ones would not do: all coalitions in order begin with those of few players.
+        """
+        if self._every == 1:
+            return rows
+        return {
+            key: row
+            for key, row in rows.items()
+            if crc32(key) % self._every == 0 or key in self._ends
+        }
+
     def add_packed(self, rows: Mapping[bytes, bytes]) -> None:
-        """Keep some more, as long as there is room; of another number of groups they are none."""
-        if len(self._rows) + len(rows) <= self.room:
-            size = 4 * self.n_groups
-            self._rows.update((key, row) for key, row in rows.items() if len(row) == size)
+        """Keep some more; those of another number of groups are none."""
+        size = 4 * self.n_groups
+        self._rows.update((key, row) for key, row in self.wanted(rows).items() if len(row) == size)
+        while len(self._rows) > self.room:
+            self._every *= 2
+            self._rows = dict(self.wanted(self._rows))
 
     def sorted(self) -> tuple[list[bytes], NDArray[np.float32]]:
         """The coalitions in the order of their keys, and their changes, shape (m, groups).

@@ -141,5 +141,6 @@ def evaluating(
                 on_error=on_error,
                 guard=guard,
                 n_active=facts.n_active,
+                replicates=True,
             )
         )

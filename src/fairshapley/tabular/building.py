@@ -189,6 +189,7 @@ def table_game(
         unfittable=unfittable,
         player_names=None if group_by is not None else players,
         dtype=PRECISIONS[precision],
+        test_groups=None if split_by is None else _texts(scored, split_by, "split_by="),
     )
     notes.extend((_summary(game, wanted), _nobody(game)))
     notes.extend(_copies(game, players, grouped=group_by is not None))

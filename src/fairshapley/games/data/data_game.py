@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.data.fitting import Fitter, quiet, weight_parameter
 from fairshapley.games.data.left_out import TestGroups
@@ -28,7 +28,7 @@ from fairshapley.games.data.models import (
 )
 from fairshapley.games.data.players import read_classes, read_players, real_targets
 from fairshapley.games.data.row_content import first_missing
-from fairshapley.games.data.rows import check_alike, read_rows
+from fairshapley.games.data.rows import as_labels, check_alike, read_rows
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
 from fairshapley.games.game import check_coalitions, check_names, members
 from fairshapley.games.identical import identical_groups
@@ -101,6 +101,9 @@ class DataGame:
         Names for the players. Groups and data sets have theirs, rows of a data frame its index.
     value_range
         The lowest and the highest utility, that of no rows too, where a scorer has such.
+    test_groups
+        A label for each test row, where they come in groups (patients, shops): the error of the
+        test set then is that of other groups. By default test rows are independent of each other.
 
     Attributes
     ----------
@@ -178,6 +181,7 @@ class DataGame:
         unfittable: Literal["raise", "constant"] = "raise",
         player_names: Sequence[str] | None = None,
         value_range: tuple[float, float] | None = None,
+        test_groups: Any = None,
     ) -> None:
         task = task_of(model)
         (players, names), scored = read_players(train, groups, base), read_rows(test, "test")
@@ -214,7 +218,7 @@ class DataGame:
             self.classes,
             score,
             constant=unfittable == "constant",
-            groups=_groups_of(score, len(scored), self.n_players),
+            groups=_groups_of(score, _clusters(test_groups, len(scored)), self.n_players),
         )
         constant = self._fitter.best_constant()
         self.constant_value = None if constant is None else float(constant[0])
@@ -442,8 +446,21 @@ class DataGame:
 SCORER_GROUPS = 10
 
 
-def _groups_of(score: Metric | Scorer, n_test: int, n_players: int) -> TestGroups:
+def _groups_of(score: Metric | Scorer, clusters: IntArray, n_players: int) -> TestGroups:
     """Groups of test rows for the error of the test set; none where a scorer takes no weights."""
     if isinstance(score, Metric):
-        return TestGroups.drawn(n_test, n_players, score.most_groups)
-    return TestGroups.drawn(n_test, n_players, SCORER_GROUPS if takes_weights(score) else 0)
+        return TestGroups.drawn(clusters, n_players, score.most_groups)
+    return TestGroups.drawn(clusters, n_players, SCORER_GROUPS if takes_weights(score) else 0)
+
+
+def _clusters(labels: Any, n_test: int) -> IntArray:
+    """A number for each test row, the same for rows of one group."""
+    if labels is None:
+        return np.arange(n_test)
+    given = as_labels(labels, "test_groups").astype(str)
+    if given.shape != (n_test,):
+        raise InputError(
+            f"test_groups must be one label for each of the {n_test} test rows, not an array of "
+            f"shape {given.shape}"
+        )
+    return np.unique(given, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -33,19 +33,27 @@ class TestGroups:
     count: int
 
     @classmethod
-    def drawn(cls, n_test: int, n_players: int, most: int = MOST_GROUPS) -> TestGroups:
-        """Groups of equal size, drawn at random: test rows may be sorted. None of too few rows.
+    def drawn(cls, clusters: IntArray, n_players: int, most: int = MOST_GROUPS) -> TestGroups:
+        """Groups drawn at random, since test rows may be sorted; none of too few rows.
+
+        Parameters
+        ----------
+        clusters
+            A number for each test row; rows with the same one stay together.
+        n_players, most
+            The number of players, and the most groups.
 
         Examples
         --------
-        >>> TestGroups.drawn(100, 10).count, TestGroups.drawn(3, 10).count
+        >>> TestGroups.drawn(np.arange(100), 10).count, TestGroups.drawn(np.arange(3), 10).count
         (40, 0)
         """
-        count = min(n_test, most, max(LEAST_GROUPS, MOST_NUMBERS // n_players))
+        n_clusters = int(clusters.max()) + 1
+        count = min(n_clusters, most, max(LEAST_GROUPS, MOST_NUMBERS // n_players))
         if count < LEAST_GROUPS:
-            return cls(np.zeros(n_test, dtype=np.int64), 0)
-        order = side_generator(root_seed(0), "groups of test rows").permutation(n_test)
-        return cls(order.astype(np.int64) % count, count)
+            return cls(np.zeros(len(clusters), dtype=np.int64), 0)
+        order = side_generator(root_seed(0), "groups of test rows").permutation(n_clusters)
+        return cls((order.astype(np.int64) % count)[clusters], count)
 
     def sums(self, numbers: FloatArray) -> FloatArray:
         """The sum of some numbers of the test rows over each group."""
