@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -156,11 +156,8 @@ class MeanMetric(Metric):
 
     def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
         """The score of each model without each group of test rows, by one matrix product."""
-        rows = self.rows(predictions)
-        xp = array_namespace(rows)
         counting = np.ones(len(self.targets)) if self.weights is None else self.weights
-        inside = (groups.of_row[:, None] == np.arange(groups.count)) * counting[:, None]
-        sums = _host(xp.astype(rows, xp.float64) @ _beside(rows, inside, xp.float64))
+        sums = _group_sums(self.rows(predictions), groups, counting)
         weights = groups.sums(counting)
         means = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum() - weights)
         each = zip(means.T, groups.weights(self.weights), strict=True)
@@ -210,17 +207,32 @@ class F1(Metric):
 
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights."""
-        found = np.unique(self.targets).tolist()
-        n_all = max(self.n_classes, max(found) + 1)
-        classes = [1] if n_all == 2 else found
         least = 1.0 if weights is None else TINY_WEIGHT
         scores = []
-        for one in classes:
+        for one in self._found():
             predicted, true = predictions == one, self.targets == one
             hits = _count(predicted & _beside(predictions, true), weights)
             total = int(true.sum()) if weights is None else float(weights[true].sum())
             scores.append(2 * hits / np.maximum(_count(predicted, weights) + total, least))
         return _average(scores)
+
+    def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
+        """The score of each model without each group of test rows, by matrix products."""
+        counting = np.ones(len(self.targets)) if self.weights is None else self.weights
+        scores = []
+        for one in self._found():
+            predicted, true = predictions == one, self.targets == one
+            hits = _group_sums(predicted & _beside(predictions, true), groups, counting)
+            said = _group_sums(predicted, groups, counting)
+            there = groups.sums(counting * true)
+            hits, said = (part.sum(axis=1, keepdims=True) - part for part in (hits, said))
+            scores.append(2 * hits / np.maximum(said + there.sum() - there, TINY_WEIGHT))
+        return _average(scores)
+
+    def _found(self) -> list[int]:
+        """The classes whose F1 counts."""
+        found: list[int] = np.unique(self.targets).tolist()
+        return [1] if max(self.n_classes, max(found) + 1) == 2 else found
 
     def best_prediction(self) -> Array:
         """The best of the classes for all rows: of two, the second, which is found whole."""
@@ -235,15 +247,24 @@ class AUC(Metric):
     odds: those within `PROBABILITY_CLIP` of 0 or of 1 are ties, and so is what differs by rounding.
     """
 
-    most_groups = 10  # each ranks the test rows again
+    most_groups = 10  # each goes through the ranks again
 
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights."""
+        areas: FloatArray = self._all_areas(predictions, [weights])[:, 0]
+        return areas
+
+    def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
+        """The score of each model without each group of test rows, which are ranked once."""
+        return self._all_areas(predictions, list(groups.weights(self.weights)))
+
+    def _all_areas(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
         if self.kind == "decision":
-            return _area(predictions, self.targets == 1, weights)
+            return _areas(predictions, self.targets == 1, weightings)
         classes = [1] if self.n_classes == 2 else np.unique(self.targets).tolist()
-        areas = [_area(_odds(predictions, one), self.targets == one, weights) for one in classes]
-        return _average(areas)
+        return _average(
+            [_areas(_odds(predictions, one), self.targets == one, weightings) for one in classes]
+        )
 
     def best_prediction(self) -> Array:
         """Any: no test row comes before another, and the score is one half."""
@@ -372,6 +393,13 @@ def _mean(values: Array, weights: FloatArray | None = None) -> FloatArray:
     return _host(xp.sum(values, axis=-1)) / int(values.shape[-1])
 
 
+def _group_sums(values: Array, groups: TestGroups, weights: FloatArray) -> FloatArray:
+    """The weighted sum of each row of values over each group of test rows, (models, groups)."""
+    xp = array_namespace(values)
+    inside = (groups.of_row[:, None] == np.arange(groups.count)) * weights[:, None]
+    return _host(xp.astype(values, xp.float64) @ _beside(values, inside, xp.float64))
+
+
 def _average(scores: list[FloatArray]) -> FloatArray:
     """The mean over the classes, added one after the other for one model and for many."""
     return sum(scores[1:], start=scores[0]) / len(scores)
@@ -396,46 +424,51 @@ def _odds(probabilities: Array, one: int) -> Array:
     return xp.round(xp.where(own <= rest, least, -least) / ODDS_STEP)
 
 
-def _area(scores: Array, positive: BoolArray, weights: FloatArray | None) -> FloatArray:
-    """The area under the ROC curve of each row of scores (Mann and Whitney 1947).
+def _areas(
+    scores: Array, positive: BoolArray, weightings: Iterable[FloatArray | None]
+) -> FloatArray:
+    """The area under the ROC curve of each row of scores, by each of some weights of the test rows.
 
     With the rows sorted, the positives of a group of equal scores count the negatives below the
-    group and half of those within. Without weights all are whole numbers or halves, so that the
-    sums are exact.
+    group and half of those within (Mann and Whitney 1947). Without weights all are whole numbers or
+    halves, so that the sums are exact.
     """
     xp = array_namespace(scores)
     order, ranked = xp.argsort(scores, axis=-1), xp.sort(scores, axis=-1)
-    counts = np.stack([positive, ~positive]) * (1.0 if weights is None else weights)
-    hits, misses = (
-        xp.reshape(
-            xp.take(_beside(scores, one, xp.float64), xp.reshape(order, (-1,)), axis=0),
-            scores.shape,
-        )
-        for one in counts
-    )
-    zeros = xp.zeros_like(hits)
+    places = xp.reshape(order, (-1,))
+    zeros = xp.zeros(scores.shape, dtype=xp.float64, device=device(scores))
     # The last row of every group of equal scores.
     ends = xp.concat([ranked[..., 1:] != ranked[..., :-1], zeros[..., :1] == 0], axis=-1)
-    positives, negatives = (
-        xp.where(ends, xp.cumulative_sum(counted, axis=-1), zeros) for counted in (hits, misses)
-    )
-    gained = (positives - _highest_before(positives)) * (negatives + _highest_before(negatives)) / 2
-    area = xp.sum(xp.where(ends, gained, zeros), axis=-1)
     # A sort puts what is not a number somewhere: there is no area then.
     unknown = xp.any(xp.isnan(scores), axis=-1)
-    pairs = float(counts[0].sum() * counts[1].sum())
-    return _host(xp.where(unknown, xp.full_like(area, xp.nan), area)) / pairs
+    areas = []
+    for weights in weightings:
+        counts = np.stack([positive, ~positive]) * (1.0 if weights is None else weights)
+        sorted_counts = (
+            xp.reshape(xp.take(_beside(scores, one, xp.float64), places, axis=0), scores.shape)
+            for one in counts
+        )
+        hits, misses = (
+            xp.where(ends, xp.cumulative_sum(one, axis=-1), zeros) for one in sorted_counts
+        )
+        gained = (hits - _highest_before(hits)) * (misses + _highest_before(misses)) / 2
+        area = xp.sum(xp.where(ends, gained, zeros), axis=-1)
+        pairs = float(counts[0].sum() * counts[1].sum())
+        areas.append(_host(xp.where(unknown, xp.full_like(area, xp.nan), area)) / pairs)
+    return np.stack(areas, axis=1)
 
 
 def _highest_before(counts: Array) -> Array:
     """The highest of all entries to the left of each, 0 for the first; no entry is negative.
 
     By doubling: after step k an entry knows of the 2**k to its left. The array API has no running
-    maximum.
+    maximum, which numpy has.
     """
     xp = array_namespace(counts)
     zero = xp.zeros_like(counts[..., :1])
     highest, step = xp.concat([zero, counts[..., :-1]], axis=-1), 1
+    if isinstance(highest, np.ndarray):
+        return np.maximum.accumulate(highest, axis=-1, out=highest)
     while step < counts.shape[-1]:
         further = xp.maximum(highest[..., step:], highest[..., :-step])
         highest = xp.concat([highest[..., :step], further], axis=-1)
