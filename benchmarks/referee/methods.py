@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from benchmarks import contenders
 from benchmarks.contenders import Counted, LeftOutError, Outcome, Solve, Task
 from benchmarks.peers.environment import PYDVL, SHAPIQ, Peer
 from benchmarks.referee import process
+from benchmarks.referee.games import BUDGETS
+from fairshapley.runs.calls import resolve_method
 
 DEFAULT = "default"
 """What a user gets who names no method: everything is compared with it"""
@@ -54,8 +57,8 @@ PEERS: dict[Peer, tuple[str, ...]] = {
 }
 # Beyond the seeds of all runs.
 OTHER_SEEDS = 2**31
-# What a run of ours consists of, besides the game.
-PARTS = ("fairshapley.estimators", "fairshapley.draws", "fairshapley.runs")
+PARTS = ("fairshapley.estimators", "fairshapley.draws")
+"""What an estimator consists of"""
 
 
 @dataclass(frozen=True)
@@ -112,13 +115,18 @@ def _version(method: str | fs.Estimator[Any, Any]) -> str:
     """A digest of the code that a method runs, and of its configuration.
 
     An estimator is its module and those that it imports, as far as they belong to estimators and
-    draws; a name such as "auto" is all of them, and what chooses among them.
+    draws; a name such as "auto" is the estimators that it stands for, and what chooses them.
     """
-    if isinstance(method, str):
-        sources = {path for part in PARTS for path in Path(str(_source(part))).parent.rglob("*.py")}
-    else:
-        sources = _imported(type(method).__module__)
-    return _digest(repr(method), sources)
+    if not isinstance(method, str):
+        return _digest(repr(method), _imported(type(method).__module__))
+    chosen = [
+        resolve_method(method, n, fs.Budget(int(per_player * n)), None, "raise")
+        for n in (10, 100, 10_000)
+        for per_player in BUDGETS
+    ]
+    configuration = [method, inspect.getsource(resolve_method), *map(repr, chosen)]
+    sources = [_imported(type(one).__module__) for one in chosen]
+    return _digest("\n".join(configuration), set().union(*sources))
 
 
 def _digest(configuration: str, sources: set[Path]) -> str:
@@ -159,7 +167,7 @@ def _imported(start: str) -> set[Path]:
             if not isinstance(node, ast.ImportFrom) or node.module is None:
                 continue
             names = {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
-            new = {name for name in names if name.startswith(PARTS[:2])} - seen
+            new = {name for name in names if name.startswith(PARTS)} - seen
             waiting += new
             seen |= new
     return files
