@@ -72,7 +72,7 @@ def find_copies(
     groups = _groups(equal, near, _inside(held, counts))
     repeated = tuple(
         f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
-        f"{'is' if distinct == 1 else 'are'} different"
+        f"{'is' if distinct == 1 else 'are'} distinct"
         for player, distinct in enumerate(np.diff(held.indptr).tolist())
         if counts[player] >= 4 and distinct <= LEAST_SHARE * counts[player]
     )
@@ -274,7 +274,8 @@ def _group_notes(
     for players, share, near in groups:
         rows = "nearly the same rows" if near else "the same rows"
         notes.append(
-            f"{several(len(players), 'player')} have {rows}, {100 * share:.0f} % or more: "
+            f"{several(len(players), 'player')} have {rows}"
+            f"{'' if share == 1 else f', {100 * share:.0f} % or more'}: "
             f"{quoted([names[player] for player in players])}"
         )
     return notes
