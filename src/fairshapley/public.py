@@ -43,7 +43,7 @@ from fairshapley.results.repeated_runs import Audit, Comparison
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
-from fairshapley.stopping import Budget, Evaluations, Fair, Fidelity, Marginals, Seconds
+from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
 from fairshapley.uses.explanation import Attributions, explain, shap_explanation
@@ -66,6 +66,7 @@ __all__ = [
     "ContractError",
     "Curve",
     "DaskEngine",
+    "Decided",
     "Decisions",
     "EngineError",
     "Estimator",

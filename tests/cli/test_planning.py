@@ -128,3 +128,14 @@ def test_numbers_have_neighbours_too(folder):
     done = run("value", "train.csv", "--target", "income", "--method", "knn", "--json", "--quiet")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["exact"]
+
+
+def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
+    given = (*DATA, "--until-top", 1, "--xi", 10, "--journal", "run.db", "--quiet")
+    planned = json.loads(run("plan", *given, "--json").stdout)
+    assert planned["needed"] >= 48
+    done = json.loads(run("value", *given, "--json").stdout)
+    assert done["evaluations"] <= planned["needed"]
+    words = run("plan", *DATA, "--budget", 2000, "--quiet").stdout
+    assert "is to be expected" in words
+    assert "predicted from a pilot of" in words

@@ -211,3 +211,21 @@ def test_what_holds_is_said_although_nobody_asked(folder):
     assert standing["positive"] + standing["negative"] <= 24
     assert standing["needed_evaluations"] > printed["evaluations"]
     assert set(standing["highest"]) <= {row["player"] for row in printed["values"]}
+
+
+def test_a_decision_is_an_aim(folder):
+    easy = run("value", *DATA, "--until-top", 1, "--xi", 10, "--budget", 4000, "--delta", 0.2)
+    assert easy.exit_code == 0, easy.stderr
+    assert "decided at δ = 0.2: the highest player: “row" in easy.stdout
+    hard = run("value", *DATA, "--until-order", "--xi", 1e-9, "--budget", 300)
+    assert hard.exit_code == 3
+    assert "would take" in hard.stdout
+    for arguments, words in (
+        (("--until-top", 24), "give a number below 24"),
+        (("--until-top", 2, "--until-signs"), "--until-top and --until-signs are two aims"),
+        (("--until-top", 2, "--epsilon1", 0.5), "two aims"),
+        (("--until-bottom", 2, "--delta", 1), "between 0 and 1"),
+    ):
+        refused = run("value", *DATA, *arguments)
+        assert refused.exit_code == 2
+        assert words in refused.stderr

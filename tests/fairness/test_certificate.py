@@ -84,9 +84,12 @@ def test_looking_at_will_costs_more_than_looking_once(count, level):
         assert always[0] > once[0]
 
 
-def test_the_certificate_asks_up_to_one_plus_epsilon_squared_more_than_the_guarantee():
-    """n = 100, ε1 = 0.5, δ = 0.1: it holds from 43.31·(1 + ε1)² on when |φ̂| ≫ ξ."""
-    needed = 1.5**2 * fs.required_fidelity(100, 0.5, 0.1, False, "normal")
+def test_a_normal_certificate_is_one_sided_and_spends_the_level_where_it_is_needed():
+    """n = 100, ε1 = 0.5, δ = 0.1: 3.09²·9 when |φ̂| ≫ ξ; of one doubtful player 1.28²·9."""
+    one = evidence(np.ones(100), np.append(1 / 1.3 / 3, np.full(99, 1e-3)), counts=10**9)
+    assert certify(one, 0.5, 0.1, xi=0.0).holds
+    assert certify(one, 0.5, 0.1, xi=0.0).failure == pytest.approx(norm.sf(1.3) + norm.sf(3.9))
+    needed = 9 * norm.isf(0.001) ** 2
     for factor, holds in ((1.01, True), (0.99, False)):
         errors = 1.0 / np.sqrt(factor * needed)
         many = evidence(np.ones(100), errors, counts=10**9)
@@ -128,8 +131,8 @@ def test_an_obstacle_refuses_whatever_the_numbers(bound):
 
 
 def test_doubtful_normal_bounds_are_warned_of():
-    few = certify(evidence(np.ones(2), 1e-3, counts=20), 0.5, 0.1, xi=0.0)
-    assert "only 20 contributions" in str(few)
+    few = certify(evidence(np.ones(2), 1e-3, counts=10), 0.5, 0.1, xi=0.0)
+    assert "only 10 contributions" in str(few)
     vacuous = certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=5.0)
     assert "says very little" in str(vacuous)
     heavy = evidence(np.ones(2), 1e-3, extremes=np.array([900.0, 10.0]))

@@ -97,10 +97,14 @@ class TestFair:
         assert 0 < result.level_share < 1
         assert result.certificate(0.9, 0.1, xi=1.0).holds
 
-    def test_without_a_budget_it_is_a_confidence_sequence(self):
+    def test_looks_are_the_same_without_a_budget(self):
         result = fs.estimate(self.game, "mc", until=self.easy, seed=0)
-        assert result.sequential
-        assert result.level_share == 1
+        bounded = fs.estimate(self.game, "mc", until=self.easy, budget=10_000, seed=0)
+        assert not result.sequential
+        assert (result.evaluations, result.level_share) == (
+            bounded.evaluations,
+            bounded.level_share,
+        )
         assert result.certificate(0.9, 0.1, xi=1.0).holds
 
     def test_a_target_out_of_reach_is_given_up_with_an_answer(self):
@@ -111,30 +115,30 @@ class TestFair:
         assert result.evaluations < 9000
 
     def test_the_end_of_the_budget_is_the_last_look(self):
-        """A budget that does not reach the looks' hundred contributions still gets an answer."""
-        result = fs.estimate(self.game, "mc", until=self.easy, budget=800, seed=0)
-        assert "budget of 800 evaluations is spent" in result.stopped
-        assert result.stopped.endswith("certified at the last look")
-        assert result.certificate(0.9, 0.1, xi=1.0).holds
+        """A budget that does not reach the contributions of a look still gets an answer."""
+        loose = fs.Fair(epsilon1=0.9, delta=0.1, xi=5.0)
+        result = fs.estimate(self.game, "mc", until=loose, budget=140, seed=0)
+        assert "budget of 140 evaluations is spent" in result.stopped
+        assert result.stopped.endswith("Shapley fair at the last look")
+        assert result.certificate(0.9, 0.1, xi=5.0).holds
         tight = fs.Fair(epsilon1=0.2, delta=0.1)
-        result = fs.estimate(self.game, "mc", until=tight, budget=800, seed=0)
+        result = fs.estimate(self.game, "mc", until=tight, budget=140, seed=0)
         assert "not certified: the intervals of" in result.stopped
         assert not result.certificate(0.2, 0.1).holds
 
     def test_the_looks_spend_the_level_once(self):
         """Over all looks of a run and its end the shares add up to at most 1."""
-        budget = fs.Budget(evaluations=1000)
         base = snapshot()
         rng = np.random.default_rng(0)
         for _ in range(50):
             stops = np.unique(rng.integers(2, 1001, 40))
             spent, look = 0.0, 0
             for evaluations in stops.tolist():
-                now = replace(base, evaluations=evaluations, last_look=look, budget=budget)
+                now = replace(base, evaluations=evaluations, last_look=look)
                 if now.level_share > 0 and rng.random() < 0.7:  # some are not ready to look
                     spent += now.level_share
                     look = evaluations
-            last = replace(base, evaluations=1000, last_look=look, budget=budget)
+            last = replace(base, evaluations=1000, last_look=look)
             assert spent + last.unspent_share == pytest.approx(1)
 
     def test_it_combines_with_other_rules(self):
@@ -183,8 +187,8 @@ class TestFair:
 
     @pytest.mark.parametrize("bound", ["chebyshev", "bernstein"])
     def test_fixed_bounds_need_planned_looks(self, bound):
-        rule = fs.Fair(epsilon1=0.9, delta=0.1, bound=bound)
-        with pytest.raises(fs.InputError, match="budget of evaluations"):
+        rule = fs.Fair(epsilon1=0.9, delta=0.1, bound=bound) | fs.Fidelity(at_least=9)
+        with pytest.raises(fs.InputError, match="planned looks"):
             fs.estimate(self.game, "mc", until=rule, budget=fs.Budget(seconds=5))
 
     def test_a_finite_sample_bound_needs_a_range(self):

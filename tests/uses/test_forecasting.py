@@ -65,3 +65,33 @@ def test_masks_of_many_players_stay_small():
 
     game = Wide(2_000_000)
     assert forecast(game, budget=100, clock=game.clock).seconds == pytest.approx(100)
+
+
+def test_a_pilot_predicts_what_an_aim_takes(tmp_path):
+    game = fs.games.SumOfUnanimity(20, seed=3)
+    fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=1.0)
+    journal = tmp_path / "run.db"
+    planned = forecast(game, "mc", until=fair, budget=50_000, pilot=True, seed=5, journal=journal)
+    assert 180 <= planned.pilot <= 202
+    run = fs.estimate(game, "mc", until=fair, budget=50_000, seed=5, journal=journal)
+    assert planned.needed / 1.5 <= run.evaluations <= planned.needed * 1.5
+    assert planned.evaluations == planned.needed
+    assert run.computed == run.evaluations - planned.pilot, "those of the pilot are kept"
+    decided = forecast(game, "mc", until=fs.Decided(top=1), budget=9000, pilot=200, seed=5, xi=0.3)
+    assert decided.needed is not None
+    assert any("pilot of" in said for said in decided.sentences())
+
+
+def test_a_pilot_predicts_the_tolerance_of_a_budget():
+    game = fs.games.SumOfUnanimity(20, seed=3)
+    planned = forecast(game, "mc", budget=3000, pilot=True, seed=5, xi=1.0)
+    run = fs.estimate(game, "mc", budget=3000, seed=5, xi=1.0)
+    assert planned.needed is None
+    assert planned.epsilon1 / 1.5 < run.standing().epsilon1 < 1.5 * planned.epsilon1
+    small = forecast(fs.games.SumOfUnanimity(4, seed=1), "mc", budget=100, pilot=True)
+    assert small.epsilon1 == 0.0
+
+
+def test_a_pilot_must_say_something():
+    with pytest.raises(fs.BudgetError, match="at least 42, or pilot=True"):
+        forecast(fs.games.SumOfUnanimity(20, seed=3), budget=3000, pilot=30)

@@ -34,7 +34,7 @@ EXIT_CODES = {
     DONE: "done",
     INTERNAL: "a fault of fairshapley itself",
     REFUSED: "refused: an option, a file or a model cannot be used",
-    NOT_CERTIFIED: "the run is done, but the certificate asked for was not reached",
+    NOT_CERTIFIED: "the run is done, but the certificate or decision asked for was not reached",
     NOT_PRINTED: "standard output is full or closed; the files asked for are written",
     NOT_VERIFIED: "a file was changed after it was written, or does not belong to the others",
     INTERRUPTED: "interrupted by Ctrl-C",

@@ -225,7 +225,7 @@ class RunOptions:
         run_option(
             metavar="N",
             help="The most utility evaluations. By default 100 for each player; 1000 with "
-            "--epsilon1, of which a run takes what it needs.",
+            "--epsilon1 or --until-…, of which a run takes what it needs.",
         ),
     ] = None
     seconds: Annotated[
@@ -251,11 +251,26 @@ class RunOptions:
             help="Run until the values are certified: each within E times its size plus E·ξ.",
         ),
     ] = None
+    until_top: Annotated[
+        int | None,
+        run_option(metavar="K", help="Run until the K most valuable players are known."),
+    ] = None
+    until_bottom: Annotated[
+        int | None,
+        run_option(metavar="K", help="Run until the K least valuable players are known."),
+    ] = None
+    until_signs: Annotated[
+        bool, run_option("--until-signs", help="Run until all signs are known.")
+    ] = False
+    until_order: Annotated[
+        bool, run_option("--until-order", help="Run until the order of all players is known.")
+    ] = False
     delta: Annotated[
         float | None,
         run_option(
             metavar="D",
-            help="With --epsilon1: the probability of failure that is tolerated, 0.1 by default.",
+            help="With --epsilon1 or --until-…: the probability of failure that is tolerated, for "
+            "all players together; 0.1 by default.",
         ),
     ] = None
     bound: Annotated[
@@ -287,11 +302,27 @@ class RunOptions:
     ] = 0
     engine: Engine = None
 
+    def aims(self) -> dict[str, bool]:
+        """The options that a run may go on until."""
+        return {
+            "--epsilon1": self.epsilon1 is not None,
+            "--until-top": self.until_top is not None,
+            "--until-bottom": self.until_bottom is not None,
+            "--until-signs": self.until_signs,
+            "--until-order": self.until_order,
+        }
+
     def __post_init__(self) -> None:
         if self.verify and self.journal is None:
             raise InputError("--verify goes with --journal: give both, or neither")
-        if self.delta is not None and self.epsilon1 is None:
-            raise InputError("--delta goes with --epsilon1: give both, or neither")
+        aims = [name for name, given in self.aims().items() if given]
+        if len(aims) > 1:
+            raise InputError(f"{' and '.join(aims)} are two aims: give one of them")
+        if self.delta is not None and not aims:
+            raise InputError(
+                "--delta goes with --epsilon1, or with --until-top and the like: give both, or "
+                "neither"
+            )
         if self.bound != "normal" and self.epsilon1 is None:
             raise InputError("--bound goes with --epsilon1: give both, or neither")
 

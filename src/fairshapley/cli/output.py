@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,11 @@ from fairshapley.cli.printing import print_json, print_result, result_object
 from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.tables import write_values
+from fairshapley.stopping import Decided, Fair
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
     from fairshapley.results.result import Result
-    from fairshapley.stopping import Fair
 
 
 class Ending:
@@ -86,13 +87,14 @@ def finish(
     result: Result,
     output: OutputOptions,
     *,
-    wanted: Fair | None = None,
+    wanted: Fair | Decided | None = None,
     labels: tuple[str, ...] | None = None,
     title: str | None = None,
 ) -> None:
     """Write and print a result; exit with a code of its own when it is not what was asked for."""
-    epsilon1, delta = (EPSILON1, DELTA) if wanted is None else (wanted.epsilon1, wanted.delta)
-    bound = "normal" if wanted is None else wanted.bound
+    fair = wanted if isinstance(wanted, Fair) else None
+    epsilon1, bound = (EPSILON1, "normal") if fair is None else (fair.epsilon1, fair.bound)
+    delta = DELTA if wanted is None else wanted.delta
     certificate: Certificate | None = None
     ending = Ending()
     out, report = output.out, output.report
@@ -106,7 +108,7 @@ def finish(
         lambda: result.report(
             report or "",
             title=title,
-            epsilon1=None if wanted is None else epsilon1,
+            epsilon1=None if fair is None else epsilon1,
             delta=delta,
             labels=labels,
             pool=output.pool,
@@ -119,10 +121,13 @@ def finish(
         if output.as_json:
             print_json(result_object(result, certificate, delta, ending.files))
         else:
-            told = certificate is not None and (wanted is not None or certificate.holds)
+            told = certificate is not None and (fair is not None or certificate.holds)
             print_result(result, certificate if told else None, verbose=output.verbose)
     ending.close(quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)
-    if wanted is not None and (certificate is None or not certificate.holds):
+    reached = certificate is not None and certificate.holds
+    if isinstance(wanted, Decided):
+        reached = result.decided(**asdict(wanted))
+    if wanted is not None and not reached:
         raise typer.Exit(NOT_CERTIFIED)

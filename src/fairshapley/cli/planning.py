@@ -111,7 +111,7 @@ def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quie
         )
     if quiet or planned.seconds < SAID_SECONDS:
         return
-    most = "at most " if run.epsilon1 is not None else ""
+    most = "at most " if any(run.aims().values()) else ""
     say(f"plan: {most}{planned}")
     if planned.evaluations < planned.n_players:
         say(

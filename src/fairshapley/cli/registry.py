@@ -11,6 +11,7 @@ from fairshapley.cli.commands.demo import show_demo
 from fairshapley.cli.commands.exact import exact_values
 from fairshapley.cli.commands.paper import paper_app
 from fairshapley.cli.commands.payout import divide_sum
+from fairshapley.cli.commands.plan import plan_run
 from fairshapley.cli.commands.report import write_report
 from fairshapley.cli.commands.value import value_table
 from fairshapley.cli.commands.verify import check_files
@@ -74,6 +75,7 @@ def main(
 for _name, _command in (
     ("demo", show_demo),
     ("value", grouped(value_table)),
+    ("plan", grouped(plan_run)),
     ("exact", grouped(exact_values)),
     ("compare", grouped(compare_methods)),
     ("report", write_report),

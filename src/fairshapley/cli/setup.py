@@ -26,7 +26,7 @@ from fairshapley.results.tables import VALUE_ENDINGS, check_writable
 from fairshapley.runs.calls import resolve_method
 from fairshapley.runs.setup import opened_journal
 from fairshapley.semivalues import parse_semivalue
-from fairshapley.stopping import Budget, Fair
+from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tabular.decimals import Decimal
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Limits:
 
     method: str | Estimator[Any, Any]
     budget: Budget | None
-    until: Fair | None
+    until: Fair | Decided | None
     notes: tuple[str, ...]
 
 
@@ -157,12 +157,22 @@ def input_files(data: DataOptions) -> tuple[InputFile, ...]:
 
 def run_limits(run: RunOptions, n_players: int) -> Limits:
     """The budget and the stopping rule, checked, with notes on the defaults taken."""
-    until = None
+    until: Fair | Decided | None = None
     notes: tuple[str, ...] = ()
     budget = check_budget(run.budget)
-    if run.epsilon1 is not None:
+    if any(run.aims().values()):
         delta = DELTA if run.delta is None else run.delta
-        until = Fair(epsilon1=run.epsilon1, delta=delta, bound=run.bound)
+        if run.epsilon1 is not None:
+            until = Fair(epsilon1=run.epsilon1, delta=delta, bound=run.bound)
+        else:
+            until = Decided(
+                signs=run.until_signs,
+                top=run.until_top,
+                bottom=run.until_bottom,
+                order=run.until_order,
+                delta=delta,
+            )
+        until.check_players(n_players)
         if budget is None and run.method != "exact":
             budget = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
             notes = (
@@ -176,8 +186,8 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
     if until is not None and not chosen.traits.certifiable:
         reason = chosen.traits.not_certifiable_because
         raise InputError(
-            f"{run.method} can never be certified as fair, {reason}: leave --epsilon1 out, or use "
-            "--method auto"
+            f"{run.method} can never be certified as fair, {reason}: leave "
+            f"{next(name for name, given in run.aims().items() if given)} out, or use --method auto"
         )
     parse_semivalue(run.semivalue)
     if run.xi not in XI_NAMES:

@@ -13,8 +13,9 @@ from fairshapley.fairness.axioms import (
     symmetric_pairs,
     within_tolerance,
 )
-from fairshapley.fairness.certificate import Certificate, Evidence, certify
+from fairshapley.fairness.certificate import Certificate, certify
 from fairshapley.fairness.decisions import Decisions
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.guarantees import Guarantee, Prediction, guarantee, required_fidelity
 from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.fairness.scores import fidelity

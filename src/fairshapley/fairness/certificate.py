@@ -1,7 +1,8 @@
 """Certificates: statements about the values themselves, without plugging in the estimates.
 
-Simultaneous intervals cover all players at joint level 1 − δ. The certificate holds when every
-value inside them satisfies A0, |φ̂_i − φ_i| ≤ ε1·|φ_i| + ε2, from which A1–A3 follow.
+It holds when every value that is not ruled out satisfies A0, |φ̂_i − φ_i| ≤ ε1·|φ_i| + ε2, from
+which A1–A3 follow. With the normal bound the tails beyond what A0 allows add up to at most δ; the
+other bounds, and the intervals, give every player an equal share of δ.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 from scipy.special import lambertw, stdtrit
 
 from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
-from fairshapley._basics.text import visible
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import (
     check_bound,
     check_delta,
@@ -24,10 +25,13 @@ from fairshapley.fairness.levels import (
     player_level,
 )
 from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.tails import all_equal, evaluations_for, fair_failure
 
 BOUNDS = ("normal", "chebyshev", "bernstein")
-# Below this many contributions, skewed ones can make a normal bound too short.
+# A confidence sequence, which follows the spread all the time, needs this many contributions. From
+# the smaller number on Student's t has stood its audit (benchmarks/certificates).
 FEW_CONTRIBUTIONS = 100
+LEAST_CONTRIBUTIONS = 12
 # The largest squared deviation among m normal contributions of n players is about 2·log(mn)
 # variances. Tails are heavy when one contribution exceeds that 3 times and makes up a tenth of a
 # player's sum of squares: then the mean of this many is not normal yet.
@@ -37,58 +41,6 @@ HEAVY_SHARE = 0.1
 SEQUENCE_TARGET = 1000
 # The players that a notebook shows where a certificate does not hold.
 SHOWN_PLAYERS = 5
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Evidence:
-    """What a certificate rests on: estimates, their errors, and what is known of them."""
-
-    values: FloatArray
-    """φ̂, one per player; NaN where nothing was sampled (only in a partial result)"""
-    standard_errors: FloatArray
-    """The standard error of each value; 0 only when it is proven, NaN when it is not known"""
-    counts: IntArray
-    """The i.i.d. contributions behind each value"""
-    evaluations: int
-    """Distinct utility evaluations, v(∅) and v(N) included (one that was forgotten by the bounded
-    cache, some millions of coalitions later, counts again)"""
-    exact: bool = False
-    """Whether the values are proven rather than estimated"""
-    independent: bool = False
-    """Whether no sample served two players"""
-    obstacle: str = ""
-    """Why nothing may be certified; empty when it may"""
-    extremes: FloatArray | None = None
-    """Each player's largest squared deviation of a contribution, in units of their variance"""
-    contribution_width: float | None = None
-    """The width of the interval in which every contribution lies, where known"""
-    identically_distributed: bool = True
-    """Whether the contributions are i.i.d., as finite-sample bounds need"""
-    n_nulls: int = 0
-    """How many players, the last ones, are declared null: their error is known"""
-    player_names: tuple[str, ...] | None = None
-
-    def named(self, player: int) -> str:
-        """A player in a sentence: its name, or its number."""
-        if self.player_names is None:
-            return f"player {player}"
-        return f"“{visible(' '.join(self.player_names[player].split()))}”"
-
-    @property
-    def coalitions(self) -> float:
-        """How many there are of the players that matter; all of them make the values exact."""
-        active = self.n_players - self.n_nulls
-        return 2.0**active if active < 1000 else math.inf
-
-    @property
-    def n_players(self) -> int:
-        """The number of players."""
-        return len(self.values)
-
-    @property
-    def variances(self) -> FloatArray:
-        """The squares of the standard errors."""
-        return np.square(self.standard_errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +70,9 @@ class Certificate:
     player_names: tuple[str, ...] | None = None
     test_set: str = ""
     """What the choice of the test rows adds to the error of estimation, where that is known"""
+    failure: float = math.nan
+    """The sum of the tails beyond what is allowed, which is at most the level when it holds; NaN
+    for bounds that give equal shares of δ to all players"""
 
     @property
     def said(self) -> list[str]:
@@ -258,6 +213,11 @@ def needed_evaluations(certificate: Certificate, evidence: Evidence) -> float:
     Intervals shrink with the square root of the number. It is never more than there are
     coalitions: then the values are exact.
     """
+    if not math.isnan(certificate.failure):
+        tolerance, near = certificate.epsilon1, certificate.epsilon2
+        return evaluations_for(
+            evidence, certificate.level, lambda then: fair_failure(then, tolerance, near)
+        )
     excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
     # A ratio above 1e9 counts as infinite, and its square does not overflow.
     return min(evidence.evaluations * excess**2 if excess < 1e9 else math.inf, evidence.coalitions)
@@ -312,19 +272,10 @@ def half_widths(
     # it moves the value by at most p times the range.
     width = evidence.contribution_width
     reach = math.inf if width is None else width * math.log(1.0 / share)
-    widths = np.where(_all_equal(evidence), reach / np.maximum(evidence.counts, 1), widths)
+    widths = np.where(all_equal(evidence), reach / np.maximum(evidence.counts, 1), widths)
     if nulls := evidence.n_nulls:
         widths[-nulls:] = np.abs(evidence.values[-nulls:])
     return widths
-
-
-def _all_equal(evidence: Evidence) -> BoolArray:
-    """The players whose contributions were all equal, which tells nothing of their spread."""
-    unknown = np.zeros(evidence.n_players, dtype=bool)
-    if evidence.extremes is not None and not evidence.exact:
-        unknown = evidence.extremes == 0
-        unknown[evidence.n_players - evidence.n_nulls :] = False
-    return unknown
 
 
 def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -> FloatArray:
@@ -399,10 +350,15 @@ def certify(
     else:
         widths = half_widths(evidence, spent, bound, sequential=sequential)
     allowed = allowed_half_width(values, tolerance, epsilon2, shrunk=shrunk)
+    # The sum of tails spends δ on the players in doubt; the other bounds have equal shares.
+    summed = bound == "normal" and not (sequential or shrunk or evidence.obstacle)
+    failure_bound = fair_failure(evidence, tolerance, epsilon2) if summed else math.nan
     reason = evidence.obstacle
-    if not reason and not (widths <= allowed).all():
+    if not reason and not (failure_bound <= spent if summed else (widths <= allowed).all()):
         reason = _too_wide(evidence, widths, allowed)
     tightest = tightest_epsilon1(values, widths, xi)
+    if summed:
+        tightest = _tightest(evidence, spent, xi, tightest)
     published = shrink(values, widths, tolerance) if shrunk and not evidence.obstacle else values
     looked = spent < failure
     parts = _Wording(evidence, tolerance, epsilon2, failure, bound, sequential, looked, shrunk)
@@ -422,12 +378,23 @@ def certify(
         statement=parts.statement(reason, tightest, widths),
         tightest=tightest,
         player_names=evidence.player_names,
+        failure=failure_bound,
     )
+
+
+def _tightest(evidence: Evidence, level: float, xi: float, wide: float) -> float:
+    """The smallest ε1 at which the tails add up to the level, from one that is large enough."""
+    low, high = 0.0, wide
+    for _ in range(40 if 0 < wide < math.inf else 0):
+        middle = 0.5 * (low + high)
+        holds = fair_failure(evidence, middle, middle * xi) <= level
+        low, high = (low, middle) if holds else (middle, high)
+    return high
 
 
 def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> str:
     """Why the intervals do not suffice."""
-    unknown = int((_all_equal(evidence) & np.isinf(widths)).sum())
+    unknown = int((all_equal(evidence) & np.isinf(widths)).sum())
     if unknown:
         return (
             f"the sampled contributions of {unknown} players were all equal, which says nothing "
@@ -461,10 +428,10 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
     if bound != "normal":
         return tuple(found)
     fewest = int(evidence.counts.min())
-    if fewest < FEW_CONTRIBUTIONS:
+    if fewest < LEAST_CONTRIBUTIONS:
         found.append(
             f"a player's value is the average of only {fewest} contributions; the normal bound "
-            f"can be relied on from about {FEW_CONTRIBUTIONS} on"
+            f"can be relied on from about {LEAST_CONTRIBUTIONS} on"
         )
     if evidence.extremes is not None:
         draws = np.maximum(evidence.counts, 2) * evidence.n_players

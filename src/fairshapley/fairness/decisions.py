@@ -10,7 +10,8 @@ from fairshapley._basics.markup import block_html, escaped, table_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.certificate import BOUNDS, Evidence, half_widths
+from fairshapley.fairness.certificate import BOUNDS, half_widths
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import check_bound, check_delta
 
 

@@ -11,7 +11,6 @@ from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import (
     Certificate,
-    Evidence,
     certify,
     cost_text,
     holding,
@@ -19,6 +18,7 @@ from fairshapley.fairness.certificate import (
     rounded_up,
 )
 from fairshapley.fairness.decisions import Decisions
+from fairshapley.fairness.evidence import Evidence
 
 # Players that a sentence names.
 NAMED = 5

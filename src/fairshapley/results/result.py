@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.errors import InputError
+from fairshapley.fairness.aims import Aim
 from fairshapley.fairness.axioms import AxiomCheck, check_fairness
-from fairshapley.fairness.certificate import Certificate, Evidence, certify
+from fairshapley.fairness.certificate import Certificate, certify
 from fairshapley.fairness.decisions import Decisions, decide
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.guarantees import (
     Guarantee,
     Prediction,
@@ -258,6 +260,27 @@ class Result(Evidence):
             level=self.level_share * check_delta(delta),
             sequential=self.sequential,
         )
+
+    def decided(
+        self,
+        *,
+        signs: bool = False,
+        top: int | None = None,
+        bottom: int | None = None,
+        order: bool = False,
+        delta: float = DELTA,
+    ) -> bool:
+        """Whether one decision is settled at level 1 − δ, as ``until=fs.Decided(…)`` asks it.
+
+        It may be where `decisions`, whose statements hold all together, leaves it open.
+        """
+        aim = Aim(signs=signs, top=top, bottom=bottom, order=order)
+        aim.check_players(self.n_players)
+        if self.sequential:
+            return aim.settled_by(self.decisions(delta))
+        if self.obstacle or np.isnan(self.standard_errors).any():
+            return False
+        return aim.failure(self, self.xi) <= self.level_share * check_delta(delta)
 
     @property
     def asked(self) -> dict[str, float]:

@@ -221,6 +221,8 @@ def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
     """An InputError when the run is to become fair and never can be."""
     traits = plan.estimator.traits
     parts = plan.until.parts() if plan.until is not None else ()
+    for part in parts:
+        part.check_players(facts.n_players)
     bounds = [bound for part in parts if (bound := part.certified_by)]
     if bounds and not traits.certifiable:
         raise InputError(
@@ -229,8 +231,8 @@ def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
     for bound in bounds:
         if bound != "normal" and plan.sequential:
             raise InputError(
-                f"a {bound} bound holds for planned looks only: give a budget of evaluations "
-                "and no rule that looks at the estimates after every round, or use bound='normal'"
+                f"a {bound} bound holds for planned looks only: give no rule that looks at the "
+                "estimates after every round, or use bound='normal'"
             )
         if bound == "bernstein" and (facts.value_width is None or not traits.iid):
             raise InputError(

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray, SizeArray
 from fairshapley.estimators.statistics.moments import Means
-from fairshapley.fairness.certificate import Evidence
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
 from fairshapley.results.checkpoints import Checkpoint, SizeBin
 

@@ -19,7 +19,7 @@ from fairshapley.estimators.statistics.pooling import Pooling
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.evaluation.journal.records import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
-from fairshapley.fairness.certificate import Evidence
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
@@ -212,7 +212,7 @@ class Run:
     def _unwatched(self) -> bool:
         """Whether no rule wants to see an estimate after this round."""
         until, spent = self.plan.until, self.evaluator.tally.evaluations
-        return until is None or until.waits(spent, self.last_look, self.plan.budget)
+        return until is None or until.waits(spent, self.last_look, self.game.n_players)
 
     def _is_exact(self) -> bool:
         """Whether every utility is known, which proves the values."""

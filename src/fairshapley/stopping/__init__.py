@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairshapley.errors import InputError
+from fairshapley.stopping.decided import Decided
 from fairshapley.stopping.fair import Fair
 from fairshapley.stopping.rules import AllOf, AnyOf, Budget, Rule, Snapshot, parse_budget
 from fairshapley.stopping.thresholds import Evaluations, Fidelity, Marginals, Seconds
@@ -18,6 +19,7 @@ __all__ = [
     "AllOf",
     "AnyOf",
     "Budget",
+    "Decided",
     "Evaluations",
     "Fair",
     "Fidelity",
@@ -29,8 +31,8 @@ __all__ = [
     "rule_from_configuration",
 ]
 
-RULES: dict[str, type[Evaluations | Marginals | Seconds | Fidelity | Fair]] = {
-    rule.__name__: rule for rule in (Evaluations, Marginals, Seconds, Fidelity, Fair)
+RULES: dict[str, type[Evaluations | Marginals | Seconds | Fidelity | Fair | Decided]] = {
+    rule.__name__: rule for rule in (Evaluations, Marginals, Seconds, Fidelity, Fair, Decided)
 }
 COMBINATIONS: dict[str, type[AnyOf] | type[AllOf]] = {"AnyOf": AnyOf, "AllOf": AllOf}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairshapley._basics import checks
 from fairshapley.errors import BudgetError
-from fairshapley.fairness.certificate import Evidence
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.scores import fidelity
 
@@ -96,6 +96,11 @@ class Snapshot:
     """How many workers compute; 0 when it is the process of the run"""
 
     @property
+    def n_players(self) -> int:
+        """The number of players."""
+        return self.evidence.n_players
+
+    @property
     def coalitions(self) -> float:
         """How many there are; once all are evaluated the values are exact."""
         return self.evidence.coalitions
@@ -110,7 +115,7 @@ class Snapshot:
         """The share of δ that a look now may spend; 0 when none is planned since the last one."""
         if self.sequential:
             return 1.0
-        return spent_share(self.evaluations, evaluation_limit(self.budget)) - self._spent
+        return spent_share(self.evaluations, self.n_players) - self._spent
 
     @property
     def unspent_share(self) -> float:
@@ -119,7 +124,7 @@ class Snapshot:
 
     @property
     def _spent(self) -> float:
-        return spent_share(self.last_look, evaluation_limit(self.budget))
+        return spent_share(self.last_look, self.n_players)
 
 
 @dataclass(frozen=True)
@@ -151,9 +156,13 @@ class Rule(ABC):
         """
         return True
 
-    def waits(self, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+    def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
         """Whether the rule has no look planned now, so that no estimate need be made for it."""
         return False
+
+    def check_players(self, n_players: int) -> None:
+        """An InputError when the rule makes no sense for so many players."""
+        return
 
     def looks_now(self, snapshot: Snapshot) -> bool:
         """Whether the rule takes a planned look at this round, which spends its level."""
@@ -188,9 +197,9 @@ class _Combination(Rule):
         """Whether any of them does."""
         return any(rule.looks_freely(budget) for rule in self.rules)
 
-    def waits(self, evaluations: int, last_look: int, budget: Budget | None) -> bool:
+    def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
         """Whether all of them do."""
-        return all(rule.waits(evaluations, last_look, budget) for rule in self.rules)
+        return all(rule.waits(evaluations, last_look, n_players) for rule in self.rules)
 
     def looks_now(self, snapshot: Snapshot) -> bool:
         """Whether any of them does."""

@@ -4,7 +4,8 @@ Each check raises `ContractError` with a sentence that says what is broken; they
 test runner.
 """
 
+from fairshapley.testing.calibration import check_calibration
 from fairshapley.testing.games import check_game
 from fairshapley.testing.laws import LAWS, applicable_laws, check_estimator
 
-__all__ = ["LAWS", "applicable_laws", "check_estimator", "check_game"]
+__all__ = ["LAWS", "applicable_laws", "check_calibration", "check_estimator", "check_game"]

@@ -1,24 +1,38 @@
-"""What a run will take, measured before it starts."""
+"""What a run will take, measured before it starts.
+
+A few evaluations give the time of one. A pilot, the first rounds of the run itself, gives the
+errors, and from them the evaluations that an aim will take, or the ε1 that a budget will reach.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.text import duration, several
+from fairshapley.errors import BudgetError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.fairness.certificate import certify
+from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.fairness.looks import planned_look
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
-from fairshapley.runs.calls import resolve_method, run_limits
-from fairshapley.runs.setup import check_game
-from fairshapley.stopping import Budget, Rule, parse_budget
+from fairshapley.results.result import Result
+from fairshapley.runs.calls import estimate, resolve_method, run_limits
+from fairshapley.runs.setup import JournalOption, check_game
+from fairshapley.semivalues import Semivalue
+from fairshapley.stopping import Budget, Evaluations, Rule, Snapshot, parse_budget
+from fairshapley.stopping.planned import PlannedLooks
 
 # One evaluation of all players says enough of a run that it makes out to be shorter than this.
 SHORT_SECONDS = 5.0
@@ -30,6 +44,14 @@ LARGEST_BATCH = 64
 BATCH_BYTES = 2**26
 # Where only time or a rule ends a run: a nanosecond each would make it eleven days.
 UNLIMITED = 10**15
+# Forecasts from 10 evaluations per player were within a factor of 1.5 in 9 of 10 runs on 19 kinds
+# of games, from 5 in 7 of 10.
+PILOT_PER_PLAYER = 10
+# Variances of the methods that adjust shrink faster than their evaluations grow: about with this
+# power on those games.
+USUAL_POWER, LARGEST_POWER = 1.8, 3.0
+# Looks beyond which nothing is predicted: 10¹² evaluations for each player.
+MOST_LOOKS = 100
 
 
 @dataclass(frozen=True)
@@ -52,11 +74,22 @@ class Forecast:
     workers: int = 1
     time_limit: float | None = None
     """Seconds after which the run stops"""
+    pilot: int = 0
+    """Evaluations of the pilot; 0 without one"""
+    needed: int | None = None
+    """Evaluations until the aim is reached, as the pilot predicts; None without an aim"""
+    epsilon1: float | None = None
+    """The tightest ε1 to expect when the evaluations are made, at δ and ξ; None without a pilot"""
 
     @property
     def all_seconds(self) -> float:
         """The time that all evaluations would take."""
-        return self.allowed * self.seconds_each / self.workers
+        return self._aimed_at * self.seconds_each / self.workers
+
+    @property
+    def _aimed_at(self) -> int:
+        """The evaluations that are allowed, or as many of them as the aim takes."""
+        return self.allowed if self.needed is None else min(self.allowed, self.needed)
 
     @property
     def seconds(self) -> float:
@@ -68,7 +101,7 @@ class Forecast:
     def evaluations(self) -> int:
         """The evaluations that the run comes to, at most."""
         share = self.seconds / self.all_seconds if self.all_seconds > 0 else 1.0
-        return int(share * self.allowed)
+        return int(share * self._aimed_at)
 
     @property
     def cache_bytes(self) -> int:
@@ -85,6 +118,22 @@ class Forecast:
         total = f"about {duration(self.seconds)}"
         return f"{several(self.evaluations, 'evaluation')} of {each}: {total}"
 
+    def sentences(self) -> list[str]:
+        """What a pilot has shown, in words."""
+        said = [str(self)]
+        if self.needed is not None and self.needed > self.allowed:
+            said.append(
+                f"the aim is predicted to take {self.needed:,} evaluations, more than the "
+                f"{self.allowed:,} allowed"
+            )
+        elif self.needed is not None:
+            said.append(f"the aim is predicted to be reached after {self.needed:,} evaluations")
+        if self.epsilon1 is not None:
+            said.append(f"then ε1 = {self.epsilon1:.2g} is to be expected")
+        if self.pilot:
+            said.append(f"predicted from a pilot of {self.pilot:,} evaluations")
+        return said
+
 
 def forecast(
     game: Game,
@@ -93,22 +142,38 @@ def forecast(
     budget: int | Budget | None = None,
     until: Rule | None = None,
     engine: EngineOption = None,
+    pilot: int | bool = False,
+    delta: float = DELTA,
+    semivalue: str | Semivalue = "shapley",
+    xi: float = 1e-3,
+    seed: int | None = None,
+    journal: JournalOption = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Forecast:
-    """What `estimate` with the same arguments would take at most, from a few evaluations.
+    """What `estimate` with the same arguments would take, from a few evaluations or from a pilot.
 
     Parameters
     ----------
     game, method, budget, until, engine
         As in `estimate`. Of an engine only the number of its processes counts; for clusters, whose
         workers are not known before they start, the time is that of one of them.
+    pilot
+        The evaluations of a pilot, which predicts what ``until=fs.Fair(…)`` or ``fs.Decided(…)``
+        will take, and the ε1 to expect: at least 2n + 2 for n players; True for 10n, with which
+        predictions are reliable. They are the first ones of the run: with a journal, the run that
+        follows does not compute them again.
+    delta
+        The level of the ε1 to expect.
+    semivalue, xi, seed, journal
+        As in `estimate`, for the pilot.
     clock
         What the time is read from.
 
     Returns
     -------
     Forecast
-        The evaluations and the seconds; with a rule, the most that the run may take.
+        The evaluations and the seconds; with a rule and without a pilot, the most that the run may
+        take.
 
     Examples
     --------
@@ -116,6 +181,11 @@ def forecast(
     >>> planned = fs.forecast(fs.games.SumOfUnanimity(50, seed=0), budget=10_000)
     >>> planned.evaluations, planned.seconds < 60
     (10000, True)
+    >>> game = fs.games.SumOfUnanimity(50, seed=0)
+    >>> fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.5)
+    >>> planned = fs.forecast(game, until=fair, budget=50_000, pilot=True, seed=1)
+    >>> 500 <= planned.needed < 5000
+    True
     """
     n_players = check_game(game)
     limits, _ = run_limits(parse_budget(budget), until, n_players, method)
@@ -125,13 +195,125 @@ def forecast(
         allowed = min(allowed, limits.evaluations or limits.marginals or UNLIMITED)
     with opened_engine(engine) as opened:
         workers = int(getattr(opened, "workers", None) or 1)
-    return Forecast(
+    plain = Forecast(
         n_players,
         allowed,
         _seconds_each(game, n_players, allowed / workers, clock),
         workers,
         None if limits is None else limits.seconds,
     )
+    if pilot is False or isinstance(chosen, Exact):
+        return plain
+    made = _check_pilot(pilot, n_players)
+    half = _Halfway(made)
+    result = estimate(
+        game,
+        chosen,
+        budget=min(made, allowed),
+        until=half,
+        semivalue=semivalue,
+        xi=xi,
+        seed=seed,
+        engine=engine,
+        journal=journal,
+        progress=False,
+    )
+    return _predicted(plain, result, half, until, delta, iid=chosen.traits.iid)
+
+
+def _check_pilot(pilot: int | bool, n_players: int) -> int:
+    if pilot is True:
+        return PILOT_PER_PLAYER * n_players + 2
+    number = checks.whole("pilot", pilot)
+    if number < 2 * n_players + 2:
+        raise BudgetError(
+            f"a pilot of {number:,} evaluations says too little of {n_players:,} players: give at "
+            f"least {2 * n_players + 2:,}, or pilot=True for {PILOT_PER_PLAYER * n_players + 2:,}"
+        )
+    return number
+
+
+class _Halfway(Evaluations):
+    """Never stops the pilot; keeps what was known at half of it."""
+
+    def __init__(self, made: int) -> None:
+        super().__init__(at_least=made)
+        object.__setattr__(self, "kept", [])
+
+    def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
+        """Until half of the evaluations are made."""
+        return bool(self.kept) or 2 * evaluations < self.at_least
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Keep the first evidence, and go on."""
+        if 2 * snapshot.evaluations >= self.at_least and not self.kept:
+            self.kept.append(snapshot.evidence)
+        return None
+
+    def configuration(self) -> dict[str, Any]:
+        """As plain data, that of a rule that a journal knows."""
+        return {"rule": "Evaluations", "at_least": self.at_least}
+
+    kept: list[Evidence]
+
+
+def _predicted(
+    plain: Forecast,
+    result: Result,
+    half: _Halfway,
+    until: Rule | None,
+    delta: float,
+    *,
+    iid: bool,
+) -> Forecast:
+    """The forecast with what a pilot shows."""
+    made = result.evaluations
+    if result.exact:
+        return replace(plain, allowed=made, pilot=made, needed=made, epsilon1=0.0)
+    if result.obstacle or np.isnan(result.standard_errors).any():
+        return replace(plain, pilot=made)
+    power = 1.0 if iid else _power(result, half.kept)
+    needed = None
+    rules = [part for part in until.parts() if isinstance(part, PlannedLooks)] if until else []
+    if rules:
+        needed = min(_needed(rule, result, power) for rule in rules)
+    spent = plain.allowed if needed is None else min(needed, plain.allowed)
+    then = result.scaled(max(1.0, spent / made), power)
+    tightest = certify(then, EPSILON1, delta, xi=result.xi).tightest
+    return replace(plain, pilot=made, needed=needed, epsilon1=tightest)
+
+
+def _power(result: Result, halves: list[Evidence]) -> float:
+    """The power of the evaluations with which variances shrink, from the second half of the pilot.
+
+    What one pilot shows is noisy, so that it is averaged with the usual one.
+    """
+    if not halves or halves[0].evaluations >= result.evaluations:
+        return USUAL_POWER
+    before, now = (float(one.variances.sum()) for one in (halves[0], result))
+    if not (before > 0 and now > 0):
+        return USUAL_POWER
+    shown = math.log(before / now) / math.log(result.evaluations / halves[0].evaluations)
+    return min(max(0.5 * (shown + USUAL_POWER), 1.0), LARGEST_POWER)
+
+
+def _needed(rule: PlannedLooks, result: Result, power: float) -> int:
+    """The evaluations at the first planned look at which the aim is predicted to be reached."""
+    made, n_players = result.evaluations, result.n_players
+    number, last = 0, 0
+    while True:
+        look = planned_look(number, n_players)
+        if look >= result.coalitions or number > MOST_LOOKS:
+            return int(min(look, result.coalitions))
+        number += 1
+        if look < made:
+            last = look
+            continue
+        then = replace(result.scaled(look / made, power), evaluations=look)
+        snapshot = Snapshot(look, None, 0.0, then, result.xi, last_look=last)
+        if rule.judge(snapshot, snapshot.level_share * rule.delta).holds:
+            return look
+        last = look
 
 
 def _seconds_each(

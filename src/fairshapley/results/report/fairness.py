@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairshapley._basics.text import several, visible
-from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
 from fairshapley.fairness.certificate import (
@@ -17,9 +16,9 @@ from fairshapley.fairness.certificate import (
     excess_widths,
     needed_evaluations,
     rounded_up,
-    tightest_epsilon1,
 )
 from fairshapley.fairness.guarantees import required_fidelity
+from fairshapley.fairness.levels import EPSILON1
 from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.report.wording import isolated, number, percent
 
@@ -318,11 +317,9 @@ def smallest_epsilon1(result: Result, delta: float) -> float | None:
     if result.exact:
         return None
     try:
-        decisions = result.decisions(delta)
+        found = result.certificate(EPSILON1, delta).tightest
     except InputError:
         return None
-    widths: FloatArray = 0.5 * (decisions.upper - decisions.lower)
-    found = tightest_epsilon1(result.values, widths, result.xi)
     return found if found <= LARGEST_TOLERANCE else None
 
 

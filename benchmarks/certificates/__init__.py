@@ -1,0 +1,1 @@
+"""What certificates cost, and how many are wrong."""

@@ -1,0 +1,175 @@
+"""Certificates on games whose every utility is known: their cost, and how many are wrong.
+
+Each run is ``until=fs.Fair(epsilon1=0.5, delta=0.1, xi=mean |φ|)`` with the method adjusted; the
+tables are those of ``$FAIRSHAPLEY_DATA/games``. Finished runs are kept in `runs.csv`, so that the
+command may be stopped and given again; ``--write`` writes the table.
+
+``python -m benchmarks.certificates --first 100 --seeds 10 --write``
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+import fairshapley as fs
+
+EPSILON1, DELTA = 0.5, 0.1
+# Evaluations for each player, and never all coalitions: an exact value proves nothing of a bound.
+BUDGET = 40
+HERE = Path(__file__).parent
+RUNS = HERE / "runs.csv"
+FIELDS = ("family", "game", "seed", "players", "evaluations", "certified", "wrong")
+
+
+def tables() -> Iterator[tuple[str, int, NDArray[np.float64]]]:
+    """All games: family, number, utilities."""
+    folder = Path(os.environ["FAIRSHAPLEY_DATA"]) / "games"
+    for path in sorted(folder.glob("*.npz")):
+        for number, table in enumerate(np.load(path)["utilities"].astype(np.float64)):
+            yield path.stem, number, table
+
+
+def run(table: NDArray[np.float64], seed: int) -> dict[str, int]:
+    """One run, and whether its certificate is wrong."""
+    game = fs.games.TableGame(table)
+    phi = fs.exact(game).values
+    xi = float(np.abs(phi).mean())
+    result = fs.estimate(
+        game,
+        "adjusted",
+        until=fs.Fair(epsilon1=EPSILON1, delta=DELTA),
+        budget=min(BUDGET * len(phi), len(table) - 1),
+        xi=xi,
+        seed=seed,
+        progress=False,
+    )
+    certified = result.certificate(EPSILON1, DELTA).holds
+    fair = fs.fairness.within_tolerance(result.values, phi, EPSILON1, xi).all()
+    return {
+        "players": len(phi),
+        "evaluations": result.evaluations,
+        "certified": int(certified),
+        "wrong": int(certified and not fair),
+    }
+
+
+def kept(path: Path) -> dict[tuple[str, int, int], dict[str, int]]:
+    """The runs of a file."""
+    if not path.exists():
+        return {}
+    with path.open(newline="", encoding="utf-8") as stream:
+        return {
+            (row["family"], int(row["game"]), int(row["seed"])): {
+                name: int(row[name]) for name in FIELDS[3:]
+            }
+            for row in csv.DictReader(stream)
+        }
+
+
+def complete(path: Path, seeds: range, part: int, parts: int) -> None:
+    """Compute the runs that are missing, this part of them."""
+    known = kept(path)
+    fresh = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, FIELDS)
+        if fresh:
+            writer.writeheader()
+        for seed in seeds:
+            for place, (family, number, table) in enumerate(tables()):
+                if (family, number, seed) in known or place % parts != part:
+                    continue
+                about = {"family": family, "game": number, "seed": seed}
+                writer.writerow(about | run(table, seed))
+                stream.flush()
+
+
+def upper_bound(wrong: int, certificates: int) -> float:
+    """The exact (Clopper–Pearson) upper bound, at 95 %, of the share of wrong ones.
+
+    Examples
+    --------
+    >>> round(upper_bound(0, 100), 3)
+    0.03
+    """
+    return float(beta.ppf(0.95, wrong + 1, certificates - wrong)) if wrong < certificates else 1.0
+
+
+def report(runs: dict[tuple[str, int, int], dict[str, int]], before: Path) -> str:
+    """The table, in Markdown."""
+    families: dict[str, list[dict[str, int]]] = defaultdict(list)
+    earlier: dict[str, list[dict[str, int]]] = defaultdict(list)
+    for (family, *_), row in sorted(runs.items()):
+        families[family].append(row)
+    for (family, *_), row in sorted(kept(before).items()):
+        earlier[family].append(row)
+    lines = [
+        "| family | runs | certified | wrong | median per player | 90 % | before: certified "
+        "| median |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for family, rows in families.items():
+        old = earlier.get(family, [])
+        lines.append(
+            f"| {family} | {len(rows)} | {sum(row['certified'] for row in rows)} "
+            f"| {sum(row['wrong'] for row in rows)} | {_cost(rows, 0.5)} | {_cost(rows, 0.9)} "
+            f"| {sum(row['certified'] for row in old)} of {len(old)} | {_cost(old, 0.5)} |"
+        )
+    everything = list(runs.values())
+    issued = sum(row["certified"] for row in everything)
+    wrong = sum(row["wrong"] for row in everything)
+    lines += [
+        "",
+        f"{issued:,} certificates in {len(everything):,} runs, {wrong} of them wrong: "
+        f"{wrong / max(issued, 1):.2%}, at most {upper_bound(wrong, issued):.2%} (exact binomial "
+        f"bound, 95 %), where δ allows {DELTA:.0%}.",
+    ]
+    return "\n".join(lines)
+
+
+def _cost(rows: list[dict[str, int]], share: float) -> str:
+    """A quantile of the evaluations per player; runs without a certificate count as dearer."""
+    if not rows:
+        return "–"
+    costs = [row["evaluations"] / row["players"] if row["certified"] else np.inf for row in rows]
+    cost = float(np.quantile(costs, share, method="inverted_cdf"))
+    return f"{cost:.1f}" if cost < np.inf else f"> {BUDGET}"
+
+
+HEAD = """# Certificates: cost, and how many are wrong
+
+`python -m benchmarks.certificates --first 100 --seeds 10 --write`. Games whose every utility is
+known; (ε1, δ) = (0.5, 0.1), ξ = mean |φ|, method adjusted, at most 40 evaluations per player and
+never all coalitions. A certificate is wrong when A0 does not hold for some player. *Before*: looks
+from 100 contributions on at shares of the budget, and an equal share of δ for every player.
+
+"""
+
+
+def main() -> None:
+    """Complete the runs, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--part", default="0/1", help="this part of the games, such as 1/4")
+    parser.add_argument("--runs", type=Path, default=RUNS)
+    parser.add_argument("--write", action="store_true", help="write RESULTS.md")
+    given = parser.parse_args()
+    part, parts = map(int, given.part.split("/"))
+    complete(given.runs, range(given.first, given.first + given.seeds), part, parts)
+    text = report(kept(given.runs), HERE / "before.csv")
+    print(text)
+    if given.write:
+        (HERE / "RESULTS.md").write_text(f"{HEAD}{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Decisions as aims: all signs, the k best or worst, the whole order, at one joint level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._basics import checks
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.decisions import Decisions
+from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.tails import exceedance
+
+# Places of the threshold between the k best and the others that are tried.
+THRESHOLDS = 17
+# Players that a sentence names.
+NAMED = 10
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is to be decided: exactly one of these.
+
+    Parameters
+    ----------
+    signs
+        Whether each value is above or below zero.
+    top, bottom
+        Who the k most, or the k least, valuable players are.
+    order
+        The order of all players.
+
+    Examples
+    --------
+    >>> Aim(top=3)
+    Aim(signs=False, top=3, bottom=None, order=False)
+    """
+
+    signs: bool = False
+    top: int | None = None
+    bottom: int | None = None
+    order: bool = False
+
+    def __post_init__(self) -> None:
+        checks.flag("signs", self.signs)
+        checks.flag("order", self.order)
+        for name in ("top", "bottom"):
+            if (k := getattr(self, name)) is not None:
+                checks.settle(self, **{name: checks.whole(name, k)})
+        given = [self.signs, self.top is not None, self.bottom is not None, self.order]
+        if sum(given) == 1:
+            return
+        what = "two things at once" if any(given) else "nothing"
+        raise InputError(
+            f"{what} cannot be decided: give one of signs=True, top=k, bottom=k or order=True"
+        )
+
+    def check_players(self, n_players: int) -> None:
+        """An InputError when there is nothing to decide among so many players."""
+        k = self.top or self.bottom
+        if k is not None and k >= n_players:
+            raise InputError(
+                f"the {k} {'highest' if self.top else 'lowest'} of {n_players} players are all of "
+                f"them, there is nothing to decide: give a number below {n_players}"
+            )
+        if self.order and n_players < 2:
+            raise InputError("one player has no order: give signs=True, or more players")
+
+    def __str__(self) -> str:
+        if self.signs:
+            return "all signs"
+        if self.order:
+            return "the order of all players"
+        k, place = (self.top, "highest") if self.top else (self.bottom, "lowest")
+        return f"the {place} player" if k == 1 else f"the {k} {place} players"
+
+    def failure(self, evidence: Evidence, xi: float) -> float:
+        """A bound on the probability that the decision which the estimates suggest is wrong.
+
+        Differences up to ξ are ties, which may be decided either way; so no decision is open for
+        ever, unless ξ is 0.
+        """
+        if self.signs:
+            return _sign_failure(evidence, xi)
+        if self.order:
+            return _order_failure(evidence, xi)
+        sign = 1.0 if self.top else -1.0
+        return _top_failure(evidence, sign * evidence.values, self.top or self.bottom or 1, xi)
+
+    def settled_by(self, decisions: Decisions) -> bool:
+        """Whether intervals of all values together settle it."""
+        n_players = len(decisions.lower)
+        if self.signs:
+            return bool(decisions.signs().all())
+        if self.order:
+            return decisions.settled_pairs() == n_players * (n_players - 1) // 2
+        return (decisions.top(self.top) if self.top else decisions.bottom(self.bottom or 1)).settled
+
+    def players(self, evidence: Evidence) -> list[int]:
+        """The players that the decision names: the k first, or all in their order."""
+        rising = np.argsort(evidence.values, kind="stable")
+        if self.bottom:
+            return [int(player) for player in rising[: self.bottom]]
+        falling = np.argsort(-evidence.values, kind="stable")
+        return [int(player) for player in falling[: self.top]]
+
+    def answer(self, evidence: Evidence) -> str:
+        """The decision in words."""
+        if self.signs:
+            values = evidence.values
+            return (
+                f"{int((values > 0).sum()):,} values above zero, {int((values < 0).sum()):,} below"
+            )
+        players = self.players(evidence)
+        names = [evidence.named(player) for player in players[:NAMED]]
+        more = [f"{len(players) - NAMED:,} more"] if len(players) > NAMED else []
+        return f"{self}: {', '.join([*names, *more])}"
+
+
+def _sign_failure(evidence: Evidence, xi: float) -> float:
+    """Each value is to one side of zero, or within ξ of it; a true zero can be missed both ways."""
+    size = np.abs(evidence.values)
+    apart = 2.0 * exceedance(evidence, size)
+    near = np.ones_like(apart)
+    if xi > 0:
+        near = exceedance(evidence, xi - size) + exceedance(evidence, xi + size)
+    tails = np.minimum(apart, near)
+    tails[evidence.n_players - evidence.n_nulls :] = 0.0  # known to be zero
+    return float(tails.sum())
+
+
+def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float) -> float:
+    """All of the k lie above a threshold, the others below it, give or take ξ/2."""
+    ranked = np.argsort(-values, kind="stable")
+    first, second = values[ranked[k - 1]], values[ranked[k]]
+    chosen = np.zeros(len(values), dtype=bool)
+    chosen[ranked[:k]] = True
+    lowest = float(len(values))
+    for share in np.linspace(0.0, 1.0, THRESHOLDS):
+        threshold = second + share * (first - second)
+        reach = np.where(chosen, values - threshold, threshold - values) + 0.5 * xi
+        lowest = min(lowest, float(exceedance(evidence, reach).sum()))
+    return lowest
+
+
+def _order_failure(evidence: Evidence, xi: float) -> float:
+    """A threshold between any two neighbours, in proportion to their errors, give or take ξ/2."""
+    ranked = np.argsort(-evidence.values, kind="stable")
+    gaps = -np.diff(evidence.values[ranked]) + xi
+    errors = evidence.standard_errors[ranked]
+    both = errors[:-1] + errors[1:]
+    share = np.where(both > 0, errors[:-1] / np.where(both > 0, both, 1.0), 0.5)
+    above, below = np.full(len(ranked), np.inf), np.full(len(ranked), np.inf)
+    below[ranked[:-1]] = share * gaps
+    above[ranked[1:]] = (1.0 - share) * gaps
+    return float((exceedance(evidence, below) + exceedance(evidence, above)).sum())

@@ -1,0 +1,74 @@
+"""What statements of fairness rest on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._basics.text import visible
+from fairshapley._basics.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """What a certificate rests on: estimates, their errors, and what is known of them."""
+
+    values: FloatArray
+    """φ̂, one per player; NaN where nothing was sampled (only in a partial result)"""
+    standard_errors: FloatArray
+    """The standard error of each value; 0 only when it is proven, NaN when it is not known"""
+    counts: IntArray
+    """The i.i.d. contributions behind each value"""
+    evaluations: int
+    """Distinct utility evaluations, v(∅) and v(N) included (one that was forgotten by the bounded
+    cache, some millions of coalitions later, counts again)"""
+    exact: bool = False
+    """Whether the values are proven rather than estimated"""
+    independent: bool = False
+    """Whether no sample served two players"""
+    obstacle: str = ""
+    """Why nothing may be certified; empty when it may"""
+    extremes: FloatArray | None = None
+    """Each player's largest squared deviation of a contribution, in units of their variance"""
+    contribution_width: float | None = None
+    """The width of the interval in which every contribution lies, where known"""
+    identically_distributed: bool = True
+    """Whether the contributions are i.i.d., as finite-sample bounds need"""
+    n_nulls: int = 0
+    """How many players, the last ones, are declared null: their error is known"""
+    player_names: tuple[str, ...] | None = None
+
+    def named(self, player: int) -> str:
+        """A player in a sentence: its name, or its number."""
+        if self.player_names is None:
+            return f"player {player}"
+        return f"“{visible(' '.join(self.player_names[player].split()))}”"
+
+    @property
+    def coalitions(self) -> float:
+        """How many there are of the players that matter; all of them make the values exact."""
+        active = self.n_players - self.n_nulls
+        return 2.0**active if active < 1000 else math.inf
+
+    @property
+    def n_players(self) -> int:
+        """The number of players."""
+        return len(self.values)
+
+    @property
+    def variances(self) -> FloatArray:
+        """The squares of the standard errors."""
+        return np.square(self.standard_errors)
+
+    def scaled(self, factor: float, power: float = 1.0) -> Evidence:
+        """As it is predicted to be with so many times the contributions.
+
+        Variances shrink with the power of their number: 1 for plain averages, more for a method
+        that learns as it goes.
+        """
+        known = {name: getattr(self, name) for name in Evidence.__dataclass_fields__}
+        known["standard_errors"] = self.standard_errors / factor ** (power / 2)
+        known["counts"] = np.maximum(self.counts * factor, 2)
+        return Evidence(**known)

@@ -1,0 +1,113 @@
+"""How probable it is that a statement about all players is wrong, from the tails of their errors.
+
+A statement is right as long as every error stays within what is allowed to it. Its failure is
+bounded by the sum of the tails beyond that, so that δ goes to the players that are in doubt; equal
+shares for all of them would ask up to twice as many evaluations.
+
+Why the sum, with what is allowed computed from the estimates, bounds the failure of a certificate:
+let r be the smallest ε1 that would make the estimates fair. At ε1 = r no error exceeds what A0
+allows, |e_i| ≤ t_i(r), and then what the certificate allows is no more than t_i(r): its sum is at
+least Σ P(|e_i| > t_i(r)). A certificate that is wrong has an ε1 below r, so that this sum is at
+most δ at r. It falls with r and is δ at one fixed r₀: hence r ≥ r₀, which by the union bound has
+a probability of at most Σ P(|e_i| > t_i(r₀)) = δ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import stdtr
+
+from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.fairness.evidence import Evidence
+
+# A target that would take this many times the evaluations made cannot be predicted.
+FARTHEST = 1e12
+
+
+def all_equal(evidence: Evidence) -> BoolArray:
+    """The players whose contributions were all equal, which tells nothing of their spread."""
+    unknown = np.zeros(evidence.n_players, dtype=bool)
+    if evidence.extremes is not None and not evidence.exact:
+        unknown = evidence.extremes == 0
+        unknown[evidence.n_players - evidence.n_nulls :] = False
+    return unknown
+
+
+def degrees(evidence: Evidence) -> FloatArray:
+    """The degrees of freedom of each player's spread: one less than its contributions, or fewer.
+
+    A spread that rests on a single contribution has about one, however many there are: x, its
+    squared deviation in units of the variance, is then nearly m − 1. With ((m − 1)/x)³ as the limit
+    normal contributions keep theirs, and those with rare spikes wait for a second one.
+    """
+    most: FloatArray = np.maximum(evidence.counts - 1.0, 1.0)
+    if evidence.extremes is None:
+        return most
+    spiked = np.maximum(evidence.extremes, 1.0)
+    limited: FloatArray = np.maximum(np.minimum(most, (most / spiked) ** 3), 1.0)
+    return limited
+
+
+def exceedance(evidence: Evidence, reach: FloatArray) -> FloatArray:
+    """The probability that each player's error exceeds `reach` to one side, by Student's t.
+
+    Without variation there is no quantile to go by. An unseen kind of contribution of probability
+    p stays unseen m times with probability (1 − p)^m and moves a value by at most p times the
+    range of contributions. The error of a declared null player is known.
+    """
+    if evidence.exact:
+        return np.zeros(evidence.n_players)
+    errors, counts = evidence.standard_errors, evidence.counts
+    proven = errors == 0
+    scaled = reach / np.where(proven, 1.0, errors)
+    tails = np.where(proven, 0.0, stdtr(degrees(evidence), -scaled))
+    width = evidence.contribution_width
+    unseen = (
+        np.ones_like(tails) if width is None else np.exp(np.minimum(-reach * counts / width, 0.0))
+    )
+    tails = np.where(all_equal(evidence), np.where(np.isinf(reach), 0.0, unseen), tails)
+    if nulls := evidence.n_nulls:
+        tails[-nulls:] = np.abs(evidence.values[-nulls:]) > reach[-nulls:]
+    return np.minimum(tails, 1.0)
+
+
+def fair_failure(evidence: Evidence, epsilon1: float, epsilon2: float) -> float:
+    """A bound on the probability that a certificate of these estimates is wrong.
+
+    Towards zero an error of (ε1|φ̂| + ε2)/(1 + ε1) is allowed, away from it one of
+    (ε1|φ̂| + ε2)/(1 − ε1). A value within ε2 of zero may lie on the other side, up to
+    (ε2 − ε1|φ̂|)/(1 − ε1); for one farther away the second tail starts at |φ̂| at the latest, as
+    a true value of zero can be missed to both sides.
+    """
+    size = np.abs(evidence.values)
+    reach = epsilon1 * size + epsilon2
+    away = reach / (1.0 - epsilon1) if epsilon1 < 1 else np.full_like(reach, np.inf)
+    across = np.inf if epsilon1 >= 1 else (epsilon2 - epsilon1 * size) / (1.0 - epsilon1)
+    far = size > epsilon2
+    near = np.where(far, reach / (1.0 + epsilon1), across)
+    away = np.where(far, np.minimum(away, size), away)
+    return float((exceedance(evidence, near) + exceedance(evidence, away)).sum())
+
+
+def evaluations_for(
+    evidence: Evidence, level: float, failure: Callable[[Evidence], float]
+) -> float:
+    """The evaluations with which a statement's failure is predicted to fall to a level.
+
+    Variances shrink with the number of contributions, which grows with the evaluations. It is
+    never more than there are coalitions: then all values are exact.
+    """
+
+    def fails(factor: float) -> bool:
+        return failure(evidence.scaled(factor)) > level
+
+    low, high = 1e-3, FARTHEST
+    if fails(high):
+        return evidence.coalitions
+    for _ in range(50):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fails(middle) else (low, middle)
+    return min(evidence.evaluations * high, evidence.coalitions)

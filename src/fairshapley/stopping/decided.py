@@ -1,0 +1,93 @@
+"""Stopping when a decision is settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairshapley.fairness.aims import Aim
+from fairshapley.fairness.decisions import decide
+from fairshapley.fairness.levels import DELTA
+from fairshapley.fairness.tails import evaluations_for
+from fairshapley.stopping.planned import PlannedLooks, Verdict
+from fairshapley.stopping.rules import Snapshot
+
+
+@dataclass(frozen=True)
+class Decided(PlannedLooks):
+    """Stop once a decision is settled with a probability of at least 1 − δ.
+
+    Looks are planned as those of `Fair`, and share δ. Differences up to the run's ξ are ties: they
+    may be decided either way, so that equal players do not keep a run from ending.
+
+    Parameters
+    ----------
+    signs
+        Decide whether each value is above or below zero.
+    top, bottom
+        Decide who the k most, or the k least, valuable players are.
+    order
+        Decide the order of all players.
+    delta
+        The tolerated probability that the decision is wrong, for all players together.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Airport([1.0, 2.0, 4.0, 8.0, *range(10, 20)])
+    >>> rule = fs.Decided(top=1, delta=0.1)
+    >>> fs.estimate(game, "mc", until=rule, budget=20_000, seed=0).stopped
+    'decided at δ = 0.1: the highest player: player 13'
+    """
+
+    delta: float = field(default=DELTA, kw_only=True)
+    signs: bool = field(default=False, kw_only=True)
+    top: int | None = field(default=None, kw_only=True)
+    bottom: int | None = field(default=None, kw_only=True)
+    order: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        wanted = self.wanted
+        object.__setattr__(self, "top", wanted.top)
+        object.__setattr__(self, "bottom", wanted.bottom)
+
+    @property
+    def wanted(self) -> Aim:
+        """What is to be decided."""
+        return Aim(signs=self.signs, top=self.top, bottom=self.bottom, order=self.order)
+
+    def aim_at(self, snapshot: Snapshot) -> str:
+        """That it is settled."""
+        return f"sure of {self.wanted} at δ = {self.delta:g}"
+
+    def check_players(self, n_players: int) -> None:
+        """An InputError when there is nothing to decide."""
+        self.wanted.check_players(n_players)
+
+    def judge(self, snapshot: Snapshot, level: float) -> Verdict:
+        """Whether the decision is settled."""
+        evidence, wanted = snapshot.evidence, self.wanted
+        if snapshot.sequential:
+            # Another rule may stop the run at any time: then only a confidence sequence holds.
+            settled = wanted.settled_by(
+                decide(evidence, self.delta, level=self.delta, sequential=True)
+            )
+        else:
+            settled = wanted.failure(evidence, snapshot.xi) <= level
+        if settled:
+            said = f"decided at δ = {self.delta:g}: {wanted.answer(evidence)}"
+            return Verdict(True, said, evidence.evaluations)
+        needed = evaluations_for(evidence, level, lambda then: wanted.failure(then, snapshot.xi))
+        return Verdict(False, f"{wanted} not settled at δ = {self.delta:g}", needed)
+
+    def configuration(self) -> dict[str, Any]:
+        """The decision and its level."""
+        return {
+            "rule": "Decided",
+            "signs": self.signs,
+            "top": self.top,
+            "bottom": self.bottom,
+            "order": self.order,
+            "delta": self.delta,
+        }

@@ -1,0 +1,113 @@
+"""Rules that look at the estimates at planned times, and share δ among their looks."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fairshapley.fairness.certificate import LEAST_CONTRIBUTIONS, cost_text
+from fairshapley.fairness.levels import check_delta
+from fairshapley.fairness.looks import spent_share
+from fairshapley.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
+
+# A target that would take this many times the budget is given up, from a quarter of it on.
+OUT_OF_REACH = 4.0
+ENOUGH_TO_JUDGE = 0.25
+# Without a budget an aim is given up after so many evaluations for each player: it may be one that
+# cannot be reached, such as the order of players that are equal.
+MOST_PER_PLAYER = 10_000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a look has shown."""
+
+    holds: bool
+    said: str
+    """What is reached, or why it is not"""
+    needed: float
+    """The evaluations that it is predicted to take"""
+
+
+@dataclass(frozen=True)
+class PlannedLooks(Rule):
+    """A rule that tests its aim at planned numbers of evaluations, each time with a part of δ."""
+
+    delta: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", check_delta(self.delta))
+
+    @abstractmethod
+    def judge(self, snapshot: Snapshot, level: float) -> Verdict:
+        """Whether the aim is reached, with a level for this very look."""
+
+    @property
+    def certified_by(self) -> str:
+        """The bound that is used."""
+        return str(getattr(self, "bound", "normal"))
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Look when it is time to; a sentence when the aim is reached, or never will be."""
+        if snapshot.evidence.obstacle:
+            return f"the run can no longer be certified: {snapshot.evidence.obstacle}"
+        if not self.looks_now(snapshot):
+            return None
+        found = self.judge(snapshot, snapshot.level_share * self.delta)
+        if found.holds:
+            return found.said
+        limit, most = evaluation_limit(snapshot.budget), MOST_PER_PLAYER * snapshot.n_players
+        cost = cost_text(found.needed, snapshot.coalitions)
+        if limit == math.inf and (snapshot.budget is None and snapshot.evaluations >= most):
+            return (
+                f"given up after {snapshot.evaluations:,} evaluations: {found.said}; it would take "
+                f"{cost}. Values that are equal, or zero, are told apart only up to ξ = "
+                f"{snapshot.xi:g}: give a larger ξ, or a budget to go on"
+            )
+        judged = ENOUGH_TO_JUDGE * limit <= snapshot.evaluations
+        if not (judged and found.needed > OUT_OF_REACH * limit):
+            return None
+        return (
+            f"the target is out of reach: to be {self.aim_at(snapshot)} would take {cost}, the "
+            f"budget is {limit:,}"
+        )
+
+    @abstractmethod
+    def aim_at(self, snapshot: Snapshot) -> str:
+        """What is to be reached, as the end of "to be …"."""
+
+    def conclude(self, snapshot: Snapshot) -> str:
+        """The answer when the budget is spent: the last look, with all the level that is left."""
+        if snapshot.evidence.obstacle:
+            return f"not certified: {snapshot.evidence.obstacle}"
+        if np.isnan(snapshot.evidence.standard_errors).any():
+            return "not certified: the variance of some players is not known yet"
+        found = self.judge(snapshot, snapshot.unspent_share * self.delta)
+        if found.holds:
+            return f"{found.said} at the last look"
+        cost = cost_text(found.needed, snapshot.coalitions)
+        return f"{found.said}; it would take {cost}"
+
+    def looks_now(self, snapshot: Snapshot) -> bool:
+        """Whether it is time to look, and there are enough contributions to look at."""
+        if snapshot.level_share == 0 or np.isnan(snapshot.evidence.standard_errors).any():
+            return False
+        fewest = int(snapshot.evidence.counts.min())
+        return fewest >= (LEAST_CONTRIBUTIONS if self.certified_by == "normal" else 2)
+
+    def predicted(self, snapshot: Snapshot) -> float:
+        """The evaluations that the aim is predicted to take."""
+        if np.isnan(snapshot.evidence.standard_errors).any():
+            return snapshot.coalitions
+        return self.judge(snapshot, (snapshot.level_share or 1 / 10) * self.delta).needed
+
+    def looks_freely(self, budget: Budget | None) -> bool:
+        """At planned times only."""
+        return False
+
+    def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
+        """From one planned look to the next."""
+        return spent_share(evaluations, n_players) == spent_share(last_look, n_players)
