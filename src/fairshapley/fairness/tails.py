@@ -36,21 +36,6 @@ def all_equal(evidence: Evidence) -> BoolArray:
     return unknown
 
 
-def degrees(evidence: Evidence) -> FloatArray:
-    """The degrees of freedom of each player's spread: one less than its contributions, or fewer.
-
-    A spread that rests on a single contribution has about one, however many there are: x, its
-    squared deviation in units of the variance, is then nearly m − 1. With ((m − 1)/x)³ as the limit
-    normal contributions keep theirs, and those with rare spikes wait for a second one.
-    """
-    most: FloatArray = np.maximum(evidence.counts - 1.0, 1.0)
-    if evidence.extremes is None:
-        return most
-    spiked = np.maximum(evidence.extremes, 1.0)
-    limited: FloatArray = np.maximum(np.minimum(most, (most / spiked) ** 3), 1.0)
-    return limited
-
-
 def exceedance(evidence: Evidence, reach: FloatArray) -> FloatArray:
     """The probability that each player's error exceeds `reach` to one side, by Student's t.
 
@@ -63,7 +48,7 @@ def exceedance(evidence: Evidence, reach: FloatArray) -> FloatArray:
     errors, counts = evidence.standard_errors, evidence.counts
     proven = errors == 0
     scaled = reach / np.where(proven, 1.0, errors)
-    tails = np.where(proven, 0.0, stdtr(degrees(evidence), -scaled))
+    tails = np.where(proven, 0.0, stdtr(np.maximum(counts - 1, 1), -scaled))
     width = evidence.contribution_width
     unseen = (
         np.ones_like(tails) if width is None else np.exp(np.minimum(-reach * counts / width, 0.0))
