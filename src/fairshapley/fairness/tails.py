@@ -25,6 +25,7 @@ from fairshapley.fairness.evidence import Evidence
 
 # A target that would take this many times the evaluations made cannot be predicted.
 FARTHEST = 1e12
+UNTOLD = 10**200
 
 
 def all_equal(evidence: Evidence) -> BoolArray:
@@ -95,4 +96,5 @@ def evaluations_for(
     for _ in range(50):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if fails(middle) else (low, middle)
-    return min(evidence.evaluations * high, evidence.coalitions)
+    # A damaged file may hold a number that no float can.
+    return min(min(evidence.evaluations, UNTOLD) * high, evidence.coalitions)
