@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 import fairshapley as fs
 from fairshapley.estimators.exact import exact_values
-from fairshapley.fairness.certificate import _all_equal
+from fairshapley.fairness.tails import all_equal
 from fairshapley.semivalues import parse_semivalue
 
 
@@ -172,7 +172,7 @@ def check(
         if result.exact:
             assert (off <= rounding).all()
         elif honest and family not in RARE:
-            known = ~np.isnan(errors) & (result.counts >= FEWEST) & ~_all_equal(result)
+            known = ~np.isnan(errors) & (result.counts >= FEWEST) & ~all_equal(result)
             # What one player has not met yet shows in the errors of the others.
             largest = errors[known].max(initial=0.0)
             reach = -stdtrit(np.maximum(result.counts - 1, 1), FALSE_ALARM / 2) * largest

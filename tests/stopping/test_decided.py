@@ -50,7 +50,7 @@ def test_equal_players_do_not_keep_a_run_going():
 
 
 def test_a_run_without_budget_is_given_up_with_a_word(monkeypatch):
-    monkeypatch.setattr("fairshapley.stopping.planned.MOST_PER_PLAYER", 50)
+    monkeypatch.setattr(fs.Decided, "_most_per_player", 50)
     game = fs.games.SumOfUnanimity(
         30, coalitions=[(i, (i + 1) % 30) for i in range(30)], weights=np.ones(30)
     )

@@ -41,6 +41,10 @@ HEAVY_SHARE = 0.1
 SEQUENCE_TARGET = 1000
 # The players that a notebook shows where a certificate does not hold.
 SHOWN_PLAYERS = 5
+MODELLED = (
+    "with so few evaluations the values and their errors are those of a model of the game, and no "
+    "certificate rests on a model: ask for a certificate from the start, or allow more evaluations"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +357,7 @@ def certify(
     # The sum of tails spends δ on the players in doubt; the other bounds have equal shares.
     summed = bound == "normal" and not (sequential or shrunk or evidence.obstacle)
     failure_bound = fair_failure(evidence, tolerance, epsilon2) if summed else math.nan
-    reason = evidence.obstacle
+    reason = evidence.obstacle or (MODELLED if evidence.modelled else "")
     if not reason and not (failure_bound <= spent if summed else (widths <= allowed).all()):
         reason = _too_wide(evidence, widths, allowed)
     tightest = tightest_epsilon1(values, widths, xi)

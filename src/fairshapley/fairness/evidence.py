@@ -36,6 +36,9 @@ class Evidence:
     """The width of the interval in which every contribution lies, where known"""
     identically_distributed: bool = True
     """Whether the contributions are i.i.d., as finite-sample bounds need"""
+    modelled: bool = False
+    """Whether values and errors are those of a model of the game: right as far as the model is.
+    Otherwise they follow from the sampling alone, whatever the game is like"""
     n_nulls: int = 0
     """How many players, the last ones, are declared null: their error is known"""
     player_names: tuple[str, ...] | None = None

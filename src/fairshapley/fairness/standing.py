@@ -10,6 +10,7 @@ from fairshapley._basics.text import several
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import (
+    MODELLED,
     Certificate,
     certify,
     cost_text,
@@ -90,11 +91,16 @@ class Standing:
         """All of it in words, with the names of players."""
         if self.evidence.exact:
             return ["All values are exact: signs, order and any tolerance hold."]
-        said = [f"With a probability of at least {1 - self.delta:.6g}, all of this holds together:"]
+        sure = f"a probability of at least {1 - self.delta:.6g}, all of this holds together"
+        said = [f"With {sure}:"]
+        if self.evidence.modelled:
+            said = [f"If the game is like the model that few evaluations allow, then with {sure}:"]
         said.append(self._tolerance())
         if self.evidence.n_players > 1:
             said += [self._signs(), self._order()]
-        if not self.certificate.holds:
+        if self.evidence.modelled:
+            said.append(f"nothing is certified: {MODELLED}")
+        elif not self.certificate.holds:
             cost = cost_text(self.needed, self.evidence.coalitions)
             said.append(
                 f"ε1 = {self.certificate.epsilon1:g} would take {cost}, "

@@ -11,7 +11,7 @@ import numpy as np
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
-from fairshapley.estimators import METHODS, Estimator
+from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
@@ -300,7 +300,9 @@ def resolve_method(
         if fits and not marginals and on_error != "skip":
             chosen = METHODS["exact"]()
         else:
-            chosen = METHODS["mc" if marginals or bounded else "adjusted"]()
+            chosen = (
+                METHODS["mc"]() if marginals or bounded else RegressionAdjusted(model=not rules)
+            )
     elif isinstance(method, str) and method in METHODS:
         chosen = METHODS[method]()
     else:

@@ -404,6 +404,7 @@ class Run:
             extremes=now.extremes,
             contribution_width=width,
             identically_distributed=traits.iid,
+            modelled=now.modelled,
             n_nulls=nulls,
             player_names=self.game.player_names,
         )

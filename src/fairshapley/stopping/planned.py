@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from fairshapley.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
 # A target that would take this many times the budget is given up, from a quarter of it on.
 OUT_OF_REACH = 4.0
 ENOUGH_TO_JUDGE = 0.25
-# Without a budget an aim is given up after so many evaluations for each player: it may be one that
-# cannot be reached, such as the order of players that are equal.
-MOST_PER_PLAYER = 10_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,10 @@ class PlannedLooks(Rule):
     """A rule that tests its aim at planned numbers of evaluations, each time with a part of δ."""
 
     delta: float = field(kw_only=True)
+
+    # Without a budget an aim is given up after so many evaluations for each player: it may be one
+    # that cannot be reached, such as the order of players that are equal.
+    _most_per_player: ClassVar[int] = 10_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", check_delta(self.delta))
@@ -59,7 +61,7 @@ class PlannedLooks(Rule):
         found = self.judge(snapshot, snapshot.level_share * self.delta)
         if found.holds:
             return found.said
-        limit, most = evaluation_limit(snapshot.budget), MOST_PER_PLAYER * snapshot.n_players
+        limit, most = evaluation_limit(snapshot.budget), self._most_per_player * snapshot.n_players
         cost = cost_text(found.needed, snapshot.coalitions)
         if limit == math.inf and (snapshot.budget is None and snapshot.evaluations >= most):
             return (

@@ -367,6 +367,7 @@ def test_configuration():
         "sizes": "neyman",
         "border": False,
         "pool": True,
+        "model": False,
     }
     assert configuration == expected
     assert from_configuration(configuration) == estimator

@@ -93,6 +93,10 @@ class KeptUnits(Course[ListedCoalitions]):
             fitted={},
         )
 
+    @property
+    def _may_split(self) -> bool:
+        return self.choices.may_split
+
     def _due(self) -> Enumeration | None:
         """The size to be enumerated now, if there is one."""
         if self.running is None and self.waiting and self.told >= self.waiting[0].due:
@@ -133,7 +137,7 @@ class KeptUnits(Course[ListedCoalitions]):
         # A linear proxy is good enough to plan by.
         proxy: ProxyOption = "none" if self.choices.proxy == "none" else "linear"
         course, fit = self, self.adjust(proxy)
-        if self.choices.may_split and self.weights.paired and self.told >= self.choices.least_split:
+        if self._may_split and self.weights.paired and self.told >= self.choices.least_split:
             singles = self.as_singles()
             other = singles.adjust(proxy)
             early = self.told < SURE_SPLIT * max(self.problem.n_players, LEAST_PILOT)
@@ -193,7 +197,10 @@ class KeptUnits(Course[ListedCoalitions]):
 
     def estimate(self) -> Estimate:
         """The mean of the adjusted contributions; exact when every size was enumerated."""
-        progress = (self.told, int(self.interior.sum()))
+        progress = (
+            self.told + (self.running.done if self.running else 0),
+            int(self.interior.sum()),
+        )
         if self.latest is None or self.latest[0] != progress:
             self.latest = (progress, self._estimate())
         return self.latest[1]

@@ -12,6 +12,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.course import EARLY_RATIO, LEAST_SPLIT, Choices, Course
+from fairshapley.estimators.adjusted.few_units import FewUnits
 from fairshapley.estimators.adjusted.kept import KeptUnits
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import MOST_KEPT, Stream
@@ -73,6 +74,12 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     pool
         Whether players that the game declares identical (`identical_players`) share the mean of
         their contributions: they get one value, as axiom A2 asks, with a smaller error.
+    model
+        Whether Shapley values are read from a model of the game (`game_model.py`) while there are
+        fewer than 16 units for each player, on games of 4 to 64 players: far more accurate from so
+        few evaluations, but its errors are those of the model, and nothing is certified by them.
+        Single players are then evaluated early, unless the game seems not to tell them apart.
+        ``method="auto"`` sets this where no certificate is asked for.
 
     Examples
     --------
@@ -92,6 +99,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     sizes: Literal["neyman", "fixed"] = "neyman"
     border: bool = True
     pool: bool = True
+    model: bool = False
 
     _most_kept: ClassVar[int] = MOST_KEPT
     _least_split: ClassVar[int] = LEAST_SPLIT
@@ -101,13 +109,24 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         checks.choice("units", self.units, ("auto", "pairs", "singles"))
         checks.choice("proxy", self.proxy, ("auto", "linear", "none"))
         checks.choice("sizes", self.sizes, ("neyman", "fixed"))
-        border, pool = checks.flag("border", self.border), checks.flag("pool", self.pool)
-        checks.settle(self, border=border, pool=pool)
+        flags = {
+            name: checks.flag(name, getattr(self, name)) for name in ("border", "pool", "model")
+        }
+        checks.settle(self, **flags)
 
     @property
     def traits(self) -> Traits:
-        """Unbiased and efficient; a proxy is fitted to the values, so that it is not linear."""
-        return Traits(linear=False, exact_nulls=False, iid=False)
+        """Unbiased and efficient; a proxy is fitted to the values, so that it is not linear.
+
+        What a model says of few units is biased, as far as the game is not like the model.
+        """
+        return Traits(
+            linear=False,
+            exact_nulls=False,
+            iid=False,
+            unbiased=not self.model,
+            honest_errors=not self.model,
+        )
 
     @property
     def pools(self) -> bool:
@@ -130,7 +149,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         )
         if problem.n_players > self._most_kept:
             return AdjustedState(Stream(problem, choices, weights, pooling))
-        return AdjustedState(KeptUnits.begin(problem, choices, weights, pooling))
+        course = FewUnits if self.model and FewUnits.fits(problem, weights) else KeptUnits
+        return AdjustedState(course.begin(problem, choices, weights, pooling))
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
         """A part of a size that is due to be enumerated, else units drawn by the current plan."""

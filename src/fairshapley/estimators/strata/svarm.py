@@ -181,7 +181,8 @@ class StratifiedSVARM(Estimator[SvarmState, SizedCoalitions]):
         variance_errors = np.hypot.reduce(spreads / np.sqrt(degrees + 2.0), axis=0)
         total = np.where(known, degrees, 0.0).sum(axis=0)
         part = Part(values, spreads.sum(axis=0), variance_errors, total)
-        contributions = (state.strata.inside.counts + state.strata.outside.counts).sum(axis=0)
+        counts = state.strata.inside.counts + state.strata.outside.counts
+        contributions = counts.sum(axis=0).astype(np.int64)
         # Where nothing varied, the values themselves are the scale.
         scale_square = float(np.nansum(np.square(values))) / max(1, int((values == values).sum()))
         return Pool.empty(len(values)).plus(1.0, part).estimate(contributions, scale_square)

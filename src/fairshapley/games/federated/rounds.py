@@ -111,8 +111,8 @@ def read_round(
 
 def _warn_of_weights(deltas: NDArray[Any], server: NDArray[Any], number: int) -> None:
     """Say so when deltas look like the weights themselves: each is close to the server's."""
-    size = float(np.linalg.norm(server))
-    distances = np.linalg.norm(deltas - server, axis=1)
+    size = float(np.linalg.norm(server.astype(np.float64)))
+    distances = np.linalg.norm(deltas.astype(np.float64) - server, axis=1)
     if len(server) >= LEAST_ENTRIES and size > 0 and (distances < CLOSE * size).all():
         warnings.warn(
             f"round {number}: what is given as deltas is close to the server's weights, as weights "

@@ -1,0 +1,208 @@
+"""A model of the whole game, from few evaluations: Gaussian processes, weighted by foresight.
+
+A process that has learnt from n to 20·n evaluations predicts the rest of a game better than a mean
+over so few coalitions. None fits every game, so six of them are fitted, from simple to flexible
+(`MEMBERS`), and weighted by how well each predicts coalitions that it has not seen. Two things
+decide more than the rest:
+
+- Whether v(N) − v(∅) tells something of the coalitions between. It does where utilities grow
+  steadily, and misleads where v(∅) is a convention. So there are members of both kinds.
+- Whether players differ in how much they matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshapley._basics.threads import one_thread
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.estimators.adjusted.process import (
+    STARTS,
+    Observations,
+    Prior,
+    Process,
+    search,
+    start_at,
+)
+
+FEWEST_UNITS = 4
+# Parameters are searched on this many units, the process then takes all.
+SEARCH_UNITS = 192
+# Steps of the search, from scratch and from the parameters of a simpler member.
+PASSES, FURTHER_PASSES = 20, 25
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One kind of process."""
+
+    prior: Prior
+    ends: bool
+    """Whether it is told v(N) − v(∅)"""
+    after: int | None = None
+    """The member whose parameters the search starts from"""
+    flexible: bool = False
+    """Whether it has so many parameters that it predicts what it was fitted to too well, even
+    coalitions that are left out one by one"""
+
+
+EQUAL, ONE, SOME = Prior(0.0, players=False), Prior(0.0), Prior(0.5)
+BOUND_ONE, BOUND_SOME = Prior(0.0, offsets=False), Prior(0.5, offsets=False)
+SIZES, ANY = Prior(0.5, slopes=True), Prior(1.5)
+MEMBERS = (
+    Member(EQUAL, ends=False),
+    Member(ONE, ends=False),
+    Member(BOUND_ONE, ends=True),
+    Member(SOME, ends=False, after=1),
+    Member(BOUND_SOME, ends=True, after=2),
+    Member(SIZES, ends=False, after=3, flexible=True),
+    Member(ANY, ends=False, after=3, flexible=True),
+)
+ALL = tuple(range(len(MEMBERS)))
+# Flexible members are compared with this one; it and they need those that come before.
+PLAIN, FLEXIBLE = 3, (1, 3, 5, 6)
+# So much less the logarithm of a flexible member's weight is: a factor of e².
+DOUBT = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Shapley values less their mean over the players, with the variances of the model."""
+
+    values: FloatArray
+    variances: FloatArray
+    weights: FloatArray
+    """Of the members"""
+
+    @property
+    def tells_players_apart(self) -> bool:
+        """Whether the members that do have most of the weight."""
+        return bool(self.weights[0] < 0.5)
+
+
+@one_thread()
+def read(masks: BoolArray, gains: FloatArray, span: float) -> Reading:
+    """The values that a model of the game gives.
+
+    Where no member can be fitted, from fewer than four units or from gains that are all 0, players
+    share alike, and the variances are not known.
+
+    Parameters
+    ----------
+    masks, gains
+        Coalitions and half of v(S) − v(N ∖ S).
+    span
+        Half of v(N) − v(∅).
+
+    Examples
+    --------
+    >>> worth = np.array([1.0, 2.0, 3.0, 6.0])
+    >>> masks = np.random.default_rng(0).random((12, 4)) < 0.5
+    >>> reading = read(masks, masks @ worth - 6.0, 6.0)
+    >>> (reading.values + 3.0).round(2)
+    array([1., 2., 3., 6.])
+    """
+    members, gains = _distinct(masks, gains)
+    unit, n_players = float(np.abs(gains).max(initial=0.0)), masks.shape[1]
+    equal = Reading(np.zeros(n_players), np.full(n_players, np.nan), np.eye(len(MEMBERS))[0])
+    if len(gains) < FEWEST_UNITS or unit == 0.0:
+        return equal
+    sample = _Sample(members, gains / unit, span / unit)
+    with np.errstate(all="ignore"):
+        fitted = sample.fit(np.arange(len(gains)))
+        marks = sample.marks(fitted)
+    if marks.max() == -np.inf:
+        return equal
+    weights = np.exp(marks - marks.max())
+    weights /= weights.sum()
+    means, spreads = np.zeros((2, len(MEMBERS), n_players))
+    for place, process in enumerate(fitted):
+        if process is not None and (weights[place] > 0 or place == 1):
+            means[place], spreads[place] = process.values()
+    # That differences cannot be seen does not say that there are none: how large they may be, the
+    # next simplest member knows.
+    spreads[0] = spreads[1]
+    mean = weights @ means
+    spread = weights @ (spreads + np.square(means - mean))
+    if not np.isfinite(mean).all() or not np.isfinite(spread).all():
+        return equal
+    return Reading(unit * mean, unit**2 * spread, weights)
+
+
+def _distinct(masks: BoolArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Each coalition or its complement once, in the order in which they came."""
+    turned = ~masks[:, 0]
+    masks, gains = masks ^ turned[:, None], np.where(turned, -gains, gains)
+    _, first = np.unique(masks, axis=0, return_index=True)
+    first = np.sort(first)
+    return masks[first].astype(np.float64), gains[first]
+
+
+class _Sample:
+    """The coalitions that members are fitted to and judged by."""
+
+    def __init__(self, masks: FloatArray, gains: FloatArray, span: float) -> None:
+        self.masks, self.gains, self.span = masks, gains, span
+        size = masks.sum(axis=1)
+        size = np.minimum(size, masks.shape[1] - size)
+        # Not single players: all of them may be known, and nothing is left to predict there.
+        self.judged = size > 1 if (size > 1).any() else size > 0
+
+    def fit(self, rows: IntArray, wanted: tuple[int, ...] = ALL) -> list[Process | None]:
+        """The wanted members on these rows; None where one cannot be fitted."""
+        masks, gains = self.masks[rows], self.gains[rows]
+        inner = Observations(masks, gains)
+        ends = np.ones_like(masks[:1])
+        whole = Observations(np.concatenate([ends, masks]), np.append(self.span, gains))
+        found: list[Process | None] = []
+        for place, member in enumerate(MEMBERS):
+            if place not in wanted:
+                found.append(None)
+                continue
+            seen = whole if member.ends else inner
+            known = None if member.after is None else found[member.after]
+            starts = [start_at(rate) for rate in STARTS] if known is None else [known.at]
+            passes = PASSES if known is None else FURTHER_PASSES
+            try:
+                at = search(seen.some(slice(SEARCH_UNITS)), member.prior, starts, passes)
+                found.append(Process(seen, member.prior, at))
+            except np.linalg.LinAlgError:
+                found.append(None)
+        return found
+
+    def marks(self, fitted: list[Process | None]) -> FloatArray:
+        """The logarithms of the members' weights, from how well they predict coalitions.
+
+        Coalitions are left out one by one. Flexible members have to show more: what half of the
+        coalitions teaches them of the other half, against what it teaches the plain one.
+        """
+        marks = np.full(len(MEMBERS), -np.inf)
+        for place, (member, process) in enumerate(zip(MEMBERS, fitted, strict=True)):
+            if process is not None and not member.flexible:
+                errors = process.left_out[1:] if member.ends else process.left_out
+                marks[place] = self._mark(np.square(errors))
+        halves = self._halves()
+        for place, member in enumerate(MEMBERS):
+            if member.flexible and fitted[place] is not None:
+                marks[place] = marks[PLAIN] + halves[place] - halves[PLAIN] - DOUBT
+        return np.where(np.isnan(marks), -np.inf, marks)
+
+    def _halves(self) -> FloatArray:
+        """How well each half of the coalitions predicts the other."""
+        places = np.arange(len(self.gains))
+        squares = np.zeros((len(MEMBERS), len(self.gains)))
+        for half in (0, 1):
+            own, other = places[places % 2 == half], places[places % 2 != half]
+            for errors, process in zip(squares, self.fit(own, FLEXIBLE), strict=True):
+                errors[other] = np.inf
+                if process is not None:
+                    missed = self.gains[other] - process.predict(self.masks[other])
+                    errors[other] = np.square(missed)
+        return np.array([self._mark(one) for one in squares])
+
+    def _mark(self, squares: FloatArray) -> float:
+        """The likelihood of normal errors with this mean square."""
+        judged = squares[self.judged]
+        return float(-0.5 * len(judged) * np.log(judged.mean() + 1e-300))

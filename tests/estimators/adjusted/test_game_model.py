@@ -1,0 +1,180 @@
+"""The model of a game: its mathematics by enumeration, and its use by the default method."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+import fairshapley as fs
+from fairshapley.estimators import RegressionAdjusted
+from fairshapley.estimators.adjusted import process
+from fairshapley.estimators.adjusted.game_model import MEMBERS, read
+from fairshapley.estimators.adjusted.process import Observations, Process
+
+PRIORS = tuple(dict.fromkeys(member.prior for member in MEMBERS))
+
+
+def observations(n_players, count, seed=0):
+    rng = np.random.default_rng(seed)
+    masks = rng.random((4 * count, n_players)) < 0.5
+    sizes = masks.sum(axis=1)
+    masks = np.unique(masks[(sizes > 0) & (sizes < n_players) & masks[:, 0]], axis=0)[:count]
+    return Observations(masks.astype(float), rng.standard_normal(len(masks)))
+
+
+def parameters(prior, n_players, seed=1):
+    rng = np.random.default_rng(seed)
+    count = len(process.PRIOR_MEANS) + (n_players if prior.relevance else 0)
+    at = 0.4 * rng.standard_normal(count)
+    at[: len(process.PRIOR_MEANS)] -= 1.0
+    return at
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_gradients_are_those_of_the_loss(prior):
+    seen = observations(6, 14)
+    at = parameters(prior, 6)
+    loss, gradient = process._loss(at, seen, prior)
+    numerical = approx_fprime(at, lambda one: process._loss(one, seen, prior)[0], 1e-6)
+    assert np.isfinite(loss)
+    np.testing.assert_allclose(gradient, numerical, atol=1e-4)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("n_players", [4, 7])
+def test_values_and_variances_are_those_of_all_coalitions(prior, n_players):
+    """Conditioning the game of all 2**n utilities, then taking Shapley values."""
+    seen, at = observations(n_players, 9), parameters(prior, n_players)
+    fitted = Process(seen, prior, at)
+    index = np.arange(1 << n_players)
+    every = Observations(((index[:, None] >> np.arange(n_players)) & 1).astype(float), 0.0 * index)
+    part = process._Covariance(every, prior, at)
+    rest = part.rest(every.single)
+    # ε is odd: that of a complement is minus that of the coalition.
+    mirrored = np.eye(len(index)) - np.eye(len(index))[::-1]
+    whole = part.matrix - np.diag(rest) + rest[:, None] * mirrored
+    of_game = np.array([fs.exact(fs.games.TableGame(row)).values for row in np.eye(len(index))]).T
+    of_game = of_game - of_game.mean(axis=0)
+    rows = (seen.masks @ (1 << np.arange(n_players))).astype(int)
+    inverse = np.linalg.inv(whole[np.ix_(rows, rows)])
+    means = of_game @ whole[:, rows] @ inverse @ seen.gains
+    after = whole - whole[:, rows] @ inverse @ whole[rows]
+    variances = fitted.scale * np.einsum("is,st,it->i", of_game, after, of_game)
+    values, found = fitted.values()
+    np.testing.assert_allclose(values, means, atol=1e-9)
+    np.testing.assert_allclose(found, variances, atol=1e-9)
+    # What was seen is predicted by the part without ε; elsewhere the whole covariance says it.
+    others = np.setdiff1d(index, np.concatenate([rows, len(index) - 1 - rows]))
+    predicted = whole[np.ix_(others, rows)] @ inverse @ seen.gains
+    np.testing.assert_allclose(fitted.predict(every.masks[others]), predicted, atol=1e-9)
+
+
+def test_an_additive_game_is_read_exactly_and_repeats_change_nothing():
+    worth = np.array([1.0, -2.0, 3.0, 6.0, 0.0, 0.5])
+    masks = np.random.default_rng(0).random((24, 6)) < 0.5
+    gains, span = masks @ worth - worth.sum() / 2, worth.sum() / 2
+    reading = read(masks, gains, span)
+    np.testing.assert_allclose(reading.values + worth.mean(), worth, atol=1e-3)
+    again = read(np.concatenate([masks, ~masks]), np.concatenate([gains, -gains]), span)
+    np.testing.assert_array_equal(again.values, reading.values)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_a_reading_does_not_hang_on_the_unit_of_utilities(unit):
+    game = fs.games.SumOfUnanimity(8, seed=2)
+    masks = np.random.default_rng(0).random((30, 8)) < 0.5
+    gains, span = 0.5 * (game(masks) - game(~masks)), 0.5
+    plain, scaled = read(masks, gains, span), read(masks, unit * gains, unit * span)
+    np.testing.assert_allclose(scaled.values / unit, plain.values, rtol=1e-6, atol=1e-9)
+    nothing = read(masks, 0.0 * gains, 0.0)
+    assert not nothing.values.any()
+    assert np.isnan(nothing.variances).all()
+
+
+def errors_of(method, games, per_player):
+    errors = []
+    for seed, game in enumerate(games):
+        result = fs.estimate(game, method, budget=per_player * game.n_players, seed=seed)
+        errors.append(np.mean((result.values - game.shapley_values) ** 2))
+    return np.log(errors)
+
+
+def test_with_few_evaluations_the_model_has_a_fraction_of_the_error():
+    """Six games; the geometric mean of the ratio is about 0.25, its limit 0.6."""
+    games = [fs.games.SumOfUnanimity(12, seed=seed) for seed in range(3)]
+    games += [fs.games.Airport(np.linspace(1.0, 2.0, 12) ** power) for power in (1, 3)]
+    games += [fs.games.SumOfUnanimity(20, seed=7)]
+    ratios = errors_of("auto", games, 5) - errors_of("adjusted", games, 5)
+    assert np.exp(np.mean(ratios)) < 0.6
+
+
+def test_intervals_of_the_model_cover():
+    """Mean coverage of 95 % intervals over 8 games, whose standard error is about 3 %."""
+    covered = []
+    for seed in range(8):
+        game = fs.games.SumOfUnanimity(10, seed=seed)
+        result = fs.estimate(game, RegressionAdjusted(model=True), budget=60, seed=seed)
+        error = np.abs(result.values - game.shapley_values)
+        covered.append(np.mean(error <= 1.96 * result.standard_errors))
+    assert 0.86 <= np.mean(covered) <= 1.0
+
+
+def test_a_result_of_the_model_says_so_and_certifies_nothing():
+    game = fs.games.SumOfUnanimity(10, seed=1)
+    result = fs.estimate(game, budget=50, seed=0)
+    assert result.modelled
+    certificate = result.certificate(epsilon1=0.5, delta=0.1)
+    assert not certificate.holds
+    assert "model of the game" in certificate.reason
+    assert "If the game is like the model" in str(result)
+    assert fs.Result.from_dict(result.to_dict()).modelled
+    certified = fs.estimate(game, budget=50, until=fs.Fair(epsilon1=0.5, delta=0.1), seed=0)
+    assert not certified.modelled
+    assert not fs.estimate(game, "adjusted", budget=50, seed=0).modelled
+
+
+def test_enough_units_speak_for_themselves():
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    few, many = (fs.estimate(game, budget=budget, seed=0) for budget in (300, 600))
+    assert few.modelled
+    assert not many.modelled
+    assert not many.obstacle
+
+
+def test_values_add_up_and_continuing_is_one_run(tmp_path):
+    game = fs.games.SumOfUnanimity(20, seed=4)
+    for budget in (30, 50, 90):
+        result = fs.estimate(game, budget=budget, seed=3)
+        np.testing.assert_allclose(result.values.sum(), game.shapley_values.sum(), atol=1e-9)
+    path = tmp_path / "journal"
+    fs.estimate(game, RegressionAdjusted(model=True), budget=50, seed=3, journal=path)
+    longer = fs.estimate(game, RegressionAdjusted(model=True), budget=90, seed=3, journal=path)
+    np.testing.assert_array_equal(longer.values, fs.estimate(game, budget=90, seed=3).values)
+
+
+def single_players(game, budget, seed=0):
+    result = fs.estimate(game, budget=budget, seed=seed)
+    return next(size.coalitions for size in result.profile if size.first == 1)
+
+
+@pytest.mark.parametrize("n_players", [10, 24])
+def test_single_players_come_early(n_players):
+    game = fs.games.SumOfUnanimity(n_players, seed=1)
+    assert single_players(game, int(3.2 * n_players)) >= n_players
+
+
+def test_single_players_come_late_where_the_game_does_not_tell_players_apart():
+    vote = fs.games.WeightedVoting(np.arange(50, 100), quota=1900)
+    counts = [single_players(vote, 110, seed) for seed in range(5)]
+    assert sum(count < 15 for count in counts) >= 3
+
+
+@pytest.mark.parametrize("n_players", [4, 5])
+def test_tiny_games_and_constant_ones(n_players):
+    constant = fs.games.TableGame(np.ones(1 << n_players))
+    result = fs.estimate(constant, RegressionAdjusted(model=True), budget=10, seed=0)
+    np.testing.assert_allclose(result.values, 0.0, atol=1e-12)
+    rough = fs.games.TableGame(np.random.default_rng(0).standard_normal(1 << n_players))
+    for budget in range(4, 1 << n_players, 3):
+        result = fs.estimate(rough, RegressionAdjusted(model=True), budget=budget, seed=0)
+        assert np.isfinite(result.values).all()
+        assert result.evaluations >= budget - 1
