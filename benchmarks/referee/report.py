@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+import fairshapley as fs
 from benchmarks.referee import pictures
 from benchmarks.referee.games import OTHERS, TABLES, Family, Played
 from benchmarks.referee.methods import DEFAULT, PEERS, Method, methods
@@ -86,7 +87,8 @@ def main(families: Sequence[Family], *, kept: Path = KEPT, root: Path = ROOT) ->
 
 def _head() -> str:
     peers = ", ".join(peer.requirements[0].replace("==", " ") for peer in PEERS)
-    own = ", ".join(f"{name} {version(name)}" for name in ("fairshapley", "numpy", "scipy"))
+    others = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy"))
+    own = f"fairshapley {fs.__version__}, {others}"
     return f"""# The referee
 
 Every method on every game at the same number of distinct utility evaluations (v(∅) and v(N)
