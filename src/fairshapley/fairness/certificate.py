@@ -18,6 +18,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import (
+    LARGE_XI,
     check_bound,
     check_delta,
     check_epsilon1,
@@ -423,7 +424,7 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
         return ()
     found = []
     mean = float(np.abs(evidence.values).mean())
-    if 0 < mean < xi:
+    if 0 < LARGE_XI * mean < xi:
         times = float(f"{xi / mean:.2g}")
         found.append(
             f"ξ is {times:,g} times the mean |value|: with such a large tolerance near zero the "

@@ -13,6 +13,9 @@ from fairshapley.errors import InputError
 
 # What is asked for where nothing else is: within half of a value, wrong in one run of ten.
 EPSILON1, DELTA = 0.5, 0.1
+# A ξ of more than this many mean |values| says very little. Not of 1: ξ = "mean" is estimated by a
+# pilot, and may lie somewhat above the mean that the run then finds.
+LARGE_XI = 1.25
 
 
 def check_epsilon1(epsilon1: float) -> float:

@@ -41,8 +41,13 @@ def copies_sentences(result: Result) -> list[str]:
             about = "" if result.exact else "about "
             first = names[found.players[0]]
             sentence += (
-                f". Together they get {about}{found.earned:.4g} more than {first!r:.60} would get "
-                f"alone, and the other players {about}{found.lost:.4g} less than without the copies"
+                f". Together they get {about}{_changed(found.earned)} than {first!r:.60} would get "
+                f"alone, and the other players {about}{_changed(-found.lost)} than without the "
+                "copies"
             )
         said.append(sentence + ". Merge copies, or pay for them once")
     return said
+
+
+def _changed(amount: float) -> str:
+    return f"{abs(amount):.4g} {'less' if amount < 0 else 'more'}"

@@ -27,7 +27,7 @@ from fairshapley.fairness.guarantees import (
     predict,
     required_fidelity,
 )
-from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
+from fairshapley.fairness.levels import DELTA, EPSILON1, LARGE_XI, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.fairness.standing import Standing, stand
 from fairshapley.results import serialising as result_file
@@ -342,7 +342,7 @@ class Result(Evidence):
 
     @property
     def relative_xi(self) -> float:
-        """ξ in units of the mean |φ̂|; above 1 the tolerance near zero says very little."""
+        """ξ in units of the mean |φ̂|; well above 1 the tolerance near zero says very little."""
         mean = float(np.abs(self.values).mean())
         return self.xi / mean if mean > 0 else math.inf
 
@@ -381,7 +381,7 @@ class Result(Evidence):
                 f"cautious estimate {self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} "
                 f"({relative})"
             )
-        if 1 < self.relative_xi < math.inf and not self.exact:
+        if LARGE_XI < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
         lines.extend(f"warning: {said}" for said in self.warnings)
         if not self.exact:

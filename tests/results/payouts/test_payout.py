@@ -81,7 +81,7 @@ def test_identical_players_get_the_same_cent_for_the_mean_of_their_values(values
     assert len(set(payout.amounts[:3])) == 1
     np.testing.assert_allclose(payout.values, [2, 2, 2, *values[3:]])
     assert sum(payout.amounts) + payout.rest == pool
-    assert "3 players have an identical one (1 groups)" in " ".join(payout.notes)
+    assert "3 players have an identical one (1 group)" in " ".join(payout.notes)
     same = result([2.0, 2.0, 2.0, *values[3:]]).payout(pool)
     assert payout.amounts == same.amounts
 

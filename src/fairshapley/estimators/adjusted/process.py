@@ -28,18 +28,21 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.estimators.adjusted.size_bases import orthonormal, paired_functions
 
 # Parameters, all as logarithms: the variances c_q of the two further slopes, of the size function
 # and of the smooth part; ω; the variance of ε, and what single players have of it beyond that. The
 # linear part has variance 1; one scale for all follows in closed form. Their priors have these
 # means and deviations: ω differs by factors of e² between smooth games and those with steps, ε by
-# more.
+# more. The bounds only keep the search from where exponentials overflow.
 N_SLOPES = 2
 PRIOR_MEANS = np.array([-4.0, -4.0, 0.0, 0.0, -2.0, -6.0, -6.0])
 PRIOR_DEVIATIONS = np.array([2.0, 2.0, 3.0, 2.0, 2.0, 4.0, 4.0])
 LOWEST = np.array([-14.0, -14.0, -14.0, -14.0, -9.0, -20.0, -20.0])
 HIGHEST = np.array([6.0, 6.0, 12.0, 6.0, 2.0, 6.0, 6.0])
 OFFSET, SMOOTH, RATE, REST, SINGLE = 2, 3, 4, 5, 6
+# No player matters more than e³ = 20 times as much as one of average weight, or less than that: with
+# wider bounds a vote of 50 players was fitted by a few of them, and predicted by none.
 MOST_RELEVANCE = 3.0
 # Added to the diagonal, so that an additive game can be inverted.
 JITTER = 1e-9
@@ -78,27 +81,13 @@ class SizeCurves:
         (2, 11)
         """
         sizes = np.arange(n_players + 1.0)
-        share, near, far = sizes / n_players, 1 / (sizes + 2), 1 / (n_players - sizes + 2)
         usage = np.zeros(n_players + 1)
-        usage[1:-1] = 1 / np.sqrt(sizes[1:-1] * (n_players - sizes[1:-1]))
-        usage /= max(usage.sum(), 1e-300)
-        even = _orthonormal([np.ones_like(sizes), near + far, share * (1 - share)], usage)
-        odd = _orthonormal([share - 0.5, near - far, (share - 0.5) ** 3], usage)
-        return cls(even[1:], odd)
-
-
-def _orthonormal(functions: list[FloatArray], usage: FloatArray) -> FloatArray:
-    """Gram–Schmidt; a function that depends on those before it becomes 0."""
-    kept: list[FloatArray] = []
-    for function in functions:
-        rest = function
-        for _ in range(2):
-            for other in kept:
-                rest = rest - (usage @ (other * rest)) * other
-        norm = float(np.sqrt(usage @ rest**2))
-        enough = norm > 1e-6 * float(np.sqrt(usage @ function**2))
-        kept.append(rest / norm if enough else np.zeros_like(rest))
-    return np.array(kept)
+        usage[1:-1] = 1.0 / np.sqrt(sizes[1:-1] * (n_players - sizes[1:-1]))
+        even, odd = (orthonormal(some, usage) for some in paired_functions(sizes, n_players))
+        # On tiny games some depend on the others.
+        slopes = np.zeros((N_SLOPES, n_players + 1))
+        slopes[: len(even) - 1] = even[1:]
+        return cls(slopes, odd)
 
 
 class Observations:

@@ -23,18 +23,26 @@ class SizeBases:
     def of(cls, weights: SizeWeights, usage: FloatArray) -> SizeBases:
         """Bases that are orthonormal under the weight that each size is expected to have."""
         n, s = weights.n_players, weights.sizes
-        u, near, far = s / n, 1.0 / (s + 2.0), 1.0 / (n - s + 2.0)
+        u, near = s / n, 1.0 / (s + 2.0)
         if weights.paired:
-            slopes = [np.ones_like(s), near + far, u * (1.0 - u)]
-            offsets = [u - 0.5, near - far, (u - 0.5) ** 3]
+            slopes, offsets = paired_functions(s, n)
             usage = usage + usage[::-1]
         else:
             slopes = [np.ones_like(s), near, u, near**2]
             offsets = [np.ones_like(s), near, u, u**2, near**2]
         return cls(
-            _orthonormal(slopes, usage * spread(n)),
-            _orthonormal(offsets, usage),
+            orthonormal(slopes, usage * spread(n)),
+            orthonormal(offsets, usage),
         )
+
+
+def paired_functions(
+    sizes: FloatArray, n_players: int
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """What slopes and offsets of pairs are made of: even functions of the size, and odd ones."""
+    share, near, far = sizes / n_players, 1.0 / (sizes + 2.0), 1.0 / (n_players - sizes + 2.0)
+    slopes = [np.ones_like(sizes), near + far, share * (1.0 - share)]
+    return slopes, [share - 0.5, near - far, (share - 0.5) ** 3]
 
 
 def spread(n_players: int) -> FloatArray:
@@ -44,7 +52,7 @@ def spread(n_players: int) -> FloatArray:
     return result
 
 
-def _orthonormal(functions: list[FloatArray], usage: FloatArray) -> FloatArray:
+def orthonormal(functions: list[FloatArray], usage: FloatArray) -> FloatArray:
     """Gram–Schmidt under the weights `usage`; functions that depend on earlier ones are dropped."""
     usage = usage / usage.sum()
     kept: list[FloatArray] = []

@@ -185,12 +185,12 @@ def _about_values(result: Result, averaged: Sequence[int], negative: Negative) -
 
 
 def _about_groups(groups: list[list[int]]) -> list[str]:
-    several = [group for group in groups if len(group) > 1]
-    if not several:
+    larger = [group for group in groups if len(group) > 1]
+    if not larger:
         return []
     return [
-        f"{sum(map(len, several))} players have an identical one ({len(several)} groups): each "
-        "group counts with the mean of its values"
+        f"{sum(map(len, larger)):,} players have an identical one "
+        f"({several(len(larger), 'group')}): each group counts with the mean of its values"
     ]
 
 
