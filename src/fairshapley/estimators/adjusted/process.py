@@ -41,8 +41,8 @@ PRIOR_DEVIATIONS = np.array([2.0, 2.0, 3.0, 2.0, 2.0, 4.0, 4.0])
 LOWEST = np.array([-14.0, -14.0, -14.0, -14.0, -9.0, -20.0, -20.0])
 HIGHEST = np.array([6.0, 6.0, 12.0, 6.0, 2.0, 6.0, 6.0])
 OFFSET, SMOOTH, RATE, REST, SINGLE = 2, 3, 4, 5, 6
-# No player matters more than e³ = 20 times as much as one of average weight, or less than that: with
-# wider bounds a vote of 50 players was fitted by a few of them, and predicted by none.
+# Log ρ_i lies within ± 3, a factor of 20: with wider bounds the votes of 50 players were fitted by
+# a few of them, and predicted by none.
 MOST_RELEVANCE = 3.0
 # Added to the diagonal, so that an additive game can be inverted.
 JITTER = 1e-9
