@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from fairshapley._basics import checks
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions, check_names
@@ -70,6 +71,7 @@ class KNNUtilityGame:
 
     _block: ClassVar[int] = _BLOCK
 
+    @known_names
     def __init__(
         self,
         X: ArrayLike,  # noqa: N803 - as everywhere in the field

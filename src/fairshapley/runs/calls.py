@@ -136,6 +136,7 @@ def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
     return estimate(game, Exact(), semivalue=semivalue)
 
 
+@known_names
 def resume(
     journal: JournalOption,
     game: Game | None = None,

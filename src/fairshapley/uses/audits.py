@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import checks
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
@@ -30,6 +31,7 @@ from fairshapley.stopping import Budget, Rule
 EXACT_TRUTH_PLAYERS = 16
 
 
+@known_names
 def audit(
     game: Game,
     method: str | Estimator[Any, Any],
@@ -129,6 +131,7 @@ def _audited(
     )
 
 
+@known_names
 def compare(
     game: Game,
     methods: Sequence[str | Estimator[Any, Any]] | dict[str, str | Estimator[Any, Any]],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -87,6 +88,7 @@ class Curve:
         return axes
 
 
+@known_names
 def curve(
     game: Game | Callable[[BoolArray], ArrayLike],
     values: Result | ArrayLike,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import checks
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import duration, several
 from fairshapley.errors import BudgetError
 from fairshapley.estimators import Estimator
@@ -135,6 +136,7 @@ class Forecast:
         return said
 
 
+@known_names
 def forecast(
     game: Game,
     method: str | Estimator[Any, Any] = "auto",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import checks
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import Draw
 from fairshapley.errors import FingerprintError, GameError, InputError
@@ -44,6 +45,7 @@ LEAST_SIGNIFICANCE = 2.0
 LINEAR_SHARES = np.geomspace(1e-2, 1e3, 26)
 
 
+@known_names
 def estimate_with_proxy(
     game: Game,
     proxy: Game,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.player_data import missing_objects
@@ -261,6 +262,7 @@ def stack(parts: Sequence[Rows]) -> Rows:
     return Rows(np.concatenate(features), y, weights)
 
 
+@known_names
 def split_base(
     X: Any,  # noqa: N803
     y: Any,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from fairshapley._basics import checks
+from fairshapley._basics.arguments import known_names
 from fairshapley._basics.threads import one_thread_if_small
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
@@ -91,6 +92,7 @@ class InformationGame:
 
     _kept_entries: ClassVar[int] = _KEPT_ENTRIES
 
+    @known_names
     def __init__(
         self,
         datasets: Datasets,
