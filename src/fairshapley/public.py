@@ -44,6 +44,7 @@ from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, Marginals, Seconds
+from fairshapley.tabular.building import TabularGame, table_game
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
 from fairshapley.uses.explanation import Attributions, explain, shap_explanation
@@ -100,6 +101,7 @@ __all__ = [
     "Sobol",
     "Stratified",
     "StratifiedSVARM",
+    "TabularGame",
     "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
     "Verification",
@@ -123,5 +125,6 @@ __all__ = [
     "required_fidelity",
     "resume",
     "shap_explanation",
+    "table_game",
     "verify",
 ]

@@ -59,7 +59,7 @@ PEERS = {name: forms for names, forms in _TABLE for name in names.split()}
 PLACES = {
     **dict.fromkeys(("metric", "model", "train", "test", "empty_value"), "fs.games.DataGame"),
     **dict.fromkeys(("X", "background", "kind", "max_rows"), "fs.games.FeatureGame"),
-    "weights": "fairshapley.tabular.table_game",
+    "weights": "fs.table_game",
     "k": "fs.knn_shapley",
 }
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.frames import column_names, is_dataset, is_frame, read_frame
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_names
@@ -121,6 +122,7 @@ def _is_text(values: NDArray[Any]) -> bool:
 
 def _floats(values: Any, what: str) -> FloatArray:
     """A new array of floats; text, dates and complex numbers are refused."""
+    values = read_frame(values)
     if hasattr(values, "tocoo") and hasattr(values, "toarray"):
         values = values.toarray()
     elif hasattr(values, "detach"):
@@ -156,7 +158,7 @@ def read_datasets(
         labels = [repr(key) for key in datasets]
         parts: list[Any] = list(datasets.values())
     else:
-        if hasattr(datasets, "columns") or not isinstance(datasets, Iterable):
+        if is_dataset(datasets) or is_frame(datasets) or not isinstance(datasets, Iterable):
             raise InputError("datasets must be a list of matrices, or a dict of names and matrices")
         parts = list(datasets)
         labels = [str(number) for number in range(len(parts))]
@@ -177,22 +179,24 @@ def read_datasets(
 
 def _aligned(parts: list[Any], labels: list[str]) -> list[Any]:
     """Data frames with their columns in the order of the first frame; the rest as it came."""
-    frames = [hasattr(part, "columns") and hasattr(part, "loc") for part in parts]
+    parts = [read_frame(part) for part in parts]
+    frames = [is_frame(part) for part in parts]
     if not any(frames):
         return parts
-    columns = list(parts[frames.index(True)].columns)
+    columns = column_names(parts[frames.index(True)])
     aligned = []
-    for part, label, is_frame in zip(parts, labels, frames, strict=True):
-        if is_frame and not part.columns.is_unique:
-            twice = part.columns[part.columns.duplicated()][0]
+    for part, label, named in zip(parts, labels, frames, strict=True):
+        own = column_names(part) if named else columns
+        if len(set(own)) < len(own):
+            twice = next(name for name in own if own.count(name) > 1)
             raise InputError(f"dataset {label} has the column {twice!r} twice: rename one of them")
-        if is_frame and set(part.columns) != set(columns):
-            odd = sorted(map(repr, set(columns) ^ set(part.columns)))
+        if set(own) != set(columns):
+            odd = sorted(map(repr, set(columns) ^ set(own)))
             raise InputError(
                 f"the columns of dataset {label} are not those of the others, see "
                 f"{', '.join(odd)}: give every player the same features"
             )
-        aligned.append(part[columns] if is_frame else part)
+        aligned.append(np.array(part)[:, [own.index(name) for name in columns]] if named else part)
     return aligned
 
 

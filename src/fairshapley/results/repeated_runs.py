@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
-from fairshapley._basics.extras import extra
+from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import Premises, check_fairness, within_tolerance
@@ -24,7 +24,6 @@ from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 # Resamples of the runs: they give a standard error to within 5 % of itself.
@@ -240,12 +239,14 @@ class Comparison:
 
     audits: dict[str, Audit]
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per method: cost, errors, audited and reported fidelity, coverage (pandas)."""
-        with extra("report", "to_frame needs pandas", "the audits hold arrays"):
-            import pandas as pd
-        rows = {name: one.row() for name, one in self.audits.items()}
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """One row per method: cost, errors, audited and reported fidelity, coverage.
+
+        `kind` as in `Result.to_frame`.
+        """
+        rows = [one.row() for one in self.audits.values()]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return make_frame({"method": list(self.audits), **columns}, kind)
 
     def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
         """The methods side by side (needs matplotlib).

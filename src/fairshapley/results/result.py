@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairshapley._basics.extras import extra
+from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.errors import InputError
 from fairshapley.fairness.aims import Aim
@@ -39,7 +38,6 @@ from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from fairshapley.results.report import Labels
@@ -512,19 +510,32 @@ class Result(Evidence):
             self, path, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per player: value, standard error, count and fidelity (needs pandas)."""
-        with extra(
-            "report", "to_frame needs pandas", "values and standard_errors are plain arrays"
-        ):
-            import pandas as pd
-        columns: dict[str, NDArray[Any]] = {
-            "value": self.values,
-            "standard_error": self.standard_errors,
-            "count": self.counts,
-            "fidelity": self.fidelity(),
-        }
-        return pd.DataFrame(columns, index=pd.Index(self.names(), name="player"))
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """One row per player: value, standard error, count and fidelity.
+
+        Parameters
+        ----------
+        kind
+            "pandas", where the players are the index; "polars", "pyarrow", "datasets" (Hugging
+            Face) or "dict"; or a table, for one of its kind.
+
+        Examples
+        --------
+        >>> import fairshapley as fs
+        >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
+        >>> result.to_frame("polars").columns
+        ['player', 'value', 'standard_error', 'count', 'fidelity']
+        """
+        return make_frame(
+            {
+                "player": self.names(),
+                "value": self.values,
+                "standard_error": self.standard_errors,
+                "count": self.counts,
+                "fidelity": self.fidelity(),
+            },
+            kind,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data that JSON can hold; numbers that are not finite as strings."""

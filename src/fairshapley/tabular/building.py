@@ -20,6 +20,7 @@ from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.models import task_of
 from fairshapley.tabular.columns import as_texts
 from fairshapley.tabular.copies import copied_rows, find_copies, merged_players
+from fairshapley.tabular.memory import arrow_table, row_labels
 from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
@@ -61,10 +62,10 @@ class _Part:
 
 @known_names
 def table_game(
-    train: pa.Table,
+    train: Any,
     target: str,
     *,
-    test: pa.Table | None = None,
+    test: Any = None,
     model: str = "auto",
     task: str = "auto",
     metric: str | None = None,
@@ -87,7 +88,9 @@ def table_game(
     Parameters
     ----------
     train
-        The rows to be valued, see `read_table`.
+        The rows to be valued: a table of Arrow, a frame of pandas (a named index names the rows)
+        or polars, a data set of Hugging Face, columns by name, an array (columns x0, x1, …), or the
+        path of a file, see `read_table`.
     target
         The column to be predicted.
     test
@@ -140,8 +143,10 @@ def table_game(
         raise InputError(f"precision must be 'double' or 'single', not {precision!r:.40}")
     if group_by is not None and names is not None:
         raise InputError("group_by= names the players already: leave names= out")
+    labels, train = row_labels(train), arrow_table(train, "training rows")
     notes = notes_of(train)
     if test is not None:
+        test = arrow_table(test, "test rows")
         notes.extend(f"test rows: {note}" for note in notes_of(test))
     rows = _Part(train, np.arange(1, train.num_rows + 1), "training")
     if sample is not None and sample < train.num_rows:
@@ -168,7 +173,9 @@ def table_game(
         )
     roles = (group_by, names, split_by, split_time, weights)
     _check_roles(rows, target, roles, drop)
-    players = _names(rows, names) if group_by is None else _texts(rows, group_by, "group_by=")
+    players = (
+        _names(rows, names, labels) if group_by is None else _texts(rows, group_by, "group_by=")
+    )
     if merge_identical:
         kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
         rows = rows.take(kept, rows.what)
@@ -350,8 +357,10 @@ def _texts(rows: _Part, name: str, parameter: str) -> list[str]:
     return [str(text) for text in texts]
 
 
-def _names(rows: _Part, column: str | None) -> list[str]:
-    """A name for each row: that in a column, or its number in the file."""
+def _names(rows: _Part, column: str | None, labels: Sequence[str] | None) -> list[str]:
+    """A name for each row: that in a column or an index, or its number in the table."""
+    if column is None and labels is not None:
+        return [labels[number - 1] for number in rows.numbers]
     if column is None:
         return [f"row {number}" for number in rows.numbers]
     texts = _texts(rows, column, "names=")

@@ -79,7 +79,7 @@ def read_table(
     ...     read_table(path).to_pydict()
     {'age': [31, None], 'label': ['yes', 'no']}
     """
-    arrow = _pyarrow()
+    _pyarrow()
     if max_bytes < 1:
         raise InputError(f"max_bytes must be at least 1, not {max_bytes}")
     if decimal not in DECIMALS:
@@ -93,22 +93,34 @@ def read_table(
             census = _Census(file, _separator(delimiter), encoding, max_rows, max_bytes)
             table = _read_csv(file, stream, census, decimal, texts)
             table, notes = read_decimals(table, decimal, file, texts)
-    _check_names(table.column_names, file)
     _check_rows(table.num_rows, max_rows, file)
-    if not table.num_rows:
-        raise InputError(f"{file} has names of columns and no rows: give rows")
-    huge = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if arrow.types.is_floating(column.type):
-            _refuse_infinite(name, column, file)
-            if _is_huge(column):
-                huge.append(name)
-    if huge:
-        notes.append(
-            f"whole numbers beyond 64 bits, of which the first 15 digits count: {quoted(huge)}"
-        )
+    notes += check_content(table, str(file))
     # A Parquet file may come with anything beside its columns: it is not kept.
     return table.replace_schema_metadata({NOTES: json.dumps(notes).encode()} if notes else None)
+
+
+def check_content(table: pa.Table, where: str) -> list[str]:
+    """What is to be said of a table; an InputError when its names or numbers cannot be used.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> check_content(pa.table({"a": [1e30]}), "rows.csv")
+    ["whole numbers beyond 64 bits, of which the first 15 digits count: 'a'"]
+    """
+    _check_names(table.column_names, where)
+    if not table.num_rows:
+        raise InputError(f"{where} has names of columns and no rows: give rows")
+    floating = _pyarrow().types.is_floating
+    huge = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if floating(column.type):
+            _refuse_infinite(name, column, where)
+            if _is_huge(column):
+                huge.append(name)
+    if not huge:
+        return []
+    return [f"whole numbers beyond 64 bits, of which the first 15 digits count: {quoted(huge)}"]
 
 
 def notes_of(table: pa.Table) -> list[str]:
@@ -335,7 +347,7 @@ def _plan(file: Path, about: Any, texts: Sequence[str], max_bytes: int) -> tuple
     return shared, max(1, min(MOST_ROWS_AT_ONCE, max_bytes // max([1, *longest])))
 
 
-def _check_names(names: list[str], file: Path) -> None:
+def _check_names(names: list[str], file: str) -> None:
     if not names:
         raise InputError(f"{file} has no columns: give features and a target")
     name, count = Counter(names).most_common(1)[0]
@@ -346,7 +358,7 @@ def _check_names(names: list[str], file: Path) -> None:
         raise InputError(f"column {place} of {file} has no name: give it one")
 
 
-def _refuse_infinite(name: str, column: Any, file: Path) -> None:
+def _refuse_infinite(name: str, column: Any, file: str) -> None:
     from pyarrow import compute
 
     infinite = compute.is_inf(column).fill_null(False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.extras import extra
+from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import Game
@@ -20,7 +20,6 @@ from fairshapley.results.plots.canvas import legend_label, new_axes
 from fairshapley.results.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 Action: TypeAlias = Literal["add", "remove"]
@@ -60,12 +59,10 @@ class Curve:
         """
         return float(np.trapezoid(self.utilities, self.counts) / self.counts[-1])
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per point: players moved, and utility (needs pandas)."""
-        with extra("report", "to_frame needs pandas", "counts and utilities are plain arrays"):
-            import pandas as pd
-        moved = pd.Index(self.counts, name="added" if self.action == "add" else "removed")
-        return pd.DataFrame({"utility": self.utilities}, index=moved)
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """One row per point: players moved, and utility; `kind` as in `Result.to_frame`."""
+        moved = "added" if self.action == "add" else "removed"
+        return make_frame({moved: self.counts, "utility": self.utilities}, kind)
 
     def plot(self, axes: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the curve (needs matplotlib); several curves may share axes.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.frames import index_of
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.row_content import representatives
@@ -19,7 +20,6 @@ from fairshapley.games.data.rows import (
     as_labels,
     check_alike,
     check_classes,
-    is_frame,
     read_rows,
     stack,
 )
@@ -119,10 +119,7 @@ def read_players(train: Any, groups: Any, base: Any) -> tuple[PlayerRows, tuple[
 
 def _points(rows: Rows) -> tuple[IntArray, tuple[str, ...] | None]:
     """One player for each row, with the names of a data frame's index where they are unique."""
-    names = None
-    if is_frame(rows.X) and rows.X.index.is_unique:
-        names = tuple(str(label) for label in rows.X.index)
-    return np.arange(len(rows)), names
+    return np.arange(len(rows)), index_of(rows.X)
 
 
 def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:

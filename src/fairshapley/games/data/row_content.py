@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fairshapley._basics.frames import is_frame, plain_columns
 from fairshapley._basics.types import IntArray
-from fairshapley.games.data.rows import Rows, is_frame, is_sparse
+from fairshapley.games.data.rows import Rows, is_sparse
 from fairshapley.games.player_data import missing_objects
 
 
@@ -24,7 +26,7 @@ def first_missing(features: Any) -> tuple[int, object] | None:
         entries = features.tocoo()
         bad = np.flatnonzero(~np.isfinite(entries.data))
         return (int(entries.row[bad[0]]), int(entries.col[bad[0]])) if len(bad) else None
-    if is_frame(features):
+    if hasattr(features, "iloc"):
         for position, name in enumerate(features.columns):
             column = features.iloc[:, position]
             missing = np.asarray(column.isna())
@@ -32,6 +34,12 @@ def first_missing(features: Any) -> tuple[int, object] | None:
                 missing = missing | np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan))
             if missing.any():
                 return int(np.flatnonzero(missing)[0]), name
+        return None
+    if is_frame(features):
+        for name, _, contents, missing in plain_columns(features):
+            bad = missing | ~np.isfinite(contents) if contents.dtype.kind == "f" else missing
+            if bad.any():
+                return int(np.flatnonzero(bad)[0]), name
         return None
     if features.dtype.kind not in "fO":
         return None
@@ -61,6 +69,9 @@ def representatives(rows: Rows) -> IntArray:
 
 def _content(features: Any) -> IntArray:
     """A number for each row, equal where the features are."""
+    if is_frame(features) and not hasattr(features, "iloc"):
+        codes = [_codes(contents) for _, _, contents, _ in plain_columns(features)]
+        features = np.stack(codes, axis=1)
     if is_frame(features):
         columns = (features.iloc[:, position] for position in range(features.shape[1]))
         try:
@@ -84,6 +95,14 @@ def _content(features: Any) -> IntArray:
     whole_rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
     inverse: IntArray = np.unique(whole_rows, return_inverse=True)[1].reshape(-1)
     return inverse
+
+
+def _codes(contents: NDArray[Any]) -> IntArray:
+    """A number for each entry of a column, equal where the entries are."""
+    if contents.dtype.kind == "O":
+        return _numbered(contents.tolist())
+    codes: IntArray = np.unique(contents, return_inverse=True)[1].reshape(-1)
+    return codes
 
 
 def _numbered(keys: Sequence[Any]) -> IntArray:

@@ -15,6 +15,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairshapley._basics.arguments import known_names
+from fairshapley._basics.frames import (
+    column_names,
+    copied,
+    is_frame,
+    joined,
+    read_frame,
+    take_rows,
+    without,
+)
+from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.player_data import missing_objects
@@ -36,13 +46,8 @@ class Rows:
 
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows, in the order given."""
-        features = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
+        features = take_rows(self.X, rows) if is_frame(self.X) else self.X[rows]
         return Rows(features, self.y[rows], None if self.weights is None else self.weights[rows])
-
-
-def is_frame(features: object) -> bool:
-    """Whether features are a pandas data frame."""
-    return hasattr(features, "iloc") and hasattr(features, "columns")
 
 
 def is_sparse(features: object) -> bool:
@@ -63,7 +68,10 @@ def read_rows(pair: Any, what: str) -> Rows:
             f"{what} must be a pair (X, y), not {_describe(pair)}; weights come third, (X, y, w)"
         )
     weights = _read_weights(pair[2], what) if len(pair) == 3 and pair[2] is not None else None
-    rows = Rows(_read_features(pair[0], what), _read_targets(pair[1], what), weights)
+    features, targets = read_frame(pair[0]), pair[1]
+    if isinstance(targets, str) and is_frame(features):
+        features, targets = _column_out(features, targets, what)
+    rows = Rows(_read_features(features, what), _read_targets(targets, what), weights)
     n_features = rows.X.shape[0]
     if n_features != len(rows.y):
         raise InputError(f"{what} has {n_features} rows of X and {len(rows.y)} of y: give one each")
@@ -71,9 +79,17 @@ def read_rows(pair: Any, what: str) -> Rows:
         raise InputError(f"{what} has {len(rows.y)} rows and {len(weights)} weights: give one each")
     if not n_features:
         raise InputError(f"{what} is empty: give at least one row")
-    if rows.X.ndim > 1 and 0 in rows.X.shape:
+    if 0 in rows.X.shape:
         raise InputError(f"X of {what} has no columns: give at least one feature")
     return rows
+
+
+def _column_out(frame: Any, name: str, what: str) -> tuple[Any, Any]:
+    """A frame without its column of targets, and that column."""
+    names = [str(one) for one in column_names(frame)]
+    if name not in names:
+        raise InputError(f"X of {what} has no column {name!r:.60}{near_miss(name, names)}")
+    return without(frame, name)
 
 
 def _read_features(features: Any, what: str) -> Any:
@@ -86,7 +102,7 @@ def _read_features(features: Any, what: str) -> Any:
         matrix.sum_duplicates()
         return matrix
     if is_frame(features):
-        return features.copy()
+        return copied(features)
     array = _as_array(features, f"X of {what}")
     if array.dtype.kind == "U" and array.ndim > 1 and not hasattr(features, "dtype"):
         array = np.array(features, dtype=object)  # numpy makes texts of the numbers among them
@@ -220,13 +236,19 @@ def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
             f"X of {names[0]} has {widths[0]} columns, X of {names[1]} has {widths[1]}: give the "
             "same features"
         )
-    if is_frame(a) and list(a.columns) != list(b.columns):
-        pairs = zip(a.columns, b.columns, strict=True)
-        at = next(place for place, (one, two) in enumerate(pairs) if one != two)
-        raise InputError(
-            f"column {at} is {a.columns[at]!r} in {names[0]} and {b.columns[at]!r} in {names[1]}: "
-            "give the same columns in the same order"
-        )
+    if is_frame(a) and type(a) is not type(b):
+        kinds = [
+            f"{type(one).__module__.partition('.')[0]} in {what}"
+            for one, what in zip((a, b), names, strict=True)
+        ]
+        raise InputError(f"X is a table of {' and of '.join(kinds)}: give both in one kind")
+    if is_frame(a):
+        for at, (one, two) in enumerate(zip(column_names(a), column_names(b), strict=True)):
+            if one != two:
+                raise InputError(
+                    f"column {at} is {one!r} in {names[0]} and {two!r} in {names[1]}: give the "
+                    "same columns in the same order"
+                )
     if (first.y.dtype.kind == "U") != (other.y.dtype.kind == "U"):
         raise InputError(
             f"y of {names[0]} holds {first.y.dtype}, y of {names[1]} {other.y.dtype}: give texts "
@@ -253,9 +275,7 @@ def stack(parts: Sequence[Rows]) -> Rows:
         weights = np.concatenate(given)
     features = [part.X for part in parts]
     if is_frame(features[0]):
-        import pandas as pd  # there is a frame, so there is pandas
-
-        return Rows(pd.concat(features, ignore_index=True), y, weights)
+        return Rows(joined(features), y, weights)
     if any(map(is_sparse, features)):
         stacked = sparse.vstack([sparse.csr_array(part) for part in features], format="csr")
         return Rows(stacked, y, weights)

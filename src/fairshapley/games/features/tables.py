@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.frames import pandas_frame
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 
@@ -158,6 +159,7 @@ Table: TypeAlias = ArrayTable | FrameTable
 
 def as_table(data: Any, what: str, feature_names: Sequence[str] | None) -> Table:
     """A copy of the rows that a user gives, or an InputError that says what is wrong with them."""
+    data = pandas_frame(data)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return _frame_table(data, what, feature_names)
     values = _array(data, what)

@@ -44,6 +44,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from fairshapley._basics.frames import plain_columns
 from fairshapley.errors import FingerprintError
 from fairshapley.games.fingerprints.code import (
     Parts,
@@ -260,6 +261,13 @@ def _frame(obj: Any, path: str) -> Parts:
         yield from _labelled(obj.iloc[:, position], path)
 
 
+def _plain_frame(obj: Any, path: str) -> Parts:
+    # polars and Arrow: the same content in other chunks is the same table.
+    yield type(obj).__qualname__.encode()
+    for column in plain_columns(obj):
+        yield path, column
+
+
 def _neighbour_tree(obj: Any, path: str) -> Parts:
     # scikit-learn's KDTree and BallTree count their own calls, in entries 7 to 10 of their state.
     state = obj.__getstate__()
@@ -392,6 +400,8 @@ _KINDS: list[tuple[tuple[type, ...], Callable[[Any, str], Parts]]] = [
 _DUCKS: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
     (("tocoo", "nnz"), _sparse),
     (("iloc", "columns"), _frame),
+    (("column_names", "schema"), _plain_frame),  # pyarrow.Table
+    (("get_columns", "schema"), _plain_frame),  # polars.DataFrame
     (("iloc", "dtype"), _labelled),  # pandas.Series
     (("get_indexer", "dtype"), _labelled),  # pandas.Index
     (("detach", "cpu", "numpy"), _converted("tensor", lambda obj: obj.detach().cpu().numpy())),

@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from fairshapley._basics.extras import extra
 from fairshapley._basics.files import write_whole
+from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import plain_cell
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.payouts.amounts import shown, text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Negative: TypeAlias = Literal["zero", "charge", "shift"]
 
@@ -74,11 +71,12 @@ class Payout:
             return Decimal(0)
         return max(high - low for low, high in zip(self.lower, self.upper, strict=True))
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per player: value, share, amount and band; money as Decimal (needs pandas)."""
-        with extra("report", "to_frame needs pandas", "amounts is a tuple"):
-            import pandas as pd
-        return pd.DataFrame(self._columns(), index=pd.Index(self.names, name="player"))
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """One row per player: value, share, amount and band; money as Decimal.
+
+        `kind` as in `Result.to_frame`.
+        """
+        return make_frame({"player": self.names, **self._columns()}, kind)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         columns: dict[str, Sequence[Any]] = {

@@ -1,0 +1,179 @@
+"""Tables of every kind, in and out: pandas, polars, Arrow, Hugging Face data sets (by narwhals).
+
+pandas has an index and may have a column name twice, which narwhals does not know: its frames keep
+a way of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics.extras import extra
+from fairshapley.errors import InputError
+
+# The kinds, and the extra that brings what makes them.
+KINDS = {
+    "pandas": "report",
+    "polars": "polars",
+    "pyarrow": "tables",
+    "datasets": "datasets",
+    "dict": "",
+}
+
+
+def read_frame(data: Any) -> Any:
+    """Data as scikit-learn takes them.
+
+    A data set of Hugging Face becomes a frame of pandas, a query (a lazy frame) the rows it gives;
+    everything else stays as it is.
+
+    Examples
+    --------
+    >>> read_frame([[1.0]])
+    [[1.0]]
+    """
+    if is_dataset(data):
+        return data.with_format("pandas")[:]
+    if _has_index(data) or isinstance(data, np.ndarray):
+        return data
+    found = nw.from_native(data, pass_through=True)
+    if isinstance(found, nw.LazyFrame):
+        found = found.collect()
+    return nw.to_native(found, pass_through=True)
+
+
+def pandas_frame(data: Any) -> Any:
+    """Data as they are, but every kind of table as a frame of pandas."""
+    found = read_frame(data)
+    if _has_index(found) or not is_frame(found):
+        return found
+    with extra("report", "a table of this kind needs pandas here", "or give an array"):
+        return _known(found).to_pandas()
+
+
+def is_dataset(data: Any) -> bool:
+    """Whether data are a data set of Hugging Face; an InputError for several, or for a stream."""
+    kind = type(data)
+    if kind.__module__.partition(".")[0] != "datasets":
+        return False
+    if kind.__name__.endswith("Dict"):
+        raise InputError(
+            "a DatasetDict has several tables: give one of them, such as data['train']"
+        )
+    if kind.__name__.startswith("Iterable"):
+        raise InputError(
+            "a stream has no end: give a Dataset, such as Dataset.from_list(list(rows))"
+        )
+    return kind.__name__ == "Dataset"
+
+
+def is_frame(data: object) -> bool:
+    """Whether data are a frame of pandas or polars, or a table of Arrow.
+
+    Examples
+    --------
+    >>> is_frame([[1.0]])
+    False
+    """
+    return _has_index(data) or nw.dependencies.is_into_dataframe(data)
+
+
+def column_names(frame: Any) -> list[Any]:
+    """The names of the columns; those of pandas need not be texts."""
+    return list(frame.columns if _has_index(frame) else _known(frame).columns)
+
+
+def take_rows(frame: Any, rows: NDArray[Any]) -> Any:
+    """Some of the rows, in the order given, as a frame of the same kind."""
+    return frame.iloc[rows] if _has_index(frame) else _known(frame)[rows].to_native()
+
+
+def without(frame: Any, column: str) -> tuple[Any, Any]:
+    """A frame without one of its columns, and that column."""
+    if _has_index(frame):
+        return frame.drop(columns=column), frame[column]
+    known = _known(frame)
+    return known.drop(column).to_native(), known[column].to_numpy()
+
+
+def copied(frame: Any) -> Any:
+    """A frame that does not change with the one given."""
+    return frame.copy() if _has_index(frame) else _known(frame).clone().to_native()
+
+
+def joined(frames: Sequence[Any]) -> Any:
+    """The rows of several frames of one kind, one after the other."""
+    if _has_index(frames[0]):
+        import pandas as pd  # there is a frame, so there is pandas
+
+        return pd.concat(frames, ignore_index=True)
+    return nw.concat([_known(frame) for frame in frames]).to_native()
+
+
+def index_of(frame: Any) -> tuple[str, ...] | None:
+    """The labels of the rows; None where there are none, or some are equal."""
+    if not _has_index(frame) or not frame.index.is_unique:
+        return None
+    return tuple(str(label) for label in frame.index)
+
+
+def plain_columns(frame: Any) -> Iterator[tuple[str, str, NDArray[Any], NDArray[Any]]]:
+    """Of a frame without an index each column: name, type, contents, and which are missing."""
+    for column in _known(frame).iter_columns():
+        yield column.name, str(column.dtype), column.to_numpy(), column.is_null().to_numpy()
+
+
+def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
+    """A table of the kind asked for; in pandas the first column is the index.
+
+    Parameters
+    ----------
+    columns
+        Names and contents.
+    kind
+        "pandas", "polars", "pyarrow", "datasets" (Hugging Face), "dict" (plain columns by name),
+        or a table, for one of its kind.
+
+    Examples
+    --------
+    >>> make_frame({"player": ["a", "b"], "value": [1.0, 2.0]}, "dict")["value"]
+    [1.0, 2.0]
+    """
+    asked = kind if isinstance(kind, str) else _kind_of(kind)
+    plain = {name: list(column) for name, column in columns.items()}
+    if asked not in KINDS:
+        raise InputError(
+            f"kind must be one of {', '.join(map(repr, KINDS))}, or a table: {kind!r:.60}"
+        )
+    if asked == "dict":
+        return plain
+    with extra(KINDS[asked], f"to_frame({asked!r}) needs {asked}", "or to_frame('dict')"):
+        maker: Any = import_module(asked)
+    if asked == "datasets":
+        return maker.Dataset.from_dict(plain)
+    if asked != "pandas":
+        return nw.from_dict(plain, backend=maker).to_native()
+    first, *rest = columns
+    index = maker.Index(columns[first], name=first)
+    return maker.DataFrame({name: columns[name] for name in rest}, index=index)
+
+
+def _kind_of(frame: Any) -> str:
+    """What a table is made by."""
+    if is_dataset(frame):
+        return "datasets"
+    return _known(frame).implementation.value if is_frame(frame) else "dict"
+
+
+def _has_index(data: object) -> bool:
+    return hasattr(data, "iloc") and hasattr(data, "columns")
+
+
+def _known(frame: Any) -> nw.DataFrame[Any]:
+    return nw.from_native(frame, eager_only=True)
