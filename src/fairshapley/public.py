@@ -30,7 +30,14 @@ from fairshapley.estimators import (
     TruncatedMonteCarlo,
     UnbiasedKernelSHAP,
 )
-from fairshapley.evaluation import DaskEngine, Journal, ProcessEngine, RayEngine, SerialEngine
+from fairshapley.evaluation import (
+    DaskEngine,
+    Journal,
+    ProcessEngine,
+    RayEngine,
+    SerialEngine,
+    ThreadEngine,
+)
 from fairshapley.fairness import (
     Certificate,
     Decisions,
@@ -102,6 +109,7 @@ __all__ = [
     "Stratified",
     "StratifiedSVARM",
     "TabularGame",
+    "ThreadEngine",
     "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
     "Verification",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 SEMIVALUES = ("shapley", "banzhaf", "beta(16,1)", "beta(4,1)")
-ENGINES = ("serial", "processes", "processes:2", "ray", "dask://")
+ENGINES = ("serial", "processes", "processes:2", "threads:32", "ray", "dask://")
 
 
 def names(choices: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

@@ -179,7 +179,7 @@ Engine = Annotated[
     str | None,
     run_option(
         autocompletion=completion.engines,
-        help="Who computes: serial, processes, processes:4, dask://host:port, ray, "
+        help="Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
         "ray://host:port. The result is the same.",
     ),
 ]

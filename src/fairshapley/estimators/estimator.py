@@ -37,6 +37,8 @@ class Problem:
     """How many players, the last ones, are declared null"""
     identical: tuple[tuple[int, int], ...] = ()
     """Pairs of players that no utility tells apart"""
+    in_flight: int = 1
+    """Coalitions that an engine computes at a time, where a round should hold as many"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ SMALL_ROUND = 32
 ROUND_MARGINALS = 64
 # Samples of a regression: early rounds grow to as many coalitions as players, or to this many.
 EARLY_COALITIONS = 16
+# An engine that waits for many answers at a time is busy with this share of them.
+BUSY_SHARE = 0.8
 
 
 def round_length(
@@ -24,6 +26,7 @@ def round_length(
     least: int = 1,
     early_share: int = 4,
     late_share: int = 16,
+    busy: int = 1,
 ) -> int:
     """The units of the next round: a quarter of those before, then a sixteenth.
 
@@ -37,6 +40,8 @@ def round_length(
         The longest and the shortest round.
     early_share, late_share
         See `early`.
+    busy
+        What keeps the engine busy: a round is a multiple of it.
 
     Examples
     --------
@@ -44,10 +49,11 @@ def round_length(
     [1, 2, 16, 62, 256]
     """
     wanted = max(min(told // early_share, early), told // late_share)
-    return max(least, min(wanted, most))
+    length = max(least, min(wanted, most))
+    return max(1, length // busy) * busy
 
 
-def walks_of_round(told: int, coalitions: int) -> int:
+def walks_of_round(told: int, coalitions: int, in_flight: int = 1) -> int:
     """The walks of the next round, each with its coalitions: a few on a small game, or one.
 
     Examples
@@ -56,7 +62,23 @@ def walks_of_round(told: int, coalitions: int) -> int:
     [1, 2, 4]
     """
     wanted = -(-SMALL_ROUND // coalitions)
-    return round_length(told, early=wanted, most=wanted)
+    return round_length(told, early=wanted, most=wanted, busy=busy_units(in_flight, coalitions))
+
+
+def busy_units(in_flight: int, coalitions: int) -> int:
+    """The fewest units, each with its coalitions, that keep an engine busy.
+
+    It computes `in_flight` coalitions at a time, and a few beyond take as long as so many.
+
+    Examples
+    --------
+    >>> busy_units(32, 2), busy_units(32, 19), busy_units(32, 99), busy_units(1, 2)
+    (16, 3, 2, 1)
+    """
+    places = in_flight
+    while (units := places // coalitions) * coalitions < BUSY_SHARE * places:
+        places += in_flight
+    return units
 
 
 def early_length(n_players: int, per_unit: int) -> int:

@@ -6,6 +6,7 @@ from fairshapley.evaluation.engines import (
     ProcessEngine,
     RayEngine,
     SerialEngine,
+    ThreadEngine,
 )
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.evaluation.journal.records import Journal
@@ -18,4 +19,5 @@ __all__ = [
     "ProcessEngine",
     "RayEngine",
     "SerialEngine",
+    "ThreadEngine",
 ]

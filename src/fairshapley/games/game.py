@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from inspect import iscoroutinefunction
 from typing import Protocol, SupportsFloat, runtime_checkable
 
 import numpy as np
 
+from fairshapley._basics.coroutines import run_coroutine
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
 
@@ -93,7 +95,8 @@ class FunctionGame:
     Parameters
     ----------
     fn
-        Takes the members as a tuple of player indices in increasing order, returns a number.
+        Takes the members as a tuple of player indices in increasing order, returns a number. It may
+        be an ``async def``: many calls are then in flight at a time, see `ThreadEngine`.
     n_players
         The number of players.
     key
@@ -115,7 +118,7 @@ class FunctionGame:
 
     def __init__(
         self,
-        fn: Callable[[tuple[int, ...]], float],
+        fn: Callable[[tuple[int, ...]], float | Awaitable[float]],
         n_players: int,
         *,
         key: str | None = None,
@@ -139,22 +142,43 @@ class FunctionGame:
         self.identical_players = tuple(identical_players)
         self.unit = unit
 
+    @property
+    def is_async(self) -> bool:
+        """Whether the function is an ``async def``, so that `answer` can wait for it."""
+        fn = self.fn
+        return iscoroutinefunction(fn) or iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004
+
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
-        rows = check_coalitions(coalitions, self.n_players)
-        values = np.empty(len(rows))
-        for index, row in enumerate(rows):
-            coalition = members(row)
-            value = self.fn(coalition)
-            try:
-                values[index] = as_real(value)
-            except (TypeError, ValueError):
-                raise GameError(
-                    f"the utility of coalition {coalition} is {value!r}, which is not a real "
-                    "number: return a float",
-                    coalition,
-                ) from None
-        return values
+        if self.is_async:
+            return run_coroutine(self.answer(coalitions))
+        rows = map(members, check_coalitions(coalitions, self.n_players))
+        return np.array([_as_utility(self.fn(row), row) for row in rows], dtype=np.float64)
+
+    async def answer(self, coalitions: BoolArray) -> FloatArray:
+        """The utilities from an ``async def``, one after the other."""
+        values = []
+        for row in map(members, check_coalitions(coalitions, self.n_players)):
+            value = self.fn(row)
+            values.append(_as_utility(await value if isinstance(value, Awaitable) else value, row))
+        return np.array(values, dtype=np.float64)
+
+
+def is_async(game: object) -> bool:
+    """Whether a game's utilities can be awaited: it then has ``async def answer(coalitions)``."""
+    return bool(getattr(game, "is_async", False))
+
+
+def _as_utility(value: object, coalition: tuple[int, ...]) -> float:
+    """A number that a function returned, or a GameError."""
+    try:
+        return as_real(value)
+    except (TypeError, ValueError):
+        raise GameError(
+            f"the utility of coalition {coalition} is {value!r}, which is not a real "
+            "number: return a float",
+            coalition,
+        ) from None
 
 
 def as_real(value: object) -> float:

@@ -13,7 +13,7 @@ from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
-from fairshapley.evaluation.engines import EngineOption
+from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.fairness.scores import check_xi
@@ -72,7 +72,8 @@ def estimate(
         Who computes the utilities: None or "serial" for this process; "processes" for one process
         per core, or "processes:4"; a `distributed.Client`, "dask://host:port" or
         "tcp://host:port"; "ray" or "ray://host:port"; or an engine such as
-        ``fs.ProcessEngine(4, timeout=60)``. The result is the same for all of them.
+        ``fs.ProcessEngine(4, timeout=60)``. The result is the same for all of them. "threads:32",
+        for utilities that wait, has larger rounds, and so draws other coalitions.
     journal
         A file that keeps every utility: running again with it continues where the last run
         stopped, however it stopped.
@@ -105,22 +106,26 @@ def estimate(
     facts = game_facts(game, needed=journal is not None)
     n_players = facts.n_players
     limits, notes = run_limits(parse_budget(budget), until, n_players, method)
-    plan = Plan(
-        estimator=resolve_method(method, facts.n_active, limits, until, on_error),
-        semivalue=parse_semivalue(semivalue),
-        xi=check_xi(xi),
-        budget=limits,
-        until=until,
-        on_error=on_error,
-        notes=notes,
-        n_nulls=n_players - facts.n_active,
-        identical_players=facts.identical_players,
-    )
-    _check_certifiable(plan, facts)
     if seed is not None:
         seed = root_seed(seed)
-    with evaluating(game, facts, engine=engine, journal=journal, on_error=on_error) as evaluator:
-        return _execute(plan, facts, evaluator, seed, started, progress, verify)
+    with opened_engine(engine, game) as opened:
+        plan = Plan(
+            estimator=resolve_method(method, facts.n_active, limits, until, on_error),
+            semivalue=parse_semivalue(semivalue),
+            xi=check_xi(xi),
+            budget=limits,
+            until=until,
+            on_error=on_error,
+            notes=notes,
+            n_nulls=n_players - facts.n_active,
+            identical_players=facts.identical_players,
+            in_flight=getattr(opened, "in_flight", 1),
+        )
+        _check_certifiable(plan, facts)
+        with evaluating(
+            game, facts, engine=opened, journal=journal, on_error=on_error
+        ) as evaluator:
+            return _execute(plan, facts, evaluator, seed, started, progress, verify)
 
 
 @known_names

@@ -181,6 +181,7 @@ class Run:
             plan.xi,
             n_nulls=plan.n_nulls,
             identical=plan.identical_players,
+            in_flight=plan.in_flight,
         )
         if plan.identical_players and plan.estimator.pools:
             self.pooling = Pooling.of(self.problem)

@@ -78,6 +78,8 @@ class Plan:
     """Declared null players behind the others; a journal knows only the others"""
     identical_players: tuple[tuple[int, int], ...] = ()
     """Declared pairs of identical players, which get one value"""
+    in_flight: int = 1
+    """Coalitions that a round should hold, for an engine that waits for many at a time"""
 
     @property
     def sequential(self) -> bool:
@@ -95,6 +97,8 @@ class Plan:
             configuration["null_players"] = self.n_nulls
         if self.identical_players:
             configuration["identical_players"] = [list(pair) for pair in self.identical_players]
+        if self.in_flight > 1:
+            configuration["in_flight"] = self.in_flight
         return configuration
 
     def limits(self) -> dict[str, Any]:
@@ -134,6 +138,7 @@ class Plan:
                 identical_players=tuple(
                     (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
                 ),
+                in_flight=int(record.configuration.get("in_flight", 1)),
             )
         except FairShapleyError:
             raise

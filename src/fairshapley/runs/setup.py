@@ -136,7 +136,7 @@ def evaluating(
             Evaluator(
                 game,
                 facts.n_players,
-                engine=stack.enter_context(opened_engine(engine)),
+                engine=stack.enter_context(opened_engine(engine, game)),
                 slot=slot,
                 on_error=on_error,
                 guard=guard,

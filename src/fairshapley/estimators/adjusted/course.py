@@ -10,8 +10,9 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
+from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
-from fairshapley.estimators.rounds import early_length, round_length
+from fairshapley.estimators.rounds import busy_units, early_length, round_length
 from fairshapley.estimators.statistics.pooling import Pooling
 
 # The first plan of the sizes is made after n units, or this many; the next ones at each doubling.
@@ -46,6 +47,7 @@ class Course(ABC, Generic[Drawn]):
     """Asks for units, is told their utilities, and estimates."""
 
     problem: Problem
+    weights: SizeWeights
     pooling: Pooling | None
     """Who shares one value"""
     told: int
@@ -79,5 +81,12 @@ class Course(ABC, Generic[Drawn]):
     def next_units(self) -> int:
         """The units of the next round: at most up to the next plan."""
         early = min(early_length(self.problem.n_players, 2), EARLY_UNITS)
-        units = round_length(self.told, early=early, most=MOST_UNITS, late_share=LATE_SHARE)
+        units = round_length(
+            self.told, early=early, most=MOST_UNITS, late_share=LATE_SHARE, busy=self.busy_units
+        )
         return min(units, self.next_plan - self.told)
+
+    @property
+    def busy_units(self) -> int:
+        """The units that keep the engine busy."""
+        return busy_units(self.problem.in_flight, 2 if self.weights.paired else 1)

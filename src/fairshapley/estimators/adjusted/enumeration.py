@@ -22,8 +22,8 @@ class Enumeration:
 
     border: Border
     n_players: int
-    gradual: bool = False
-    """Whether parts begin with one unit and grow by a quarter, for small budgets"""
+    least: int | None = None
+    """Where given, parts begin with so many units and grow by a quarter, for small budgets"""
     done: int = 0
     """Units told"""
     known: int = 0
@@ -41,8 +41,8 @@ class Enumeration:
     def next_masks(self) -> BoolArray:
         """The coalitions of the next part, one for each unit."""
         part = max(min(self.n_players, PART_ENTRIES // self.n_players), LEAST_PART)
-        if self.gradual:
-            part = min(part, max(1, self.done // 4))
+        if self.least is not None:
+            part = min(part, max(self.least, self.done // 4))
         stop = min(self.border.units, self.done + part)
         return bits.unrank(np.arange(self.done, stop), self.n_players, self.border.size)
 

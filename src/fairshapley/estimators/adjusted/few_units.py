@@ -63,14 +63,14 @@ class FewUnits(KeptUnits):
     @property
     def next_units(self) -> int:
         """Few, and at most up to the end of the pilot."""
-        units = min(super().next_units, max(1, self._count // SHARE_OF_ROUND))
+        units = min(super().next_units, max(self.busy_units, self._count // SHARE_OF_ROUND))
         return min(units, self._pilot - self.told) if self.told < self._pilot else units
 
     def _due(self) -> Enumeration | None:
         """Single players early, if they are wanted; other sizes as ever."""
         first = self.waiting[0] if self.waiting else None
         if self.running is None and first and first.size == 1 and self._singles_wanted():
-            return Enumeration(first, self.problem.n_players, gradual=True)
+            return Enumeration(first, self.problem.n_players, least=self.busy_units)
         return super()._due()
 
     def _singles_wanted(self) -> bool:

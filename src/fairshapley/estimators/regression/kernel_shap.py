@@ -11,7 +11,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import ListedCoalitions, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.rounds import early_length, round_length
+from fairshapley.estimators.rounds import busy_units, early_length, round_length
 from fairshapley.estimators.statistics.moments import ROUNDING, Moments
 
 # Rounds grow to 256 coalitions; the random permutations behind them stay small at any n.
@@ -155,7 +155,8 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
         n_players = state.problem.n_players
         per_sample = 2 if self.paired else 1
         early, most = early_length(n_players, per_sample), MOST_COALITIONS // per_sample
-        samples = round_length(state.told, early=early, most=most)
+        busy = busy_units(state.problem.in_flight, per_sample)
+        samples = round_length(state.told, early=early, most=most, busy=busy)
         sizes = 1 + random_sizes(rng, samples, state.probabilities)
         masks = random_ranks(rng, samples, n_players) < sizes[:, None]
         if self.paired:

@@ -13,7 +13,7 @@ from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.regression.pairs import PairBlock, PairClasses, PairStore
-from fairshapley.estimators.rounds import early_length, round_length
+from fairshapley.estimators.rounds import busy_units, early_length, round_length
 from fairshapley.estimators.statistics.moments import floor_variances
 
 # The Gram matrix has n² entries and is inverted: 200 MB and a minute at the limit.
@@ -144,7 +144,8 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
         n_players, classes = state.problem.n_players, state.classes
         told = int(state.asked.sum())
         most = max(MOST_COALITIONS, n_players) // 2
-        count = round_length(told, early=early_length(n_players, 2), most=most)
+        busy = busy_units(state.problem.in_flight, 2)
+        count = round_length(told, early=early_length(n_players, 2), most=most, busy=busy)
         orders = state.orders if state.orders is not None else classes.random_orders(rng)
         chosen = classes.choose(rng, state.asked, count)
         if not len(chosen):

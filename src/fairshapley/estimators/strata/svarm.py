@@ -220,7 +220,8 @@ def _ask_covers(state: SvarmState, rng: np.random.Generator) -> SizedCoalitions:
 def _choose(state: SvarmState) -> IntArray:
     """The sizes of the next coalitions, in proportion to the shares (D'Hondt's rule)."""
     first, most = FIRST_COALITIONS, MOST_COALITIONS
-    wanted = round_length(state.told, early=first, least=first, most=most)
+    busy = state.problem.in_flight
+    wanted = round_length(state.told, early=first, least=first, most=most, busy=busy)
     before = state.asked[:, None] + np.arange(min(wanted, SAME_SIZE_AT_ONCE))
     merits = (state.shares[:, None] / (before + 1.0)).reshape(-1)
     best = np.argsort(-merits, kind="stable")[:wanted]

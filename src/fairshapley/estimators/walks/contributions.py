@@ -175,7 +175,8 @@ class GroupedWalks(Estimator[GroupedState, Walks]):
         """One group; on a small game a few of the same size."""
         n_players = state.problem.n_players
         size = self._next_size(state)
-        groups = walks_of_round(state.told // size, size * (n_players - 1))
+        steps, in_flight = size * (n_players - 1), state.problem.in_flight
+        groups = walks_of_round(state.told // size, steps, in_flight)
         ranks = [self._draw_group(rng, size, n_players) for _ in range(groups)]
         return Walks(np.concatenate(ranks))
 

@@ -89,7 +89,8 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
             sizes = random_sizes(rng, count, state.weights)
             return SingleMarginals(players, sizes, random_ranks(rng, count, n_players))
         steps = max(1, n_players - 1) * (2 if self.antithetic else 1)
-        ranks = random_ranks(rng, walks_of_round(state.told, steps), n_players)
+        walks = walks_of_round(state.told, steps, state.problem.in_flight)
+        ranks = random_ranks(rng, walks, n_players)
         if self.antithetic:
             last = np.asarray(n_players - 1, dtype=ranks.dtype)
             ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)

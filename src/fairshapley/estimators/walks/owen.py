@@ -96,7 +96,8 @@ class Owen(Estimator[OwenState, Neighbourhoods]):
     def ask(self, state: OwenState, rng: np.random.Generator) -> Neighbourhoods | None:
         """A few groups of sets with all their neighbours."""
         n_players = state.problem.n_players
-        groups = walks_of_round(state.told, self._group_size * (n_players + 1))
+        sets = self._group_size * (n_players + 1)
+        groups = walks_of_round(state.told, sets, state.problem.in_flight)
         quantiles, thresholds = self._quantiles(rng, groups, n_players)
         levels = semivalue_levels(state.problem.semivalue, quantiles)
         centres = thresholds < levels[:, :, None]

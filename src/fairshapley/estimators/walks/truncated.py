@@ -161,8 +161,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
             return None
         if (batch := state.batch) is not None and len(batch.going):
             return Steps(batch.ranks, batch.going, batch.size)
-        most = BATCH_WALKS
-        walks = round_length(state.walks, early=most, most=most, early_share=BATCH_SHARE)
+        most, busy = BATCH_WALKS, state.problem.in_flight
+        walks = round_length(state.walks, early=most, most=most, early_share=BATCH_SHARE, busy=busy)
         return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1)
 
     def tell(self, state: TruncatedState, draw: Steps, values: FloatArray) -> None:

@@ -6,6 +6,7 @@ from fairshapley.evaluation.engines.engine import Answer, Engine, Session, check
 from fairshapley.evaluation.engines.processes import ProcessEngine
 from fairshapley.evaluation.engines.ray import RayEngine
 from fairshapley.evaluation.engines.serial import SerialEngine
+from fairshapley.evaluation.engines.threads import ThreadEngine
 
 __all__ = [
     "Answer",
@@ -16,6 +17,7 @@ __all__ = [
     "RayEngine",
     "SerialEngine",
     "Session",
+    "ThreadEngine",
     "check_answer",
     "opened_engine",
     "parse_engine",

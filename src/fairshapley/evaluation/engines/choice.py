@@ -13,6 +13,8 @@ from fairshapley.evaluation.engines.engine import Engine
 from fairshapley.evaluation.engines.processes import ProcessEngine
 from fairshapley.evaluation.engines.ray import RayEngine
 from fairshapley.evaluation.engines.serial import SerialEngine
+from fairshapley.evaluation.engines.threads import ThreadEngine
+from fairshapley.games.game import is_async
 
 EngineOption: TypeAlias = Any
 """None, a text as in `parse_engine`, a `distributed.Client`, or an `Engine`"""
@@ -26,9 +28,9 @@ def parse_engine(engine: EngineOption) -> Engine:
     Parameters
     ----------
     engine
-        None or "serial"; "processes" or, for four of them, "processes:4"; a `distributed.Client`,
-        "dask://host:port" or a scheduler's own address, "tcp://host:port"; "ray" or
-        "ray://host:port"; or an engine.
+        None or "serial"; "processes" or, for four of them, "processes:4"; "threads" or, for 32
+        calls at a time, "threads:32"; a `distributed.Client`, "dask://host:port" or a scheduler's
+        own address, "tcp://host:port"; "ray" or "ray://host:port"; or an engine.
 
     Examples
     --------
@@ -56,6 +58,8 @@ def _named(text: str) -> Engine:
         return SerialEngine()
     if name == "processes" and (not colon or rest.isdecimal()):
         return ProcessEngine(int(rest) if rest else None)
+    if name == "threads" and (not colon or rest.isdecimal()):
+        return ThreadEngine(int(rest)) if rest else ThreadEngine()
     if text == "ray":
         return RayEngine()
     host = rest.removeprefix("//")
@@ -71,16 +75,19 @@ def _named(text: str) -> Engine:
 
 def _unknown(engine: object) -> InputError:
     return InputError(
-        "engine must be None, 'serial', 'processes', 'processes:4', 'dask://host:port', 'ray', "
-        "'ray://host:port', a distributed.Client or an engine such as SerialEngine(), not "
-        f"{engine!r}"
+        "engine must be None, 'serial', 'processes', 'processes:4', 'threads:32', "
+        "'dask://host:port', 'ray', 'ray://host:port', a distributed.Client or an engine such as "
+        f"SerialEngine(), not {engine!r}"
     )
 
 
 @contextmanager
-def opened_engine(option: EngineOption) -> Iterator[Engine]:
-    """The engine of an option, closed afterwards when it was made here."""
-    engine = parse_engine(option)
+def opened_engine(option: EngineOption, game: object = None) -> Iterator[Engine]:
+    """The engine of an option, closed afterwards when it was made here.
+
+    Without an option this process computes, or waits for the answers of an ``async def``.
+    """
+    engine = ThreadEngine() if option is None and is_async(game) else parse_engine(option)
     try:
         yield engine
     finally:

@@ -20,6 +20,7 @@ from fairshapley.evaluation.engines.engine import (
     Ticket,
     WorkerLostError,
     check_count,
+    check_in_flight,
     check_timeout,
 )
 from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
@@ -58,6 +59,9 @@ class DaskEngine:
         Coalitions per chunk; by default it follows the measured speed.
     threads
         Threads of BLAS and OpenMP in each worker.
+    in_flight
+        The least that a round holds. Where utilities wait instead of computing, as many as the
+        cluster has threads keep all of them busy. It decides which coalitions are drawn.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class DaskEngine:
         timeout: float | None = None,
         chunk_size: int | None = None,
         threads: int = 1,
+        in_flight: int = 1,
     ) -> None:
         with extra("dask", "a Dask engine needs distributed"):
             import distributed
@@ -91,6 +96,7 @@ class DaskEngine:
         self.timeout = check_timeout(timeout)
         self.chunk_size = check_count("chunk_size", chunk_size)
         self.threads = check_count("threads", threads) or 1
+        self.in_flight = check_in_flight(in_flight)
 
     def __repr__(self) -> str:
         return f"DaskEngine({self._address or self._client!r}, timeout={self.timeout})"

@@ -87,7 +87,11 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """Who computes the utilities."""
+    """Who computes the utilities.
+
+    One with ``in_flight`` wants rounds of so many coalitions at least. They are drawn then, so that
+    results depend on that number; it is a setting, never a count of what there happens to be.
+    """
 
     @property
     def chunk_size(self) -> int | None:
@@ -140,6 +144,11 @@ def check_answer(answer: Any, count: int, game: object = None) -> FloatArray:
 def check_count(name: str, number: Any) -> int | None:
     """A whole number of at least 1 as an int, None as it is, or an InputError."""
     return None if number is None else checks.whole(name, number)
+
+
+def check_in_flight(in_flight: Any) -> int:
+    """The coalitions that a round is to hold."""
+    return checks.whole("in_flight", in_flight, hint=" (coalitions in a round)")
 
 
 def check_timeout(timeout: Any) -> float | None:

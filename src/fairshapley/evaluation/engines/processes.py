@@ -27,6 +27,7 @@ from fairshapley.evaluation.engines.engine import (
     Ticket,
     WorkerLostError,
     check_count,
+    check_in_flight,
     check_timeout,
 )
 from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
@@ -70,6 +71,9 @@ class ProcessEngine:
         Coalitions per chunk; by default it follows the measured speed.
     threads
         Threads of BLAS and OpenMP in each process; by default the cores shared out evenly.
+    in_flight
+        The least that a round holds. Where utilities wait, as many as there are processes keep all
+        of them busy. It decides which coalitions are drawn.
 
     Examples
     --------
@@ -86,6 +90,7 @@ class ProcessEngine:
         timeout: float | None = None,
         chunk_size: int | None = None,
         threads: int | None = None,
+        in_flight: int = 1,
     ) -> None:
         with extra("processes", "engine='processes' needs loky", "or use engine='serial'"):
             import loky  # type: ignore[import-untyped]
@@ -100,6 +105,7 @@ class ProcessEngine:
         self.timeout = check_timeout(timeout)
         self.chunk_size = check_count("chunk_size", chunk_size)
         self.threads = check_count("threads", threads) or max(1, loky.cpu_count() // self.workers)
+        self.in_flight = check_in_flight(in_flight)
         self._pool: Any = None
         self._size = 0
 

@@ -22,6 +22,7 @@ from fairshapley.evaluation.engines.engine import (
     Ticket,
     WorkerLostError,
     check_count,
+    check_in_flight,
     check_timeout,
 )
 from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
@@ -52,8 +53,11 @@ class RayEngine:
     chunk_size
         Coalitions per chunk; by default it follows the measured speed.
     cpus, gpus
-        What a chunk takes of the cluster. The threads of BLAS and OpenMP are as many as the CPUs;
-        without `gpus` Ray hides the GPUs from a utility.
+        What a chunk takes of the cluster; 0.1 CPUs are enough for utilities that wait. The threads
+        of BLAS and OpenMP are as many as the CPUs; without `gpus` Ray hides GPUs from a utility.
+    in_flight
+        The least that a round holds. Where utilities wait instead of computing, as many as the
+        cluster has places keep all of them busy. It decides which coalitions are drawn.
 
     Examples
     --------
@@ -67,8 +71,9 @@ class RayEngine:
         *,
         timeout: float | None = None,
         chunk_size: int | None = None,
-        cpus: int = 1,
+        cpus: float = 1,
         gpus: float = 0.0,
+        in_flight: int = 1,
     ) -> None:
         with extra("ray", "a Ray engine needs ray"):
             import ray
@@ -80,8 +85,9 @@ class RayEngine:
         self.address = address
         self.timeout = check_timeout(timeout)
         self.chunk_size = check_count("chunk_size", chunk_size)
-        self.cpus = check_count("cpus", cpus) or 1
+        self.cpus = checks.real("cpus", cpus, above=0)
         self.gpus = checks.real("gpus", gpus, least=0)
+        self.in_flight = check_in_flight(in_flight)
 
     def __repr__(self) -> str:
         return f"RayEngine({self.address!r}, timeout={self.timeout})"
@@ -151,7 +157,7 @@ class RaySession(ClusterSession):
         self._name = unique_name()
         # Ray lends arrays to its workers without copying them, but copies bytes for every task.
         self._payload = np.frombuffer(payload, dtype=np.uint8)
-        self._settings = Settings(engine.cpus, engine.timeout)
+        self._settings = Settings(max(1, int(engine.cpus)), engine.timeout)
         # The evaluator decides, for all engines, what is done about a worker that dies.
         self._task = ray.remote(run_chunk).options(
             max_retries=0, num_cpus=engine.cpus, num_gpus=engine.gpus
@@ -168,7 +174,7 @@ class RaySession(ClusterSession):
         if self._engine.gpus:
             places = min(places, total.get("GPU", 0.0) / self._engine.gpus)
         return int(places), (
-            f"the Ray cluster has had no room for a task of {self._engine.cpus} CPUs and "
+            f"the Ray cluster has had no room for a task of {self._engine.cpus:g} CPUs and "
             f"{self._engine.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
         )
 

@@ -6,7 +6,13 @@ import time
 from collections.abc import Sequence
 
 from fairshapley._basics.types import BoolArray
-from fairshapley.evaluation.engines.engine import Answer, Ticket, check_answer, check_count
+from fairshapley.evaluation.engines.engine import (
+    Answer,
+    Ticket,
+    check_answer,
+    check_count,
+    check_in_flight,
+)
 from fairshapley.evaluation.engines.wire import as_exception
 from fairshapley.games.game import Game
 
@@ -19,6 +25,8 @@ class SerialEngine:
     chunk_size
         Coalitions per call of the game. By default it follows the measured speed (half a second
         per chunk) and the memory (32 MiB of masks).
+    in_flight
+        The least that a round holds: 32 gives the bits of "threads:32".
 
     Examples
     --------
@@ -28,8 +36,9 @@ class SerialEngine:
     array([1., 2.])
     """
 
-    def __init__(self, chunk_size: int | None = None) -> None:
+    def __init__(self, chunk_size: int | None = None, *, in_flight: int = 1) -> None:
         self.chunk_size = check_count("chunk_size", chunk_size)
+        self.in_flight = check_in_flight(in_flight)
 
     def __repr__(self) -> str:
         return f"SerialEngine(chunk_size={self.chunk_size})"
