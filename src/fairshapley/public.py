@@ -59,6 +59,7 @@ from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.rounds import estimate_rounds
+from fairshapley.uses.training import ValuedEstimator
 from fairshapley.uses.verification import Verification, verify
 from fairshapley.uses.with_proxy import estimate_with_proxy
 
@@ -112,6 +113,7 @@ __all__ = [
     "ThreadEngine",
     "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
+    "ValuedEstimator",
     "Verification",
     "audit",
     "compare",
