@@ -59,6 +59,8 @@ from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.rounds import estimate_rounds
+from fairshapley.uses.selecting import Selection, better_than_chance
+from fairshapley.uses.suspects import Suspects, suspects
 from fairshapley.uses.training import ValuedEstimator
 from fairshapley.uses.verification import Verification, verify
 from fairshapley.uses.with_proxy import estimate_with_proxy
@@ -104,11 +106,13 @@ __all__ = [
     "RegressionAdjusted",
     "Result",
     "Seconds",
+    "Selection",
     "SerialEngine",
     "Shapley",
     "Sobol",
     "Stratified",
     "StratifiedSVARM",
+    "Suspects",
     "TabularGame",
     "ThreadEngine",
     "TruncatedMonteCarlo",
@@ -116,6 +120,7 @@ __all__ = [
     "ValuedEstimator",
     "Verification",
     "audit",
+    "better_than_chance",
     "compare",
     "curve",
     "datasets",
@@ -135,6 +140,7 @@ __all__ = [
     "required_fidelity",
     "resume",
     "shap_explanation",
+    "suspects",
     "table_game",
     "verify",
 ]

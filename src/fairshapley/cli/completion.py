@@ -42,7 +42,7 @@ def _metrics() -> list[str]:
 
 
 models = names(_models)
-methods = names(lambda: ["auto", *_methods()])
+methods = names(lambda: ["auto", *_methods(), "knn", "loo"])
 metrics = names(_metrics)
 semivalues = names(lambda: SEMIVALUES)
 engines = names(lambda: ENGINES)

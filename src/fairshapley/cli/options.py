@@ -21,8 +21,8 @@ output_option = partial(typer.Option, rich_help_panel="Output")
 
 
 @dataclass(frozen=True)
-class DataOptions:
-    """The rows, the model and the metric."""
+class FileOptions:
+    """The rows, and what their columns are."""
 
     train: Annotated[
         Path,
@@ -39,6 +39,44 @@ class DataOptions:
             help="The rows to score on. Without it, some rows of TRAIN are scored, not valued.",
         ),
     ] = None
+    task: Annotated[
+        str, data_option(help="classification, regression, or auto: by the model and the target.")
+    ] = "auto"
+    id_column: Annotated[
+        str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
+    ] = None
+    drop: Annotated[
+        list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
+    ] = None
+    max_rows: Annotated[
+        int, data_option(min=1, metavar="N", help="Files with more rows are refused.")
+    ] = DEFAULT_MAX_ROWS
+    max_size: Annotated[
+        int,
+        data_option(
+            min=1,
+            metavar="MIB",
+            help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+        ),
+    ] = MAX_BYTES // 2**20
+    delimiter: Annotated[
+        str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
+    ] = ","
+    decimal: Annotated[
+        str,
+        data_option(
+            help="The decimal sign of a CSV file: a point, a comma, or auto, which finds out."
+        ),
+    ] = "auto"
+    encoding: Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")] = (
+        "utf-8"
+    )
+
+
+@dataclass(frozen=True)
+class DataOptions(FileOptions):
+    """The rows, the model and the metric."""
+
     model: Annotated[
         str,
         data_option(
@@ -47,9 +85,6 @@ class DataOptions:
             "as package:estimator (its code is run). auto: logistic for classes, ridge for "
             "numbers.",
         ),
-    ] = "auto"
-    task: Annotated[
-        str, data_option(help="classification, regression, or auto: by the model and the target.")
     ] = "auto"
     metric: Annotated[
         str | None,
@@ -74,27 +109,10 @@ class DataOptions:
             help="Players with the same rows become one, which has these rows once.",
         ),
     ] = False
-    id_column: Annotated[
-        str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
-    ] = None
-    drop: Annotated[
-        list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
-    ] = None
     sample: Annotated[
         int | None,
         data_option(metavar="N", help="Value N of the rows, drawn at random by --split-seed."),
     ] = None
-    max_rows: Annotated[
-        int, data_option(min=1, metavar="N", help="Files with more rows are refused.")
-    ] = DEFAULT_MAX_ROWS
-    max_size: Annotated[
-        int,
-        data_option(
-            min=1,
-            metavar="MIB",
-            help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
-        ),
-    ] = MAX_BYTES // 2**20
     test_size: Annotated[
         float, data_option(help="Without --test: the share, or the number, of rows to score on.")
     ] = 0.2
@@ -115,18 +133,6 @@ class DataOptions:
         str | None,
         data_option(metavar="COL", help="How much each row counts, in training and in scoring."),
     ] = None
-    delimiter: Annotated[
-        str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
-    ] = ","
-    decimal: Annotated[
-        str,
-        data_option(
-            help="The decimal sign of a CSV file: a point, a comma, or auto, which finds out."
-        ),
-    ] = "auto"
-    encoding: Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")] = (
-        "utf-8"
-    )
     empty_value: Annotated[
         float | None,
         data_option(
@@ -210,7 +216,8 @@ class RunOptions:
         run_option(
             autocompletion=completion.methods,
             help="auto, or a method as in docs/methods.md; knn: the exact values of rows for "
-            "nearest neighbours in place of the model, of tens of thousands in seconds.",
+            "nearest neighbours in place of the model, of tens of thousands in seconds; loo: what "
+            "is lost without each player, one fit for each.",
         ),
     ] = "auto"
     option: Annotated[
@@ -367,6 +374,7 @@ _PARAMETERS = [
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
     "method",
     "negative",
+    "share",
     *_RENAMED,
 ]
 _NAMED = re.compile(

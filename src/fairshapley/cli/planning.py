@@ -15,8 +15,8 @@ from fairshapley.estimators import METHODS, Estimator, from_configuration
 from fairshapley.games.data.data_game import CHUNK_BYTES
 from fairshapley.uses.forecasting import Forecast
 
-KNN = "knn"
-"""The method that is no sampling: exact values of rows for nearest neighbours"""
+KNN, LOO = "knn", "loo"
+"""The methods that sample nothing: exact values for nearest neighbours; leave-one-out"""
 NEIGHBOURS = 5
 # Shorter runs begin without a word.
 SAID_SECONDS = 30.0
@@ -38,8 +38,10 @@ def chosen_method(name: str, options: Sequence[str]) -> str | Estimator[Any, Any
     >>> chosen_method("mc", [])
     'mc'
     """
+    if name in (KNN, LOO):
+        raise InputError(f"--method {name} is for the command value: it samples nothing to plan")
     if name not in ("auto", *METHODS):
-        known = ["auto", *sorted(METHODS), KNN]
+        known = ["auto", *sorted(METHODS), KNN, LOO]
         raise InputError(
             f"unknown method {name!r:.40}: use {', '.join(known)}{near_miss(name, known)}"
         )
@@ -81,14 +83,26 @@ def _value(text: str) -> Any:
     return text
 
 
-def neighbours(data: DataOptions, run: RunOptions) -> int:
-    """The k of the method knn, when nothing else is asked for that it cannot do."""
-    if data.group_by is not None:
-        raise InputError("--method knn values single rows: leave --group-by out")
+def check_computed(data: DataOptions, run: RunOptions) -> None:
+    """An InputError when something is asked for that a method without sampling cannot do."""
     if run.semivalue != "shapley":
-        raise InputError("--method knn gives Shapley values: leave --semivalue out")
-    if run.journal is not None:
+        kind = "Shapley" if run.method == KNN else "leave-one-out"
+        raise InputError(f"--method {run.method} gives {kind} values: leave --semivalue out")
+    if run.method == KNN and data.group_by is not None:
+        raise InputError("--method knn values single rows: leave --group-by out")
+    if run.method == KNN and run.journal is not None:
         raise InputError("--method knn evaluates no coalitions to be kept: leave --journal out")
+    if run.method == LOO:
+        limits = {"--budget": run.budget, "--seconds": run.seconds, "--option": run.option or None}
+        given = {**run.aims(), **{name: one is not None for name, one in limits.items()}}
+        for name in (name for name, wanted in given.items() if wanted):
+            raise InputError(
+                f"--method loo takes one evaluation for each player, no more: leave {name} out"
+            )
+
+
+def neighbours(run: RunOptions) -> int:
+    """The k of the method knn."""
     options = read_options(run.option or ())
     k = options.pop("k", NEIGHBOURS)
     if options:

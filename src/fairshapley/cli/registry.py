@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fairshapley.cli.commands.clean import clean_table
 from fairshapley.cli.commands.compare import compare_methods
 from fairshapley.cli.commands.demo import show_demo
 from fairshapley.cli.commands.exact import exact_values
@@ -39,6 +40,8 @@ What is each row, supplier or feature worth to a model, and how sure is that?
       what each row is worth; COLUMN is what the model predicts
   fairshapley value TABLE.csv --target COLUMN --group-by SUPPLIER --out values.json
       what each supplier is worth, kept in a file; --report page.html writes a page
+  fairshapley clean TABLE.csv --target COLUMN --out suspects.csv
+      which rows are probably mislabelled
   fairshapley payout values.json --pool 10000
       divide a sum by these values
 
@@ -75,6 +78,7 @@ def main(
 for _name, _command in (
     ("demo", show_demo),
     ("value", grouped(value_table)),
+    ("clean", grouped(clean_table)),
     ("plan", grouped(plan_run)),
     ("exact", grouped(exact_values)),
     ("compare", grouped(compare_methods)),

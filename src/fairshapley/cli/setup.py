@@ -14,8 +14,8 @@ from fairshapley._basics.digests import read_key
 from fairshapley._basics.files import same_place
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST, say
-from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
-from fairshapley.cli.planning import chosen_method, neighbours
+from fairshapley.cli.options import DataOptions, FileOptions, OutputOptions, RunOptions
+from fairshapley.cli.planning import LOO, check_computed, chosen_method, neighbours
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import Estimator
 from fairshapley.evaluation.engines.choice import parse_engine
@@ -30,6 +30,8 @@ from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tabular.decimals import Decimal
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from fairshapley.results.result import Result
     from fairshapley.tabular import TabularGame
     from fairshapley.uses.tolerance import Tolerance
@@ -77,28 +79,33 @@ def check_outputs(
         read_key(output.key_file)
 
 
-def load_game(data: DataOptions) -> TabularGame:
-    """The game of the data options."""
-    from fairshapley.tabular import read_table, table_game
+def read_files(
+    data: FileOptions, texts: Sequence[str | None], most_rows: int | None
+) -> tuple[pa.Table, pa.Table | None]:
+    """The tables of training and test rows; some columns are read as texts."""
+    from fairshapley.tabular import read_table
 
-    # A sample may be drawn from any number of rows.
-    most = data.max_rows if data.sample is None else None
-    if data.sample is not None and data.sample > data.max_rows:
-        raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
     read = partial(
         read_table,
         max_bytes=data.max_size * 2**20,
         delimiter=data.delimiter,
         decimal=cast("Decimal", data.decimal),
         encoding=data.encoding,
-        texts=[
-            name
-            for name in (data.group_by, data.id_column, data.split_by)
-            if name not in (None, data.target)
-        ],
+        texts=[name for name in texts if name is not None and name != data.target],
     )
-    train = read(data.train, max_rows=most)
     test = None if data.test is None else read(data.test, max_rows=data.max_rows)
+    return read(data.train, max_rows=most_rows), test
+
+
+def load_game(data: DataOptions) -> TabularGame:
+    """The game of the data options."""
+    from fairshapley.tabular import table_game
+
+    # A sample may be drawn from any number of rows.
+    most = data.max_rows if data.sample is None else None
+    if data.sample is not None and data.sample > data.max_rows:
+        raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
+    train, test = read_files(data, (data.group_by, data.id_column, data.split_by), most)
     return table_game(
         train,
         data.target,
@@ -122,13 +129,21 @@ def load_game(data: DataOptions) -> TabularGame:
     )
 
 
-def nearest_neighbours(
-    made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool
-) -> Result:
-    """The exact values of rows for nearest neighbours, in place of the model and the metric."""
+def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool) -> Result:
+    """The values of a method that computes them, without sampling: knn or loo."""
+    from fairshapley.uses.leaving_out import leave_one_out_result
     from fairshapley.uses.nearest_neighbours import knn_shapley
 
-    k, game = neighbours(data, run), made.game
+    check_computed(data, run)
+    xi = XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi
+    game = made.game
+    if run.method == LOO:
+        check_places(run.engine, run.journal)
+        note = "method loo: what is lost without each player; players that replace each other get 0"
+        show_notes((*made.notes, note), quiet=quiet)
+        with recorded(inputs=input_files(data), notes=(*made.notes, note)):
+            return leave_one_out_result(game, engine=run.engine, journal=run.journal, xi=xi)
+    k = neighbours(run)
     (train, answers), (test, truths) = game.train, game.test
     centre = 0.0 if game.classes is not None else float(np.mean(answers))
     note = (
@@ -145,11 +160,11 @@ def nearest_neighbours(
             k=k,
             task="regression" if game.classes is None else "classification",
             player_names=game.player_names,
-            xi=XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi,
+            xi=xi,
         )
 
 
-def input_files(data: DataOptions) -> tuple[InputFile, ...]:
+def input_files(data: FileOptions) -> tuple[InputFile, ...]:
     """The files of the data options, with their hashes."""
     given = [path for path in (data.train, data.test) if path is not None]
     return tuple(input_file(path) for path in given if path.is_file())  # a pipe is read once

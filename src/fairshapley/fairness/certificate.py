@@ -480,7 +480,8 @@ class _Wording:
         if evidence.exact:
             how = "they have a closed formula"
             if evidence.evaluations:
-                how = f"all coalitions were evaluated ({evidence.evaluations:,} evaluations)"
+                count = f"{evidence.evaluations:,} evaluations"
+                how = f"all coalitions that count were evaluated ({count})"
             return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
         chance = f"with a probability of at least {1 - self.delta:.6g}"
         published = " (as published, shrunk towards zero)" if self.shrunk else ""

@@ -122,7 +122,9 @@ def write_values(
         result.save(file, key=key)
         return
     columns = values_columns(result, delta)
-    write_whole(file, _parquet(columns) if file.suffix.lower() == ".parquet" else _csv(columns))
+    write_whole(
+        file, _parquet(columns) if file.suffix.lower() == ".parquet" else csv_bytes(columns)
+    )
 
 
 def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -136,16 +138,22 @@ def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> 
     ...     file.read_text().split()
     ['method,mse', 'mc,0.5']
     """
-    write_whole(Path(path), _csv({name: [row[name] for row in rows] for name in rows[0]}))
+    write_whole(Path(path), csv_bytes({name: [row[name] for row in rows] for name in rows[0]}))
 
 
-def _csv(columns: dict[str, Sequence[Any]]) -> bytes:
+def csv_bytes(columns: dict[str, Sequence[Any]]) -> bytes:
+    r"""Columns as the content of a CSV file; no text in it is a formula to a spreadsheet.
+
+    Examples
+    --------
+    >>> csv_bytes({"name": ["=1+1"], "value": [-1.5]})
+    b"name,value\r\n'=1+1,-1.5\r\n"
+    """
     text = io.StringIO(newline="")
     # With \r\n at the end of lines, cells that hold either sign are quoted.
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(columns)
-    for player, *numbers in zip(*columns.values(), strict=True):
-        writer.writerow([plain_cell(player), *numbers])
+    for row in (list(columns), *zip(*columns.values(), strict=True)):
+        writer.writerow([plain_cell(one) if isinstance(one, str) else one for one in row])
     return text.getvalue().encode("utf-8", "backslashreplace")
 
 

@@ -46,6 +46,44 @@ class TabularGame:
     labels: tuple[str, ...] | None
     """The class of each player that is a row; None for groups and for numbers"""
     metric: str
+    feature_names: tuple[str, ...]
+    """A name for each column of `features`"""
+
+    @property
+    def features(self) -> FloatArray:
+        """The rows that are valued as a matrix, encoded and standardised; without targets.
+
+        Examples
+        --------
+        >>> rows = {"age": [20, 30, 40, 50], "town": ["a", "b", "b", "a"], "y": [0, 1, 0, 1]}
+        >>> made = table_game(rows, "y", test=rows)
+        >>> made.feature_names, made.features.shape
+        (('age', "town = 'a'", "town = 'b'"), (4, 3))
+        """
+        matrix: FloatArray = self.game.train[0]
+        return matrix
+
+    @property
+    def test_features(self) -> FloatArray:
+        """The rows to score on, encoded in the same way."""
+        matrix: FloatArray = self.game.test[0]
+        return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """The rows of a table as a matrix of features and their targets."""
+
+    table: pa.Table
+    features: FloatArray
+    targets: NDArray[Any]
+    test: tuple[FloatArray, NDArray[Any]] | None
+    """Features and targets of the test rows"""
+    names: tuple[str, ...]
+    """A name for each row"""
+    feature_names: tuple[str, ...]
+    task: Task
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +219,7 @@ def table_game(
         rows = rows.take(kept, rows.what)
         notes.extend(said)
     targets = _targets(rows, scored, target, kind, notes)
-    features = _features(rows, scored, target, roles, drop, notes)
+    features, fitted = _features(rows, scored, target, roles, drop, notes)
     counting = _weights(rows, scored, weights, notes)
     if test is not None:
         notes.extend(_shared_rows(features, targets))
@@ -202,7 +240,51 @@ def table_game(
     notes.extend(_copies(game, players, grouped=group_by is not None))
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
-    return TabularGame(game, tuple(notes), labels, wanted)
+    return TabularGame(game, tuple(notes), labels, wanted, fitted.feature_names)
+
+
+def encode_table(
+    train: Any,
+    target: str,
+    *,
+    test: Any = None,
+    task: str = "auto",
+    names: str | None = None,
+    drop: Sequence[str] = (),
+) -> EncodedTable:
+    """The rows of a table as features and targets, encoded as `table_game` does.
+
+    Parameters are those of `table_game`.
+
+    Examples
+    --------
+    >>> found = encode_table({"x": [0.0, 2.0, 4.0], "y": ["a", "b", "a"]}, "y")
+    >>> found.features.ravel().round(2), found.targets.tolist(), found.names
+    (array([-1.22,  0.  ,  1.22]), ['a', 'b', 'a'], ('row 1', 'row 2', 'row 3'))
+    """
+    labels, table = row_labels(train), arrow_table(train, "training rows")
+    notes = notes_of(table)
+    rows = scored = _Part(table, np.arange(1, table.num_rows + 1), "training")
+    if test is not None:
+        others = arrow_table(test, "test rows")
+        notes.extend(f"test rows: {note}" for note in notes_of(others))
+        scored = _Part(others, np.arange(1, others.num_rows + 1), "test")
+    kind = read_target(table, target, "training").guessed_task()
+    if task != "auto":
+        kind = "classification" if task == "classification" else "regression"
+    _check_roles(rows, target, (names,), drop)
+    targets = _targets(rows, scored, target, kind, notes)
+    features, fitted = _features(rows, scored, target, (names,), drop, notes)
+    return EncodedTable(
+        table,
+        features[0],
+        targets[0],
+        None if test is None else (features[1], targets[1]),
+        tuple(_names(rows, names, labels)),
+        fitted.feature_names,
+        kind,
+        tuple(notes),
+    )
 
 
 def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
@@ -282,8 +364,8 @@ def _features(
     notes: list[str],
     *,
     most_bytes: int = MOST_FEATURE_BYTES,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The features of training and test rows."""
+) -> tuple[tuple[NDArray[Any], NDArray[Any]], Preprocessor]:
+    """The features of training and test rows, and what made them."""
     used = {target, *roles, *drop}
     names = [name for name in rows.table.column_names if name not in used]
     fitted = Preprocessor.fit(rows.table, names)
@@ -301,7 +383,7 @@ def _features(
         notes.append(f"left out on request: {quoted(list(drop))}")
     if extra:
         notes.append(f"columns of the test rows that the training rows lack: {quoted(extra)}")
-    return found
+    return found, fitted
 
 
 def _copies(game: DataGame, players: list[str], *, grouped: bool) -> Sequence[str]:

@@ -88,6 +88,27 @@ class Preprocessor:
         parts = (self.scaler, self.encoder)
         return sum(len(part.get_feature_names_out()) for part in parts if part is not None)
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for each feature.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [20.0, 4.0, 9.0, None], "town": ["a", "b", "a", "b"]})
+        >>> Preprocessor.fit(table, ["age", "town"]).feature_names
+        ('age', 'age is missing', "town = 'a'", "town = 'b'")
+        """
+        numbers = list(self.numbers)
+        found = [*numbers, *(f"{numbers[place]} is missing" for place in self._marked())]
+        for name, frequent, rare in self._categories():
+            # The encoder's order: what is missing comes last.
+            texts = sorted(text for text in frequent if text is not None)
+            found += [f"{name} = {text!r}" for text in texts]
+            found += [f"{name} is missing"] if None in frequent else []
+            found += [f"{name} is rare"] if rare else []
+        return tuple(found)
+
     def encode(self, table: pa.Table, what: str) -> FloatArray:
         """The features of the rows of a table that has the same columns."""
         cells = self._cells(table, what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,9 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.games.game import Game
+from fairshapley.results.result import Result
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
+from fairshapley.uses.nearest_neighbours import exact_result
 
 
 @known_names
@@ -53,6 +56,32 @@ def leave_one_out(
         values = evaluator.evaluate(draw).values
     losses: FloatArray = values[0] - values[1:]
     return losses
+
+
+def leave_one_out_result(
+    game: Game, *, engine: EngineOption = None, journal: JournalOption = None, xi: float = 1e-3
+) -> Result:
+    """The values of `leave_one_out` as a result, which is saved, printed and reported.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> print(leave_one_out_result(fs.games.Airport([1.0, 2.0, 4.0])))
+    leave-one-out values of 3 players, exact
+    ...
+    """
+    started = time.monotonic()
+    values = leave_one_out(game, engine=engine, journal=journal)
+    return exact_result(
+        game,
+        values,
+        {"name": "leave_one_out"},
+        semivalue="leave-one-out",
+        stopped="the utility without each player was computed: the values are exact",
+        evaluations=len(values) + 1,
+        xi=xi,
+        seconds=time.monotonic() - started,
+    )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
 from fairshapley.fairness.scores import check_xi
 from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.game import Game
 from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
@@ -82,23 +83,48 @@ def knn_shapley(
     values, identical = _values(game)
     named = game.metric if isinstance(game.metric, str) else _name(game.metric)
     method = {"name": "knn_shapley", "k": game.k, "task": game.task, "metric": named}
+    return exact_result(
+        game,
+        values,
+        method,
+        stopped=CLOSED_FORM,
+        xi=tolerance,
+        seconds=time.monotonic() - started,
+        identical_players=identical,
+    )
+
+
+def exact_result(
+    game: Game,
+    values: FloatArray,
+    method: dict[str, Any],
+    *,
+    stopped: str,
+    xi: float,
+    seconds: float,
+    semivalue: str = "shapley",
+    evaluations: int = 0,
+    identical_players: Pairs = (),
+) -> Result:
+    """A result whose values were computed, not estimated."""
+    names = getattr(game, "player_names", None)
     return Result(
         values=values,
-        standard_errors=np.zeros(game.n_players),
-        counts=np.ones(game.n_players, dtype=np.int64),
-        evaluations=0,
+        standard_errors=np.zeros(len(values)),
+        counts=np.ones(len(values), dtype=np.int64),
+        evaluations=evaluations,
         marginals=None,
-        stopped=CLOSED_FORM,
+        stopped=stopped,
         seed=0,
-        configuration={"method": method, "semivalue": "shapley", "xi": tolerance},
-        xi=tolerance,
+        configuration={"method": method, "semivalue": semivalue, "xi": xi},
+        xi=xi,
         independent=True,
         exact=True,
-        player_names=game.player_names,
-        identical_players=identical,
+        player_names=names,
+        identical_players=identical_players,
         fingerprint=_fingerprint(game),
-        seconds=time.monotonic() - started,
-        unit=game.unit,
+        seconds=seconds,
+        unit=getattr(game, "unit", ""),
         versions=versions(),
         **origin_fields(),
     )
@@ -108,7 +134,7 @@ def _name(function: object) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-def _fingerprint(game: KNNUtilityGame) -> str | None:
+def _fingerprint(game: Game) -> str | None:
     """What identifies the content; None for a metric of the user's that cannot be hashed."""
     try:
         return fingerprint(game)

@@ -24,14 +24,14 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
     """
     from fairshapley._basics.memory import limit_memory
     from fairshapley.cli.output import finish
-    from fairshapley.cli.planning import KNN, advice, announce
+    from fairshapley.cli.planning import KNN, LOO, advice, announce
     from fairshapley.cli.setup import (
         check_outputs,
         check_places,
         chosen_xi,
+        computed,
         input_files,
         load_game,
-        nearest_neighbours,
         run_limits,
         show_notes,
     )
@@ -42,13 +42,9 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
     if run.memory is not None:
         limit_memory(int(run.memory * 2**30))
     made = load_game(data)
-    if run.method == KNN:
-        finish(
-            nearest_neighbours(made, data, run, quiet=output.quiet),
-            output,
-            labels=made.labels,
-            title=data.train.name,
-        )
+    if run.method in (KNN, LOO):
+        result = computed(made, data, run, quiet=output.quiet)
+        finish(result, output, labels=made.labels, title=data.train.name)
         return
     limits = run_limits(run, made.game.n_players)
     check_places(run.engine, run.journal)

@@ -99,7 +99,9 @@ def verdict(
         return replace(found, warnings=certificate.warnings)
     if result.exact:
         how = (
-            "all coalitions were evaluated" if result.evaluations else "they have a closed formula"
+            "all coalitions that count were evaluated"
+            if result.evaluations
+            else "they have a closed formula"
         )
         headline = (
             f"{_everyone(result)} is exact for this utility: {how}, so there is no estimation "

@@ -81,6 +81,9 @@ def snippet(result: Result) -> str:
     """The Python call that repeats the run, given the same game."""
     if result.method == "knn_shapley":
         return _knn_snippet(result)
+    if result.method == "leave_one_out":
+        game = f"game = …  # {_game_comment(result)}"
+        return f"import fairshapley as fs\n\n{game}\nvalues = fs.leave_one_out(game)"
     method, extra = _method(result.configuration["method"])
     arguments = ["game", method]
     if budget := result.limits.get("budget"):

@@ -1,0 +1,84 @@
+"""`fairshapley clean`: rows of a table that are probably mislabelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+from fairshapley.cli.options import FileOptions, in_options, output_option, run_option
+
+
+def clean_table(
+    data: FileOptions,
+    share: Annotated[
+        float | None,
+        run_option(
+            metavar="S", help="The share of wrong labels, such as 0.1, if known; else estimated."
+        ),
+    ] = None,
+    checks: Annotated[
+        bool,
+        run_option(
+            help="Plant wrong labels and count how many are found; score a model without the "
+            "suspects. Takes two thirds of the time, at most."
+        ),
+    ] = True,
+    seed: Annotated[int, run_option(help="Fixes all random choices.")] = 0,
+    out: Annotated[
+        Path | None,
+        output_option(
+            metavar="FILE", help="Write all rows, most suspect first, with their columns: .csv."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
+    ] = None,
+    top: Annotated[int, output_option(min=1, metavar="N", help="How many suspects to print.")] = 20,
+    as_json: Annotated[
+        bool, output_option("--json", help="Print one JSON object instead of a table.")
+    ] = False,
+    quiet: Annotated[bool, output_option("--quiet", help="No notes.")] = False,
+) -> None:
+    """Find rows whose label is probably wrong, with a probability for each.
+
+    Models that have not seen a row judge its label; beside that stand what its neighbours say and
+    what the row is worth. Nothing is changed: look at the first suspects, then decide.
+
+    Example: fairshapley clean train.csv --target label --out suspects.csv --report suspects.html
+    """
+    from fairshapley.cli.output import Ending
+    from fairshapley.cli.printing import output_console, print_json, print_lines
+    from fairshapley.cli.setup import REPORT_ENDINGS, read_files, show_notes
+    from fairshapley.cli.tables import print_table
+    from fairshapley.results.tables import check_writable
+    from fairshapley.uses.suspects import suspects
+
+    taken = [path for path in (data.train, data.test) if path is not None]
+    for path, endings in ((out, (".csv",)), (report, REPORT_ENDINGS)):
+        if path is not None:
+            check_writable(path, endings, taken)
+            taken.append(path)
+    train, test = read_files(data, (data.id_column,), data.max_rows)
+    found = suspects(
+        train,
+        data.target,
+        test=test,
+        task=cast("Literal['auto', 'classification', 'regression']", data.task),
+        share=share,
+        names=data.id_column,
+        drop=data.drop or (),
+        checked=checks,
+        seed=seed,
+    )
+    show_notes(found.notes, quiet=quiet)
+    ending = Ending()
+    ending.write("suspects", out, lambda: found.to_csv(out or ""))
+    ending.write("report", report, lambda: found.report(report or "", title=data.train.name))
+    with ending.step():
+        if as_json:
+            print_json(found.summary(top))
+        else:
+            console = output_console()
+            print_table(console, "the first suspects", *found.shown(top), texts=True)
+            print_lines(console, map(in_options, found.sentences()))
+    ending.close(quiet=as_json)

@@ -1,0 +1,95 @@
+"""`fairshapley clean`, and `value` by methods that sample nothing."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.tabular import read_table, table_game
+from tests.cli.files import example_rows, run, write_csv
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv")
+
+
+@pytest.fixture
+def rows(folder):
+    """A table with two wrong labels, in rows 11 and 21."""
+    table = example_rows(120, seed=5)
+    table[0][3] = "=supplier"
+    ages = [abs(row[0]) if row[0] != "" else 0.0 for row in table[1:]]
+    hit = np.argsort(ages)[-2:] + 1
+    for place in hit:
+        table[place][-1] = "no" if table[place][-1] == "yes" else "yes"
+    write_csv(folder / "rows.csv", table)
+    return {f"row {place}" for place in hit}
+
+
+def test_clean_writes_suspects_and_a_page(rows, folder):
+    done = run(
+        "clean", "rows.csv", "--target", "label", "--out", "s.csv", "--report", "s.html", "--top", 4
+    )
+    assert done.exit_code == 0
+    assert "probably wrong" in done.stdout
+    assert "made wrong on purpose" in done.stdout
+    assert "note: " in done.stderr
+    with (folder / "s.csv").open(newline="") as stream:
+        found = list(csv.DictReader(stream))
+    assert len(found) == 120
+    assert {found[0]["row"], found[1]["row"]} == rows
+    assert "'=supplier" in found[0]
+    assert "rows.csv" in (folder / "s.html").read_text()
+
+
+def test_clean_prints_json(rows):
+    done = run("clean", "rows.csv", "--target", "label", "--json", "--no-checks", "--quiet")
+    said = json.loads(done.stdout)
+    assert set(said["suspects"]["row"][:2]) == rows
+    assert said["planted"] is None
+    assert 0 < said["mistakes"]["share"] < 0.2
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--share", "0.9"), "--share must be"),
+        (("--out", "s.txt"), ".csv"),
+        (("--out", "rows.csv"), "the same file"),
+        (("--id", "=supplier"), "names several rows"),
+        (("--drop", "ages"), "did you mean 'age'"),
+        (("--task", "ranking"), "--task must be"),
+    ],
+)
+def test_clean_refuses(rows, given, words):
+    done = run("clean", "rows.csv", "--target", "label", *given)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_loo_is_leave_one_out(folder):
+    done = run("value", *DATA, "--method", "loo", "--out", "v.json", "--report", "r.html")
+    assert done.exit_code == 0
+    result = fs.Result.load("v.json")
+    game = table_game(read_table("train.csv"), "label", test=read_table("test.csv")).game
+    assert result.values.tolist() == fs.leave_one_out(game).tolist()
+    assert result.semivalue == "leave-one-out"
+    assert result.evaluations == 25
+    assert "leave-one-out values" in done.stdout
+    assert "fs.leave_one_out(game)" in (folder / "r.html").read_text()
+
+
+def test_loo_values_groups(folder):
+    done = run("value", *DATA, "--method", "loo", "--group-by", "supplier", "--json", "--quiet")
+    assert len(json.loads(done.stdout)["values"]) == 3
+
+
+@pytest.mark.parametrize(
+    "given",
+    [("--budget", 50), ("--epsilon1", 0.5), ("--semivalue", "banzhaf"), ("--option", "k=1")],
+)
+def test_loo_refuses_what_it_cannot_do(folder, given):
+    done = run("value", *DATA, "--method", "loo", *given)
+    assert done.exit_code == 2
+    assert f"leave {given[0]} out" in done.stderr

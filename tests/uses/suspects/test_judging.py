@@ -1,0 +1,209 @@
+"""`suspects`: wrong labels are found, and their probabilities mean what they say."""
+
+import csv
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+
+import fairshapley as fs
+from fairshapley.errors import InputError
+from fairshapley.uses.suspects.wrong_labels import true_classes
+
+
+def planted(n_rows=1500, share=0.15, n_classes=3, only=None, seed=0):
+    """Rows of several classes, some labels of which are made wrong."""
+    x, truths = make_classification(
+        n_rows, 10, n_informative=6, n_classes=n_classes, class_sep=1.6, flip_y=0, random_state=seed
+    )
+    draw = np.random.default_rng(seed)
+    hit = draw.random(n_rows) < share
+    if only is not None:
+        hit &= truths == only
+    labels = truths.copy()
+    labels[hit] = (labels[hit] + draw.integers(1, n_classes, size=hit.sum())) % n_classes
+    return x, labels, truths, hit
+
+
+@pytest.fixture(scope="module")
+def judged():
+    x, labels, truths, hit = planted()
+    names = np.array(["=low", "<mid>", "high"])
+    return fs.suspects(x, names[labels]), names[truths], hit
+
+
+def deciles(probability, hit):
+    parts = np.array_split(np.argsort(probability, kind="stable"), 10)
+    return np.array([[probability[part].mean(), hit[part].mean()] for part in parts])
+
+
+def test_planted_labels_are_found_and_put_right(judged):
+    found, truths, hit = judged
+    first = found.order[: hit.sum()]
+    assert hit[first].mean() > 0.85
+    likely = found.probability > 0.5
+    assert (found.suggestions[likely & hit] == truths[likely & hit]).mean() > 0.9
+    assert found.planted.found > 0.8 * found.planted.planted
+    assert found.planted.auc > 0.9
+
+
+def test_probabilities_are_calibrated(judged):
+    # 150 rows in each tenth: their share alone is uncertain by 0.04.
+    found, _, hit = judged
+    predicted, observed = deciles(found.probability, hit).T
+    assert np.abs(predicted - observed).max() < 0.1
+    assert found.mistakes.lower <= hit.mean() + 0.02
+    assert found.mistakes.upper >= hit.mean() - 0.02
+
+
+def test_one_class_alone_may_be_mistaken():
+    x, labels, _, hit = planted(only=1, share=0.3)
+    found = fs.suspects(x, labels, checked=False)
+    assert found.mistakes.pattern == "by class"
+    predicted, observed = deciles(found.probability, hit).T
+    assert np.abs(predicted - observed).max() < 0.1
+
+
+def test_the_share_may_be_given(judged):
+    _, _, hit = judged
+    x, labels, _, _ = planted()
+    found = fs.suspects(x, labels, share=0.05, checked=False)
+    assert found.probability.mean() == pytest.approx(0.05, abs=0.03)
+    assert hit[found.order[: hit.sum()]].mean() > 0.85
+
+
+def test_clean_labels_stay_unsuspected():
+    x, y = load_breast_cancer(return_X_y=True)
+    found = fs.suspects(x, y, checked=False)
+    assert found.mistakes.share < 0.03
+    assert found.n_likely < 10
+
+
+def test_removing_wrong_labels_helps():
+    x, labels, truths, _ = planted(n_rows=900, share=0.3)
+    found = fs.suspects(x[:700], labels[:700], test=(x[700:], truths[700:]))
+    assert found.removal.n_rows == 700
+    assert found.removal.relabelled[-1] > found.removal.at_random[-1]
+    assert found.removal.counts[0] == 0
+    assert found.removal.removed[0] == found.removal.relabelled[0] == found.removal.at_random[0]
+    assert "200 test rows" in found.removal.metric
+
+
+def test_a_rare_class_is_not_harmful_for_being_rare():
+    x, truths = make_classification(
+        1200, 8, n_informative=6, weights=[0.93], class_sep=2.0, flip_y=0, random_state=3
+    )
+    found = fs.suspects(x, truths, checked=False)
+    rare = truths == 1
+    assert (found.probability[rare] > 0.5).mean() < 0.1
+    # Each class has the same weight in the values: those of the rare one are larger.
+    assert found.values[rare].mean() > found.values[~rare].mean() > 0
+
+
+def test_the_same_seed_gives_the_same(judged):
+    found, _, _ = judged
+    x, labels, _, _ = planted()
+    again = fs.suspects(x, np.array(["=low", "<mid>", "high"])[labels], checked=False)
+    assert again.probability.tolist() == found.probability.tolist()
+    assert again.removal is None
+    assert again.planted is None
+
+
+def test_numbers_swapped_between_rows_are_found():
+    x, y = load_diabetes(return_X_y=True)
+    y = 3 * x[:, 2] + 2 * x[:, 8] + 0.02 * np.random.default_rng(0).normal(size=len(y))
+    swapped = np.arange(20)
+    y[swapped] = y[swapped][::-1] + 0.4
+    found = fs.suspects(x, y)
+    assert set(found.order[:15]) <= set(swapped)
+    assert found.mistakes.share == pytest.approx(20 / 442, abs=0.03)
+    assert "R²" in found.removal.metric
+    assert "target" in str(found)
+
+
+def test_hard_rows_are_not_told_from_wrong_labels():
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(300, 5))
+    y = (x[:, 0] + 2 * draw.normal(size=300) > 0).astype(int)
+    found = fs.suspects(x, y, checked=False)
+    assert found.mistakes.upper - found.mistakes.lower > 0.1
+    assert "do not tell wrong labels from hard rows" in str(found)
+
+
+def test_flat_likelihood_is_shared_out():
+    # With the probabilities of both classes equal nothing is known of any row.
+    classes, _ = true_classes(np.full((200, 2), 0.5), np.tile([0, 1], 100))
+    assert np.ptp(classes[np.arange(200), np.tile([0, 1], 100)]) < 0.02
+
+
+def test_files_are_safe(judged, tmp_path):
+    found, _, _ = judged
+    found.to_csv(tmp_path / "s.csv", most=50)
+    with (tmp_path / "s.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 50
+    assert rows[0]["row"] == found.names[found.order[0]]
+    assert {row["label"] for row in rows} <= {"'=low", "<mid>", "high"}
+    page = found.report(tmp_path / "s.html", title="<b>rows</b>").read_text()
+    assert "<b>" not in page
+    assert "<mid>" not in page
+    assert "&lt;mid&gt;" in page
+    assert "default-src 'none'" in page
+
+
+def test_tables_bring_their_columns():
+    draw = np.random.default_rng(1)
+    x = draw.normal(size=80)
+    table = {
+        "x": x.tolist(),
+        "town": draw.choice(["Ulm", "Bonn"], 80).tolist(),
+        "who": [f"n{place}" for place in range(80)],
+        "label": np.where(x > 0, "yes", "no").tolist(),
+    }
+    table["label"][5] = "no" if x[5] > 0 else "yes"
+    found = fs.suspects(table, "label", names="who", checked=False)
+    assert found.names[found.order[0]] == "n5"
+    columns = found.columns(3)
+    assert columns["town"][0] == table["town"][5]
+    assert columns["label (given)"][0] == table["label"][5]
+    assert found.to_frame("dict", most=2)["row"][0] == "n5"
+
+
+def test_small_classes_are_left_out():
+    x, labels, _, _ = planted(n_rows=200)
+    labels = labels.astype(object)
+    labels[:3] = 9
+    found = fs.suspects(x, labels, checked=False)
+    assert np.isnan(found.probability[:3]).all()
+    assert len(found.order) == 197
+    assert any("fewer than 5 rows" in note for note in found.notes)
+
+
+X40 = np.random.default_rng(0).normal(size=(40, 3))
+HALVES = np.tile(["a", "b"], 20)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "options", "words"),
+    [
+        (X40, ["a"] * 40, {}, "all rows have the same label"),
+        (np.ones((40, 3)), HALVES, {}, "all rows have the same features"),
+        (X40, [f"id {place}" for place in range(40)], {}, "40 classes for 40 rows.*join classes"),
+        (X40, [None, *HALVES[1:]], {}, "missing labels: drop"),
+        (X40, [np.nan, *np.arange(39.0)], {}, "y has a nan in row 0: drop"),
+        (X40, [0.5] * 40, {}, "all rows have the same target"),
+        (X40[:5], HALVES[:5], {}, "give at least 20"),
+        (X40, HALVES[:30], {}, "one entry for each"),
+        (X40, HALVES, {"test": X40}, "a pair"),
+        (X40, HALVES, {"test": (X40[:, :2], HALVES)}, "the same features"),
+        (X40, HALVES, {"test": (X40[:2], ["c", "c"])}, "no test row has a class"),
+        (X40, HALVES, {"share": 0.7}, "share must be"),
+        (X40, HALVES, {"task": "ranking"}, "task must be"),
+        (X40, HALVES, {"names": "who"}, "one each"),
+        (X40, HALVES, {"drop": ["x"]}, "drop= is for tables"),
+        (X40, HALVES, {"random_state": 1}, "use seed="),
+    ],
+)
+def test_bad_input_is_answered(rows, labels, options, words):
+    with pytest.raises(InputError, match=words):
+        fs.suspects(rows, labels, **options)
