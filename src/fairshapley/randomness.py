@@ -7,6 +7,7 @@ resumed run draw the same coalitions.
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -55,3 +56,13 @@ def side_generator(seed: int, purpose: str) -> np.random.Generator:
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(0, *purpose.encode()))
     return np.random.Generator(np.random.PCG64(sequence))
+
+
+def device_generator(rng: np.random.Generator, device: str) -> Any:
+    """A generator of torch on a device, seeded by that of the round.
+
+    The same device and seed give the same bits; another device draws others.
+    """
+    import torch
+
+    return torch.Generator(device=device).manual_seed(int(rng.integers(2**63)))

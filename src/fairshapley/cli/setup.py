@@ -126,6 +126,7 @@ def load_game(data: DataOptions) -> TabularGame:
         empty_value=data.empty_value,
         unfittable=cast("Literal['raise', 'constant']", data.unfittable),
         precision=cast("Literal['double', 'single']", data.precision),
+        device=data.device,
     )
 
 

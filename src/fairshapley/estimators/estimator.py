@@ -39,6 +39,8 @@ class Problem:
     """Pairs of players that no utility tells apart"""
     in_flight: int = 1
     """Coalitions that an engine computes at a time, where a round should hold as many"""
+    device: str | None = None
+    """Where draws and sums are to stay, as torch names it; None is the host"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,11 @@ class Estimator(ABC, Generic[State, Drawn]):
     def pools(self) -> bool:
         """Whether players that the game declares identical get one value, the mean of theirs."""
         return True
+
+    @property
+    def device_least(self) -> int | None:
+        """The least budget of evaluations for which it can stay on a device; None: it cannot."""
+        return None
 
     @abstractmethod
     def start(self, problem: Problem) -> State:

@@ -18,6 +18,7 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
+from fairshapley.draws.on_device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache
@@ -26,9 +27,11 @@ from fairshapley.evaluation.engines import Engine, SerialEngine, Session
 from fairshapley.evaluation.failures import changed
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import Ledger
+from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
 from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
+from fairshapley.games.on_device import DeviceGame
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 
@@ -48,7 +51,7 @@ class ExhaustedError(Exception):
 
 
 class Answers(NamedTuple):
-    """What evaluation says of a draw, coalition by coalition."""
+    """What evaluation says of a draw, coalition by coalition: tensors where it is on a device."""
 
     values: FloatArray
     """Their utilities, NaN for those skipped"""
@@ -80,6 +83,8 @@ class Evaluator:
         The memory for utilities already known.
     replicates
         Whether to ask the game, where it can tell, for utilities without groups of test rows too.
+    on_device
+        The game's form on a device, for draws that stay there.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class Evaluator:
         n_active: int | None = None,
         cache_bytes: int = CACHE_BYTES,
         replicates: bool = False,
+        on_device: DeviceGame | None = None,
     ) -> None:
         self.game = game
         self.n_players = n_players
@@ -109,6 +115,7 @@ class Evaluator:
         self.replicates = Replicates.of(game, self.n_active) if replicates else None
         self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace, self.replicates)
         self.tally = self._ledger.tally
+        self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
 
@@ -183,7 +190,7 @@ class Evaluator:
             return len(draw)
         if 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
             return 0  # all coalitions together do not exceed the budget
-        if not self._remembers(draw):
+        if self._there is not None or not self._remembers(draw):
             return len(draw)
         self.cache.turn()  # as `evaluate` will
         seen: set[bytes] = set()
@@ -204,6 +211,8 @@ class Evaluator:
         after_chunk: Callable[[], None] | None = None,
     ) -> Answers:
         """One round: the utilities of all coalitions of a draw, and their sizes."""
+        if self._there is not None and isinstance(draw, DeviceDraw):
+            return self._evaluate_there(self._there, draw, deadline, after_chunk)
         self.cache.turn()
         self._ledger.remember = self._remembers(draw)
         count = len(draw)
@@ -235,6 +244,18 @@ class Evaluator:
                 raise EngineError(f"{error}. {self._how_to_continue()}") from error
             raise
         return Answers(values, sizes)
+
+    def _evaluate_there(
+        self,
+        there: OnDevice,
+        draw: DeviceDraw,
+        deadline: float,
+        after_chunk: Callable[[], None] | None,
+    ) -> Answers:
+        found = there.values(draw, deadline, after_chunk)
+        if found is None:
+            raise OutOfTimeError
+        return Answers(found, draw.sizes)
 
     def _hungry(self) -> bool:
         return self._dispatcher is None or self._dispatcher.hungry

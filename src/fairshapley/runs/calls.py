@@ -23,7 +23,13 @@ from fairshapley.results.result import Result
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog
 from fairshapley.runs.progress import ProgressOption
-from fairshapley.runs.setup import JournalOption, evaluating, game_facts, opened_journal
+from fairshapley.runs.setup import (
+    JournalOption,
+    evaluating,
+    game_facts,
+    opened_journal,
+    staying_on_device,
+)
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
 
@@ -122,8 +128,9 @@ def estimate(
             in_flight=getattr(opened, "in_flight", 1),
         )
         _check_certifiable(plan, facts)
+        plan, there = staying_on_device(game, facts, plan, engine=opened, journal=journal)
         with evaluating(
-            game, facts, engine=opened, journal=journal, on_error=on_error
+            game, facts, engine=opened, journal=journal, on_error=on_error, on_device=there
         ) as evaluator:
             return _execute(plan, facts, evaluator, seed, started, progress, verify)
 

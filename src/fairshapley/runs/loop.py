@@ -12,6 +12,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
+from fairshapley.draws.on_device import DeviceDraw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.exact import exact_values
@@ -29,6 +30,7 @@ from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.runs.replicated_values import replicated_values
 from fairshapley.stopping import Snapshot
+from fairshapley.stopping.rules import evaluation_limit
 
 # On a small game a method asks more and more often for coalitions that are known already. It has
 # stalled when this many requests in a row, plus 20 for each coalition that is known, brought
@@ -182,6 +184,7 @@ class Run:
             n_nulls=plan.n_nulls,
             identical=plan.identical_players,
             in_flight=plan.in_flight,
+            device=plan.device,
         )
         if plan.identical_players and plan.estimator.pools:
             self.pooling = Pooling.of(self.problem)
@@ -235,6 +238,7 @@ class Run:
             draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
         if draw is None:
             return EXACT if self.estimate().exact else "the method has nothing left to ask"
+        draw = self._cut(draw)
         if (stopped := gate(draw)) is not None:
             self._asked = draw
             return stopped
@@ -257,6 +261,17 @@ class Run:
             self._forget()
             raise
         return None
+
+    def _cut(self, draw: Draw) -> Draw:
+        """On a device the last round is cut to the budget: rounds are long there.
+
+        Units are alike, and how many are told does not depend on their values.
+        """
+        limit = evaluation_limit(self.plan.budget)
+        left = limit - self.evaluator.tally.evaluations
+        if self.plan.device is None or not isinstance(draw, DeviceDraw) or len(draw) <= left:
+            return draw
+        return draw.cut(int(left)) or draw
 
     def _forget(self) -> None:
         """Go back to where nothing was evaluated."""

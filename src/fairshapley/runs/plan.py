@@ -80,6 +80,8 @@ class Plan:
     """Declared pairs of identical players, which get one value"""
     in_flight: int = 1
     """Coalitions that a round should hold, for an engine that waits for many at a time"""
+    device: str | None = None
+    """Where draws and sums stay; None is the host"""
 
     @property
     def sequential(self) -> bool:
@@ -93,6 +95,8 @@ class Plan:
             "semivalue": self.semivalue.name,
             "xi": self.xi,
         }
+        if self.device is not None:
+            configuration["device"] = self.device
         if self.n_nulls:
             configuration["null_players"] = self.n_nulls
         if self.identical_players:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TypeAlias
 
 from fairshapley._basics import checks
 from fairshapley.errors import FingerprintError, InputError, JournalError
-from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.on_device import NOTE
 from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import Game, check_n_players, check_names
+from fairshapley.games.on_device import DeviceGame, device_form
 from fairshapley.results.copies import Copies
-from fairshapley.runs.plan import GameFacts
+from fairshapley.runs.plan import GameFacts, Plan
 
 # Half a million rows: adding them up takes a third of a second, replaying them two seconds.
 CHECKED_ROW_BYTES = 16 << 20
+
+# For fewer players the host has better proxies, and coalitions come again: they are remembered.
+LEAST_DEVICE_PLAYERS = 65
 
 JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
 
@@ -118,6 +124,7 @@ def evaluating(
     engine: EngineOption = None,
     journal: JournalOption = None,
     on_error: OnError = "raise",
+    on_device: DeviceGame | None = None,
 ) -> Iterator[Evaluator]:
     """An evaluator of the game, with its journal and engine; what it opened is closed afterwards.
 
@@ -142,5 +149,33 @@ def evaluating(
                 guard=guard,
                 n_active=facts.n_active,
                 replicates=True,
+                on_device=on_device,
             )
         )
+
+
+def staying_on_device(
+    game: Game, facts: GameFacts, plan: Plan, *, engine: Engine, journal: JournalOption
+) -> tuple[Plan, DeviceGame | None]:
+    """The plan, and the game's form on its device, where the whole run can stay there.
+
+    Utilities that are to be journalled, skipped or sent to workers go over the host, and so do
+    those of methods without a form of their own, few players and small budgets.
+    """
+    least = plan.estimator.device_least
+    limit = None if plan.budget is None else plan.budget.evaluations
+    if (
+        least is None
+        or (limit is not None and limit < least)
+        or facts.n_players < LEAST_DEVICE_PLAYERS
+        or facts.n_active < facts.n_players
+        or journal is not None
+        or plan.on_error == "skip"
+        or not isinstance(engine, SerialEngine)
+    ):
+        return plan, None
+    form = device_form(game)
+    if form is None:
+        return plan, None
+    notes = (*plan.notes, NOTE.format(device=form.device))
+    return replace(plan, device=form.device, notes=notes), form

@@ -77,8 +77,11 @@ class Decided(PlannedLooks):
             settled = wanted.failure(evidence, snapshot.xi) <= level
         if settled:
             said = f"decided at δ = {self.delta:g}: {wanted.answer(evidence)}"
-            return Verdict(True, said, evidence.evaluations)
-        needed = evaluations_for(evidence, level, lambda then: wanted.failure(then, snapshot.xi))
+            return Verdict(True, said, lambda: evidence.evaluations)
+
+        def needed() -> float:
+            return evaluations_for(evidence, level, lambda then: wanted.failure(then, snapshot.xi))
+
         return Verdict(False, f"{wanted} not settled at δ = {self.delta:g}", needed)
 
     def configuration(self) -> dict[str, Any]:

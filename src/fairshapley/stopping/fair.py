@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fairshapley.fairness.certificate import (
@@ -69,12 +70,12 @@ class Fair(PlannedLooks):
         """Whether the values are certified."""
         found = self.certificate(snapshot, level)
         if found.holds:
-            return Verdict(True, f"certified as {self.aim_at(snapshot)}", found.evaluations)
+            return Verdict(True, f"certified as {self.aim_at(snapshot)}", lambda: found.evaluations)
         holds = ""
         if found.tightest < math.inf:
             holds = f"; what holds is ε1 = {rounded_up(found.tightest):g}"
-        needed = needed_evaluations(found, snapshot.evidence)
-        return Verdict(False, f"not certified: {found.reason}{holds}", needed)
+        predict = partial(needed_evaluations, found, snapshot.evidence)
+        return Verdict(False, f"not certified: {found.reason}{holds}", predict)
 
     def certificate(self, snapshot: Snapshot, level: float) -> Certificate:
         """The certificate at this look."""

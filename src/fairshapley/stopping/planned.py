@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -26,8 +28,14 @@ class Verdict:
     holds: bool
     said: str
     """What is reached, or why it is not"""
-    needed: float
-    """The evaluations that it is predicted to take"""
+    predict: Callable[[], float]
+    """Computes the evaluations that it is predicted to take: among many players that takes longer
+    than the look, and most looks do not ask"""
+
+    @cached_property
+    def needed(self) -> float:
+        """The evaluations that it is predicted to take."""
+        return self.predict()
 
 
 @dataclass(frozen=True)
@@ -62,19 +70,19 @@ class PlannedLooks(Rule):
         if found.holds:
             return found.said
         limit, most = evaluation_limit(snapshot.budget), self._most_per_player * snapshot.n_players
-        cost = cost_text(found.needed, snapshot.coalitions)
         if limit == math.inf and (snapshot.budget is None and snapshot.evaluations >= most):
             return (
                 f"given up after {snapshot.evaluations:,} evaluations: {found.said}; it would take "
-                f"{cost}. Values that are equal, or zero, are told apart only up to ξ = "
-                f"{snapshot.xi:g}: give a larger ξ, or a budget to go on"
+                f"{cost_text(found.needed, snapshot.coalitions)}. Values that are equal, or zero, "
+                f"are told apart only up to ξ = {snapshot.xi:g}: give a larger ξ, or a budget to "
+                "go on"
             )
         judged = ENOUGH_TO_JUDGE * limit <= snapshot.evaluations
         if not (judged and found.needed > OUT_OF_REACH * limit):
             return None
         return (
-            f"the target is out of reach: to be {self.aim_at(snapshot)} would take {cost}, the "
-            f"budget is {limit:,}"
+            f"the target is out of reach: to be {self.aim_at(snapshot)} would take "
+            f"{cost_text(found.needed, snapshot.coalitions)}, the budget is {limit:,}"
         )
 
     @abstractmethod

@@ -17,6 +17,7 @@ from fairshapley.estimators.adjusted.kept import KeptUnits
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import MOST_KEPT, Stream
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.rounds import DEVICE_FIRST, DEVICE_ROUNDS
 from fairshapley.estimators.statistics.pooling import Pooling
 
 
@@ -55,8 +56,9 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     are drawn. It does not show in thousands of repeated runs (see the laws in the tests).
 
     The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each. On more than
-    16 384 players it keeps none: the proxy that judges a unit is learnt from the units before it
-    (`streaming.py`), and no size is enumerated.
+    16 384 players, and where the game computes on a device (`on_device.py`), it keeps none: the
+    proxy that judges a unit is learnt from the units before it (`streaming.py`), pairs stay pairs,
+    and no size is enumerated.
 
     Parameters
     ----------
@@ -133,13 +135,29 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         """As asked for."""
         return self.pool
 
+    @property
+    def device_least(self) -> int | None:
+        """Some rounds; below, the units are better kept."""
+        return DEVICE_ROUNDS * DEVICE_FIRST
+
     def start(self, problem: Problem) -> AdjustedState:
         """Nothing told; a very large game streams its units."""
         weights = SizeWeights.of(problem.semivalue, problem.n_players)
         if self.units == "singles":
             weights = replace(weights, paired=False)
+        if problem.device is not None:
+            from fairshapley.estimators.adjusted.on_device import DeviceStream
+
+            return AdjustedState(DeviceStream(problem, self._choices(), weights))
         pooling = Pooling.of(problem) if self.pool and problem.identical else None
-        choices = Choices(
+        choices = self._choices()
+        if problem.n_players > self._most_kept:
+            return AdjustedState(Stream(problem, choices, weights, pooling))
+        course = FewUnits if self.model and FewUnits.fits(problem, weights) else KeptUnits
+        return AdjustedState(course.begin(problem, choices, weights, pooling))
+
+    def _choices(self) -> Choices:
+        return Choices(
             proxy=self.proxy,
             may_split=self.units == "auto",
             adaptive=self.sizes == "neyman",
@@ -147,10 +165,6 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
             least_split=self._least_split,
             early_ratio=self._early_ratio,
         )
-        if problem.n_players > self._most_kept:
-            return AdjustedState(Stream(problem, choices, weights, pooling))
-        course = FewUnits if self.model and FewUnits.fits(problem, weights) else KeptUnits
-        return AdjustedState(course.begin(problem, choices, weights, pooling))
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
         """A part of a size that is due to be enumerated, else units drawn by the current plan."""

@@ -113,11 +113,23 @@ class SizeWeights:
         squares
             Their squared residuals.
         """
-        moments = self.moments(sizes, squares)
+        return self._neyman(self.moments(sizes, squares))
+
+    def neyman_of(self, counts: FloatArray, sums: FloatArray) -> FloatArray:
+        """The same plan, from the units of each size and the sums of their squared residuals."""
+        return self._neyman(self._smoothed(counts, sums))
+
+    def _neyman(self, moments: FloatArray) -> FloatArray:
         if not moments.any():
             return self.base
         best = _normalised(np.sqrt(moments * self.power))
         return (1.0 - BASE_SHARE) * best + BASE_SHARE * self.base
+
+    def importance(self, plan: FloatArray) -> FloatArray:
+        """By size, what a squared residual counts in a regression under a plan: 1 on average."""
+        possible = np.where(plan > 0, plan, np.inf)
+        importance: FloatArray = self.power / possible**2 / float((self.power / possible).sum())
+        return importance
 
     def difficulty(self, sizes: IntArray, squares: FloatArray, interior: BoolArray) -> float:
         """(Σ_s τ_s·√power_s)²: the variance of a unit under the best plan, all players together.
@@ -136,6 +148,9 @@ class SizeWeights:
         """τ_s², smoothed over the sizes; 0 where all residuals are."""
         counts = np.bincount(sizes - 1, minlength=self.n_players - 1).astype(np.float64)
         sums = np.bincount(sizes - 1, weights=squares, minlength=self.n_players - 1)
+        return self._smoothed(counts, sums.astype(np.float64, copy=False))
+
+    def _smoothed(self, counts: FloatArray, sums: FloatArray) -> FloatArray:
         if self.paired:  # the two coalitions of a unit have one residual
             counts, sums = counts + counts[::-1], sums + sums[::-1]
         mean = sums.sum() / max(counts.sum(), 1.0)

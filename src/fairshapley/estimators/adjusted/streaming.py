@@ -34,7 +34,7 @@ from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearPro
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.units import MaskArray
-from fairshapley.estimators.estimator import Estimate, Problem
+from fairshapley.estimators.estimator import Drawn, Estimate, Problem
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.statistics.pooling import Pooling
 from fairshapley.estimators.statistics.two_valued import TwoValued, power_of_two
@@ -95,8 +95,8 @@ class StreamedUnits:
         return bits.unpack(rows, self.n_players)
 
 
-class Stream(Course[StreamedUnits]):
-    """The moments of all units told so far, and the proxy that they taught.
+class Streaming(Course[Drawn]):
+    """The moments of all units told so far, and the proxy that they taught; nothing else is kept.
 
     An epoch's weight is one over the mean Σ_i x_i² of the epoch before it: known before it begins,
     and the same for all players. So many players tell that mean apart from any single value, that
@@ -135,6 +135,47 @@ class Stream(Course[StreamedUnits]):
         """Near the first of them: the squares of weights must not overflow"""
         self._largest: FloatArray = np.zeros(weights.n_players)
         """The largest w·|y − φ̂| of each player"""
+
+    def estimate(self) -> Estimate:
+        """The weighted mean of the contributions."""
+        together = self._through.copy()
+        together.add(self._epoch.moments, self._weight())
+        return together.estimate(np.maximum(self._largest, self._weight() * self._epoch.largest))
+
+    def _weight(self) -> float:
+        """The first epoch has that of the second, or 1 as long as it is the only one."""
+        return self._unit / self._power if self._power else 1.0
+
+    def _close(self) -> None:
+        """The epoch is through: its weight is used, the next one's is fixed, the proxy learns."""
+        self._end = self.told + max(LEAST_EPOCH, self.told // EPOCH_SHARE)
+        count = int(self._epoch.moments.counts[0])
+        if count == 0 or (self._epoch.power == 0 and not self._power):
+            return  # nothing was left of any unit so far, so that there is no weight: it goes on
+        power = self._epoch.power / count
+        if not self._power:
+            self._power, self._unit = power, power_of_two(power)
+        weight = self._weight()
+        self._through.add(self._epoch.moments, weight)
+        self._largest = np.maximum(self._largest, weight * self._epoch.largest)
+        # A quiet epoch may have missed a rare spike.
+        self._power = max(power, self._power / MOST_GAIN)
+        self._epoch.clear()
+        if self.learner is not None:
+            self.learner.step()
+
+
+class Stream(Streaming[StreamedUnits]):
+    """Units on the host."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        choices: Choices,
+        weights: SizeWeights,
+        pooling: Pooling | None,
+    ) -> None:
+        super().__init__(problem, choices, weights, pooling)
         self._sizes: list[IntArray] = []
         self._squares: list[FloatArray] = []
 
@@ -150,16 +191,6 @@ class Stream(Course[StreamedUnits]):
         if self.told == planned and self.adaptive:
             self._plan_sizes()
         return self
-
-    def estimate(self) -> Estimate:
-        """The weighted mean of the contributions."""
-        together = self._through.copy()
-        together.add(self._epoch.moments, self._weight())
-        return together.estimate(np.maximum(self._largest, self._weight() * self._epoch.largest))
-
-    def _weight(self) -> float:
-        """The first epoch has that of the second, or 1 as long as it is the only one."""
-        return self._unit / self._power if self._power else 1.0
 
     def _plan_sizes(self) -> None:
         """A plan of the sizes from the residuals since the last one; a new epoch begins."""
@@ -207,24 +238,6 @@ class Stream(Course[StreamedUnits]):
         self._epoch.add(masks, units, products[:2])
         if self.learner is not None:
             self.learner.learn(products[2:])
-
-    def _close(self) -> None:
-        """The epoch is through: its weight is used, the next one's is fixed, the proxy learns."""
-        self._end = self.told + max(LEAST_EPOCH, self.told // EPOCH_SHARE)
-        count = int(self._epoch.moments.counts[0])
-        if count == 0 or (self._epoch.power == 0 and not self._power):
-            return  # nothing was left of any unit so far, so that there is no weight: it goes on
-        power = self._epoch.power / count
-        if not self._power:
-            self._power, self._unit = power, power_of_two(power)
-        weight = self._weight()
-        self._through.add(self._epoch.moments, weight)
-        self._largest = np.maximum(self._largest, weight * self._epoch.largest)
-        # A quiet epoch may have missed a rare spike.
-        self._power = max(power, self._power / MOST_GAIN)
-        self._epoch.clear()
-        if self.learner is not None:
-            self.learner.step()
 
 
 def _level(problem: Problem, weights: SizeWeights) -> FloatArray:
@@ -339,6 +352,24 @@ class ProxyLearner:
     def learn(self, products: FloatArray) -> None:
         """What these units say of the coefficients, to be used when the epoch ends."""
         self._gradient += self._unit * products
+
+    @property
+    def curve(self) -> FloatArray:
+        """What the proxy gives to all coalitions of a size, by size."""
+        curve: FloatArray = self.offsets @ self.bases.offsets
+        return curve
+
+    def learn_by_size(
+        self, counts: FloatArray, sums: FloatArray, squares: FloatArray, importance: FloatArray
+    ) -> None:
+        """The sums that `columns` takes, from those of the residuals of each size."""
+        offsets = self.bases.offsets
+        curve = self.bases.slopes**2 * self._spread
+        self._gram += curve @ (importance * counts)
+        self._noise += curve @ (importance**2 * squares)
+        self._products += (offsets * (importance * counts)) @ offsets.T
+        self._right += offsets @ (importance * sums)
+        self._unit = 1.0
 
     def step(self) -> None:
         """The epoch is through: move the coefficients."""

@@ -232,3 +232,17 @@ def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float)
     safe = np.maximum(counts, 1)
     vanishing = variances * safe <= ROUNDING**2 * mean_square
     return np.where(vanishing, mean_square / (safe * (safe + 1.0)), variances)
+
+
+def device_moments(contributions: Any) -> Moments:
+    """The moments of rows of contributions that are a tensor on a device."""
+    import torch
+
+    means = contributions.mean(dim=0)
+    squares = torch.square(contributions - means).sum(dim=0)
+    lowest, highest = torch.aminmax(contributions, dim=0)
+    found = torch.stack([means, squares, lowest, highest]).cpu().numpy()
+    moments = Moments(found.shape[1])
+    moments.counts += len(contributions)
+    moments.means, moments.squares, moments.lowest, moments.highest = found
+    return moments

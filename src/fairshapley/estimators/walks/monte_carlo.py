@@ -9,10 +9,17 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
+from fairshapley.draws.on_device import DeviceWalks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.rounds import ROUND_MARGINALS, walks_of_round
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.rounds import (
+    DEVICE_FIRST,
+    DEVICE_ROUNDS,
+    ROUND_MARGINALS,
+    device_units,
+    walks_of_round,
+)
+from fairshapley.estimators.statistics.moments import Moments, device_moments
 from fairshapley.estimators.walks.contributions import group_means, walk_contributions
 
 
@@ -31,7 +38,7 @@ class MonteCarloState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
+class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalks]):
     """Monte Carlo estimation from permutations drawn uniformly.
 
     Parameters
@@ -71,6 +78,11 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
         """Unbiased and linear; independent only when no permutation serves two players."""
         return Traits(efficient=self.walk, independent=not self.walk)
 
+    @property
+    def device_least(self) -> int | None:
+        """Some rounds of whole walks."""
+        return DEVICE_ROUNDS * DEVICE_FIRST if self.walk else None
+
     def start(self, problem: Problem) -> MonteCarloState:
         """No contributions yet."""
         weights = problem.semivalue.weights(problem.n_players)
@@ -80,15 +92,18 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
 
     def ask(
         self, state: MonteCarloState, rng: np.random.Generator
-    ) -> Walks | SingleMarginals | None:
+    ) -> Walks | SingleMarginals | DeviceWalks | None:
         """A few permutations: whole walks, or one marginal of each of the next players."""
-        n_players = state.problem.n_players
+        n_players, device = state.problem.n_players, state.problem.device
         if not self.walk:
             count = min(n_players, ROUND_MARGINALS)
             players: IntArray = (state.turn + np.arange(count)) % n_players
             sizes = random_sizes(rng, count, state.weights)
             return SingleMarginals(players, sizes, random_ranks(rng, count, n_players))
         steps = max(1, n_players - 1) * (2 if self.antithetic else 1)
+        if device is not None:
+            count = device_units(state.told, n_players, steps)
+            return DeviceWalks.draw(rng, count, n_players, device, antithetic=self.antithetic)
         walks = walks_of_round(state.told, steps, state.problem.in_flight)
         ranks = random_ranks(rng, walks, n_players)
         if self.antithetic:
@@ -97,9 +112,20 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals]):
         return Walks(ranks)
 
     def tell(
-        self, state: MonteCarloState, draw: Walks | SingleMarginals, values: FloatArray
+        self,
+        state: MonteCarloState,
+        draw: Walks | SingleMarginals | DeviceWalks,
+        values: FloatArray,
     ) -> None:
         """Fold in the marginal contributions."""
+        if isinstance(draw, DeviceWalks):
+            problem = state.problem
+            given = draw.contributions(values, problem.empty, problem.full, state.weights)
+            if self.antithetic:
+                given = 0.5 * (given[::2] + given[1::2])
+            state.moments.merge(device_moments(given))
+            state.told += len(given)
+            return
         if isinstance(draw, SingleMarginals):
             state.moments.add_at(draw.players, values[1::2] - values[::2], once=True)
             state.turn = int(draw.players[-1] + 1) % state.problem.n_players

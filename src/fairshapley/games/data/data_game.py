@@ -26,6 +26,7 @@ from fairshapley.games.data.models import (
     prepare,
     task_of,
 )
+from fairshapley.games.data.on_device import DeviceData
 from fairshapley.games.data.players import read_classes, read_players, real_targets
 from fairshapley.games.data.row_content import first_missing
 from fairshapley.games.data.rows import as_labels, check_alike, read_rows
@@ -33,6 +34,7 @@ from fairshapley.games.data.scoring import METRICS, Metric, Scorer
 from fairshapley.games.game import check_coalitions, check_names, members
 from fairshapley.games.identical import identical_groups
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
+from fairshapley.games.on_device import DeviceGame
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
 CHUNK_BYTES = 64 * 2**20
@@ -266,6 +268,23 @@ class DataGame:
     def n_replicates(self) -> int:
         """How many groups of test rows `with_replicates` leaves out; 0 where it cannot."""
         return self._fitter.groups.count
+
+    def on_device(self) -> DeviceGame | None:
+        """The form that takes coalitions on the game's device and leaves their utilities there."""
+        score = self._fitter.score
+        if (
+            self.device is None
+            or not self.vectorised
+            or not isinstance(score, Metric)
+            or needs_more_rows_than_classes(self.model)
+        ):
+            return None
+        counts, constants = None, np.empty(0)
+        if self.classes is not None:
+            counts = np.vstack([self._classes.counts, self._classes.base])
+            each = np.eye(len(self.classes))
+            constants = np.array([self._fitter.constant_score(one)[0] for one in each])
+        return DeviceData(self._learner, score, self._players, counts, constants, self.empty_value)
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""

@@ -79,6 +79,10 @@ class Metric(ABC):
         """
         return self.weighted(predictions, self.weights)
 
+    def score_there(self, predictions: Array) -> Array:
+        """The score of each model, in the namespace and on the device of the predictions."""
+        return _beside(predictions, self.score(predictions))
+
     @abstractmethod
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights; None: all alike."""
@@ -146,13 +150,23 @@ class MeanMetric(Metric):
     def rows(self, predictions: Array) -> Array:
         """A number for each model and test row."""
 
-    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """The scores that follow from the means of these numbers."""
         return means
 
+    def score_there(self, predictions: Array) -> Array:
+        """The score of each model, where the predictions are."""
+        values = self.rows(predictions)
+        xp = array_namespace(values)
+        if self.weights is None:
+            return self.of_mean(xp.mean(xp.astype(values, xp.float64), axis=-1), None)
+        shares = _beside(values, self.weights / self.weights.sum(), xp.float64)
+        return self.of_mean(xp.astype(values, xp.float64) @ shares, self.weights)
+
     def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
         """The score of each model when test rows count with these weights."""
-        return self.of_mean(_mean(self.rows(predictions), weights), weights)
+        scores: FloatArray = self.of_mean(_mean(self.rows(predictions), weights), weights)
+        return scores
 
     def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
         """The score of each model without each group of test rows, by one matrix product."""
@@ -190,9 +204,9 @@ class LogLikelihood(MeanMetric):
         of_truth = xp.sum(predictions * _beside(predictions, truth, predictions.dtype), axis=-1)
         return xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0))
 
-    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """A mean of equal numbers can be off by a last bit, which would leave the range."""
-        return np.maximum(means, self.lowest)
+        return array_namespace(means).clip(means, self.lowest, None)
 
     def best_prediction(self) -> Array:
         """The frequencies of the classes as probabilities: the score is minus their entropy."""
@@ -280,7 +294,7 @@ class NegMSE(MeanMetric):
         """The squared error."""
         return (predictions - _beside(predictions, self.targets, predictions.dtype)) ** 2
 
-    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """Errors count against a model."""
         return -means
 
@@ -292,15 +306,15 @@ class NegMSE(MeanMetric):
 class RMSE(NegMSE):
     """Minus the root of the mean squared error, in units of the target."""
 
-    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """The root of the mean."""
-        return -np.sqrt(means)
+        return -array_namespace(means).sqrt(means)
 
 
 class R2(NegMSE):
     """The coefficient of determination, 1 − squared error / squared deviation from the mean."""
 
-    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """In units of the variance."""
         if weights is None:
             return 1 - means / float(np.var(self.targets))
@@ -329,7 +343,7 @@ class Pinball(MeanMetric):
         short = _beside(predictions, self.targets, predictions.dtype) - predictions
         return xp.maximum(self.quantile * short, (self.quantile - 1) * short)
 
-    def of_mean(self, means: FloatArray, weights: FloatArray | None) -> FloatArray:
+    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """Losses count against a model."""
         return -means
 

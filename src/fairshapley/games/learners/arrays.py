@@ -214,6 +214,17 @@ class Batched(ABC):
         with self.where.quiet, self._threads():
             return self._in_chunks(rows, kind)
 
+    def predict_sets(self, sets: Array, kind: Predicted) -> Array:
+        """The same for sets that are columns on the learner's device, boolean (rows, sets).
+
+        All of them can be fitted.
+        """
+        parts = [
+            self._predict(sets[:, start : start + self._chunk], kind)
+            for start in range(0, sets.shape[1], self._chunk)
+        ]
+        return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
+
     def _threads(self) -> AbstractContextManager[None]:
         return nullcontext() if self.where.device else one_thread_if_small(self._n_rows)
 

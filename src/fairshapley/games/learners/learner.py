@@ -30,6 +30,9 @@ class Learner(Protocol):
     not empty and, for classifiers, holds at least two classes.
     """
 
+    where: Any
+    """Where its arrays live, an `arrays.Backend`"""
+
     @property
     def kinds(self) -> frozenset[Predicted]:
         """What it can predict."""
@@ -53,4 +56,8 @@ class Learner(Protocol):
             (m, test rows, classes), 0 for classes that are not in the set; "decision" and
             "value": (m, test rows).
         """
+        ...
+
+    def predict_sets(self, sets: Array, kind: Predicted) -> Array:
+        """The same for sets that are columns on the learner's device, boolean (rows, sets)."""
         ...
