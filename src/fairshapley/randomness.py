@@ -10,7 +10,9 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 
 
@@ -47,6 +49,22 @@ def round_generator(seed: int, round_index: int) -> np.random.Generator:
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(round_index,))
     return np.random.Generator(np.random.PCG64(sequence))
+
+
+def draw_seeds(seed: int, numbers: IntArray) -> NDArray[np.uint32]:
+    """A seed for each of the numbered draws of a random utility (the hash "splitmix64").
+
+    Examples
+    --------
+    >>> draw_seeds(1, np.arange(3)).tolist() == draw_seeds(1, np.arange(5)).tolist()[:3]
+    True
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(0, *b"noise"))
+    words = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    words += sequence.generate_state(1, np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return ((words ^ (words >> np.uint64(31))) >> np.uint64(32)).astype("<u4")
 
 
 def side_generator(seed: int, purpose: str) -> np.random.Generator:

@@ -7,7 +7,7 @@ array of 10 000 × 10 000 and an engine may cut it into chunks of any size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -56,6 +56,11 @@ class Walks:
         walks, n_players = self.ranks.shape
         return int(walks * (n_players - 1))
 
+    @property
+    def together(self) -> int:
+        """The coalitions of a walk."""
+        return max(1, int(self.ranks.shape[1]) - 1)
+
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
         steps = self.ranks.shape[1] - 1
@@ -95,6 +100,11 @@ class SingleMarginals:
     def marginals(self) -> int:
         """One for each permutation."""
         return len(self.players)
+
+    @property
+    def together(self) -> int:
+        """A coalition without and with the player."""
+        return 2
 
     def __len__(self) -> int:
         return 2 * len(self.players)
@@ -145,9 +155,11 @@ class ListedCoalitions:
 
     packed: ByteArray
     n_players: int
+    together: int = field(default=1, kw_only=True)
+    """So many coalitions in a row belong together: a pair, for one"""
 
     @classmethod
-    def of(cls, masks: BoolArray) -> ListedCoalitions:
+    def of(cls, masks: BoolArray, together: int = 1) -> ListedCoalitions:
         """The draw of these coalitions.
 
         Examples
@@ -156,7 +168,7 @@ class ListedCoalitions:
         >>> len(draw), draw.masks(0, 1)
         (1, array([[ True, False,  True]]))
         """
-        return cls(bits.pack(masks), masks.shape[1])
+        return cls(bits.pack(masks), masks.shape[1], together=together)
 
     @property
     def marginals(self) -> None:
@@ -202,6 +214,11 @@ class Neighbourhoods:
     def __len__(self) -> int:
         centres, n_players = self.centres.shape
         return int(centres * (n_players + 1))
+
+    @property
+    def together(self) -> int:
+        """A coalition with its neighbours."""
+        return int(self.centres.shape[1]) + 1
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""

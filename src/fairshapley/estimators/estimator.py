@@ -22,6 +22,16 @@ State = TypeVar("State")
 Drawn = TypeVar("Drawn", bound=Draw)
 
 
+@dataclass
+class NoiseLevel:
+    """How random a utility is, as far as is known by now."""
+
+    variance: float
+    """Of a single draw"""
+    gap: float = 0.0
+    """What v(N) − v(∅) is by now, from all draws, less what the problem says"""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What an estimator is told once, at the start."""
@@ -41,6 +51,8 @@ class Problem:
     """Coalitions that an engine computes at a time, where a round should hold as many"""
     device: str | None = None
     """Where draws and sums are to stay, as torch names it; None is the host"""
+    noise: NoiseLevel | None = None
+    """Of a random utility; a coalition that is asked for again is then drawn again"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +102,8 @@ class Traits:
     """The reported standard errors are those that repeated runs show"""
     independent: bool = False
     """No sample serves two players, so that the φ̂_i are independent"""
+    noise: bool = True
+    """The errors include the noise of random utilities: no utility is taken as known exactly"""
     iid: bool = True
     """The contributions are independent with one distribution, as finite-sample bounds require"""
     not_certifiable_because: str = ""
@@ -140,6 +154,10 @@ class Estimator(ABC, Generic[State, Drawn]):
     @abstractmethod
     def estimate(self, state: State) -> Estimate:
         """What the state says of the values."""
+
+    def noise_share(self, state: State) -> float | None:
+        """The mean variance of a value that noise of variance 1 leaves; None where not known."""
+        return None
 
     def remarks(self, state: State) -> tuple[str, ...]:
         """Sentences for the notes of a result: diagnostics of this method."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
@@ -39,19 +39,19 @@ def exact_values(table: FloatArray, semivalue: Semivalue, n_nulls: int = 0) -> F
     array([2., 3.])
     """
     n_players = table.size.bit_length() - 1
-    weights = _weights(semivalue, n_players, n_nulls)
+    weights = coalition_weights(semivalue, n_players, n_nulls)
     # Sizes of the coalitions without one player; the same array serves every player.
     sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
-    coalition_weights = weights[sizes]
+    each = weights[sizes]
     values = np.zeros(n_players + n_nulls)
     for player in range(n_players):
         split = table.reshape(-1, 2, 1 << player)
         marginals = split[:, 1] - split[:, 0]
-        values[player] = np.sum(coalition_weights * marginals.ravel())
+        values[player] = np.sum(each * marginals.ravel())
     return values
 
 
-def _weights(semivalue: Semivalue, n_players: int, n_nulls: int) -> FloatArray:
+def coalition_weights(semivalue: Semivalue, n_players: int, n_nulls: int) -> FloatArray:
     """The weight of a coalition of j others: that of all it becomes with some null players."""
     log_weights = semivalue.log_coalition_weights(n_players + n_nulls)
     added = np.arange(n_nulls + 1, dtype=np.float64)
@@ -76,11 +76,19 @@ class ExactState:
 
     problem: Problem
     values: FloatArray | None = None
+    draws: int = 0
+    """How often every utility was told; more than once where it is random"""
+    means: FloatArray | float = 0.0
+    squares: FloatArray | float = 0.0
+    """Of random utilities: their means, and Σ(v − mean)², by coalition"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(Estimator[ExactState, AllCoalitions]):
     """Every coalition once; works up to 25 players.
+
+    Where utilities are random, every coalition as often as the budget allows, twice without one:
+    values are then exact up to the noise, which their standard errors state.
 
     Examples
     --------
@@ -102,14 +110,20 @@ class Exact(Estimator[ExactState, AllCoalitions]):
         return ExactState(problem)
 
     def ask(self, state: ExactState, rng: np.random.Generator) -> AllCoalitions | None:
-        """All coalitions at once, then nothing more."""
-        if state.values is not None:
+        """All coalitions at once, then nothing more; random ones again and again."""
+        if state.values is not None and state.problem.noise is None:
             return None
         n_nulls = state.problem.n_nulls
         return AllCoalitions(state.problem.n_players - n_nulls, n_nulls)
 
     def tell(self, state: ExactState, draw: AllCoalitions, values: FloatArray) -> None:
         """Compute the values."""
+        state.draws += 1
+        if state.problem.noise is not None:
+            off = values - state.means
+            state.means = state.means + off / state.draws
+            state.squares = state.squares + off * (values - state.means)
+            values = state.means
         state.values = exact_values(values, state.problem.semivalue, state.problem.n_nulls)
 
     def estimate(self, state: ExactState) -> Estimate:
@@ -117,5 +131,57 @@ class Exact(Estimator[ExactState, AllCoalitions]):
         n_players = state.problem.n_players
         known = state.values is not None and not np.isnan(state.values).any()
         values = state.values if state.values is not None else np.full(n_players, np.nan)
+        if state.problem.noise is not None:
+            return Estimate(values, self._variances(state), _freedom(state) + 1)
         variances = np.full(n_players, 0.0 if known else np.nan)
         return Estimate(values, variances, np.full(n_players, int(known)), exact=known)
+
+    def _variances(self, state: ExactState) -> FloatArray:
+        """What the noise of all coalitions leaves in each value; NaN before the second draw."""
+        problem = state.problem
+        variances = np.zeros(problem.n_players)
+        active = problem.n_players - problem.n_nulls
+        if state.draws < 2 or not isinstance(state.squares, np.ndarray):
+            variances[:active] = np.nan
+            return variances
+        each = state.squares / (state.draws * (state.draws - 1.0))
+        variances[:active] = _weighted_pairs(each, problem)
+        return variances
+
+    def noise_share(self, state: ExactState) -> float | None:
+        """Noise is all there is."""
+        active = state.problem.n_players - state.problem.n_nulls
+        each = np.full(1 << active, 1.0 / max(state.draws, 1))
+        each[[0, -1]] = 0.0  # their draws are counted elsewhere
+        return float(_weighted_pairs(each, state.problem).sum() / state.problem.n_players)
+
+    def remarks(self, state: ExactState) -> tuple[str, ...]:
+        """What exact means where utilities are random."""
+        if state.problem.noise is None or not state.draws:
+            return ()
+        return (
+            f"every coalition was drawn {state.draws} times: the values are exact up to the noise "
+            "of the utility, which the standard errors state",
+        )
+
+
+def _freedom(state: ExactState) -> IntArray:
+    """The degrees of freedom of each variance (Satterthwaite), for noise alike everywhere."""
+    problem = state.problem
+    active = problem.n_players - problem.n_nulls
+    ones = np.ones(1 << active)
+    ones[[0, -1]] = 0.0
+    shares = _weighted_pairs(ones, problem) ** 2 / _weighted_pairs(ones, problem, power=4)
+    freedom = np.ones(problem.n_players, dtype=np.int64)
+    freedom[:active] = np.maximum(1.0, (state.draws - 1) * shares)
+    return freedom
+
+
+def _weighted_pairs(table: FloatArray, problem: Problem, power: int = 2) -> FloatArray:
+    """Σ_S w_S²·(t(S ∪ {i}) + t(S)): the variance of a value, t that of each utility."""
+    n_players = table.size.bit_length() - 1
+    weights = coalition_weights(problem.semivalue, n_players, problem.n_nulls)
+    sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
+    squares = weights[sizes] ** power
+    sums = [table.reshape(-1, 2, 1 << player).sum(axis=1).ravel() for player in range(n_players)]
+    return np.array([float(squares @ one) for one in sums])

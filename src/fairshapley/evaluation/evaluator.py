@@ -19,14 +19,15 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.on_device import DeviceDraw
-from fairshapley.errors import EngineError, GameError, JournalError
+from fairshapley.errors import EngineError, GameError, InputError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache
 from fairshapley.evaluation.dispatch import Chunk, Dispatcher
 from fairshapley.evaluation.engines import Engine, SerialEngine, Session
-from fairshapley.evaluation.failures import changed
+from fairshapley.evaluation.failures import changed, failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import Ledger
+from fairshapley.evaluation.noise import Noise, SeededGame
 from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
@@ -85,6 +86,8 @@ class Evaluator:
         Whether to ask the game, where it can tell, for utilities without groups of test rows too.
     on_device
         The game's form on a device, for draws that stay there.
+    noise
+        The draws of a game whose utility is random; nothing is remembered then.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class Evaluator:
         cache_bytes: int = CACHE_BYTES,
         replicates: bool = False,
         on_device: DeviceGame | None = None,
+        noise: Noise | None = None,
     ) -> None:
         self.game = game
         self.n_players = n_players
@@ -112,8 +116,12 @@ class Evaluator:
         self.cache = Cache(self.n_active, cache_bytes)
         worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
         self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
-        self.replicates = Replicates.of(game, self.n_active) if replicates else None
-        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace, self.replicates)
+        self.noise = noise
+        wanted = replicates and noise is None
+        self.replicates = Replicates.of(game, self.n_active) if wanted else None
+        self._ledger = Ledger(
+            self.cache, n_players, slot, on_error, self.pace, self.replicates, noise
+        )
         self.tally = self._ledger.tally
         self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
         self._session: Session | None = None
@@ -140,6 +148,8 @@ class Evaluator:
         """The session and its dispatcher, when the first utility must be computed."""
         if self._session is None or self._dispatcher is None:
             wide = game if self.replicates is None else WithReplicates(game)
+            if self.noise is not None:
+                wide = SeededGame(game)
             self._session = self.engine.open(wide)
             self._dispatcher = Dispatcher(
                 self._session, self.pace, self.guard, self._ledger.journal
@@ -149,7 +159,7 @@ class Evaluator:
     @property
     def complete(self) -> bool:
         """Whether every coalition of the game is known."""
-        enumerable = self.n_active <= MAX_TABLE_PLAYERS
+        enumerable = self.n_active <= MAX_TABLE_PLAYERS and self.noise is None
         return enumerable and self.cache.complete and not self.tally.skipped
 
     def table(self) -> FloatArray:
@@ -164,9 +174,12 @@ class Evaluator:
 
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
-        masks = np.zeros((2, self.n_players), dtype=bool)
-        masks[1] = True
-        empty, full = self.evaluate(ListedCoalitions.of(masks)).values.tolist()
+        if self.noise is not None:
+            empty, full = self.noise.settle_first(self.evaluate(self.noise.first()).values)
+        else:
+            masks = np.zeros((2, self.n_players), dtype=bool)
+            masks[1] = True
+            empty, full = self.evaluate(ListedCoalitions.of(masks)).values.tolist()
         if self.tally.skipped:
             raise GameError(
                 "v(∅), the utility of the empty coalition, and v(N) cannot be skipped: failed is "
@@ -176,7 +189,7 @@ class Evaluator:
 
     def _remembers(self, draw: Draw) -> bool:
         """Whether a round stays in the cache: not when it would fill half of it or more."""
-        return len(draw) <= self.cache.generation_size
+        return self.noise is None and len(draw) <= self.cache.generation_size
 
     def price(self, draw: Draw, at_most: int) -> int:
         """How many evaluations a draw would add; counting ends above `at_most`.
@@ -186,7 +199,7 @@ class Evaluator:
         exchangeable given how many fit, and their mean stays unbiased; pricing a round by its
         length would not leave it so. Only the first round must fit as a whole, see `Run`.
         """
-        if len(draw) <= at_most:
+        if len(draw) <= at_most or self.noise is not None:
             return len(draw)
         if 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
             return 0  # all coalitions together do not exceed the budget
@@ -288,24 +301,36 @@ class Evaluator:
         """Compute `count` journalled coalitions again; a JournalError when a value differs."""
         if self.slot is None or self.game is None or count == 0:
             return
+        if self.noise is not None and not hasattr(self.game, "draw"):
+            raise InputError(
+                "verify= repeats draws, and this random game takes no seed: leave verify out, or "
+                "use fs.games.Random with a function of a coalition and a seed"
+            )
         rows = self.slot.journal.sample(self.slot.game, count, rng)
         if rows:
             session, _ = self._opened(self.game)
             chunks = [Chunk([key], self._ledger.mask(key)[None]) for key, _ in rows]
             computed = Dispatcher(session, self.pace, self.guard).compute(chunks)
             for chunk, (_, journalled) in zip(computed, rows, strict=True):
-                value = float(chunk.outcome()[0])
+                coalition = chunk.masks[0][: self.n_players]
+                if chunk.values is None:
+                    raise failure(coalition, reason_of(chunk.error)) from chunk.error
+                value = float(chunk.values[0])
                 self.tally.computed += 1
                 if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
-                    raise changed(chunk.masks[0], value, journalled, self.slot.journal.path)
+                    raise changed(coalition, value, journalled, self.slot.journal.path)
 
     def _look_up(self, draw: Draw, start: int) -> Block:
         """The next rows of a draw: what is known of them, and chunks of what is not."""
         stop = min(len(draw), start + self.pace.rows(self.workers))
         masks = draw.masks(start, stop)
         packed = self._packed(draw, start, masks)
-        keys = bits.packed_keys(packed)
-        block = Block(start, stop, packed, keys, self.cache.get_many(keys))
+        if self.noise is None:
+            keys = bits.packed_keys(packed)
+            found = self.cache.get_many(keys)
+        else:
+            masks, keys, found = self.noise.rows(draw, start, masks, packed)
+        block = Block(start, stop, packed, keys, found)
         pending = self._ledger.pending
         missing: Sequence[int] = range(len(keys))
         if block.found.count(None) < len(keys):

@@ -13,6 +13,7 @@ from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk, Split
 from fairshapley.evaluation.failures import failure, reason_of, shorten
+from fairshapley.evaluation.noise import Noise
 from fairshapley.evaluation.pace import Pace
 from fairshapley.evaluation.replicates import Replicates, packed_rows
 from fairshapley.games.game import members
@@ -39,6 +40,8 @@ class Ledger:
         Learns of chunks that were too large.
     replicates
         Where the replicates of a game are kept that has them.
+    noise
+        The draws of a random game, whose keys hold seeds.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Ledger:
         on_error: OnError,
         pace: Pace,
         replicates: Replicates | None = None,
+        noise: Noise | None = None,
     ) -> None:
         self.cache = cache
         self.n_players = n_players
@@ -56,6 +60,7 @@ class Ledger:
         self.on_error = on_error
         self.pace = pace
         self.replicates = replicates
+        self.noise = noise
         self.tally = Tally()
         self.remember = True
         """Whether the round fits the cache"""
@@ -64,7 +69,9 @@ class Ledger:
         self._failures: dict[bytes, str] | None = None
 
     def mask(self, key: bytes) -> BoolArray:
-        """A coalition of a key, without null players."""
+        """A coalition of a key, without null players; of a random game, with its seed."""
+        if self.noise is not None:
+            return self.noise.mask(key)
         mask = np.zeros(self.n_players, dtype=bool)
         active = self.cache.n_players
         mask[:active] = bits.from_keys([key], active)[0]
@@ -151,7 +158,7 @@ class Ledger:
         if self.slot is not None:
             self.slot.journal.append_failure(self.slot.game, key, reason)
         if self.on_error == "raise":
-            raise failure(chunk.masks[at], reason) from chunk.error
+            raise failure(chunk.masks[at][: self.n_players], reason) from chunk.error
         self.tally.computed += 1
         block.fresh[key] = math.nan
         block.failures[key] = reason
@@ -187,5 +194,6 @@ class Ledger:
 
     def _count_skipped(self, mask: BoolArray, reason: str) -> None:
         if not self.tally.skipped:
-            self.tally.first_failure = f"coalition {shorten(members(mask))}: {reason}"
+            coalition = shorten(members(mask[: self.n_players]))
+            self.tally.first_failure = f"coalition {coalition}: {reason}"
         self.tally.skipped += 1

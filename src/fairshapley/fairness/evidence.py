@@ -39,6 +39,9 @@ class Evidence:
     modelled: bool = False
     """Whether values and errors are those of a model of the game: right as far as the model is.
     Otherwise they follow from the sampling alone, whatever the game is like"""
+    random: bool = False
+    """Whether utilities are random: values are those of the expected utility, errors include the
+    noise, and no number of evaluations makes them exact"""
     n_nulls: int = 0
     """How many players, the last ones, are declared null: their error is known"""
     player_names: tuple[str, ...] | None = None
@@ -52,6 +55,8 @@ class Evidence:
     @property
     def coalitions(self) -> float:
         """How many there are of the players that matter; all of them make the values exact."""
+        if self.random:
+            return math.inf
         active = self.n_players - self.n_nulls
         return 2.0**active if active < 1000 else math.inf
 

@@ -20,6 +20,7 @@ from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import FunctionGame, Game, TableGame
 from fairshapley.games.identical import identical_rows
 from fairshapley.games.knn import KNNUtilityGame
+from fairshapley.games.random import Random
 from fairshapley.games.synthetic import (
     Additive,
     Airport,
@@ -47,6 +48,7 @@ __all__ = [
     "LinearCombination",
     "ModelUtility",
     "PlantedGame",
+    "Random",
     "Relabelled",
     "RoundGame",
     "SumOfUnanimity",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.game import Game, check_coalitions, check_names
+from fairshapley.games.game import Game, check_coalitions, check_names, is_random
 
 
 class Relabelled:
@@ -230,4 +230,6 @@ def _check_game(game: Game) -> Game:
         raise InputError(
             f"a {type(game).__name__} is not a game: it needs `n_players` and must be callable"
         )
+    if is_random(game):
+        raise InputError("the game is random, and its seeds would be lost: change its function")
     return game

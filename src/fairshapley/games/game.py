@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import iscoroutinefunction
-from typing import Protocol, SupportsFloat, runtime_checkable
+from typing import Any, Protocol, SupportsFloat, runtime_checkable
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.coroutines import run_coroutine
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
@@ -24,8 +25,9 @@ class Game(Protocol):
     Optional attributes, read where they help: ``value_range`` (the lowest and the highest utility),
     ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
     ``n_active`` (all players from this number on are null: they change no utility),
-    ``identical_players`` (pairs of players that no utility tells apart), and ``unit`` (what a
-    utility measures, in a few words for reports).
+    ``identical_players`` (pairs of players that no utility tells apart), ``unit`` (what a utility
+    measures, in a few words for reports), and ``random`` (each call gives a new draw, and values
+    are those of the expected utility; one with ``draw(coalitions, seeds)`` is handed the seeds).
     shapiq's games fit this protocol, and shapiq's approximators accept ours.
     """
 
@@ -108,6 +110,9 @@ class FunctionGame:
         that are known to be identical.
     unit
         What a utility measures, in a few words for reports: "revenue in euros".
+    random
+        Whether the function gives another number each time, so that its expectation is meant. A
+        function that takes a seed can be repeated: see `Random`.
 
     Examples
     --------
@@ -115,6 +120,8 @@ class FunctionGame:
     >>> game(np.array([[True, True, False], [True, True, True]]))
     array([4., 9.])
     """
+
+    random: bool = False
 
     def __init__(
         self,
@@ -126,6 +133,7 @@ class FunctionGame:
         value_range: tuple[float, float] | None = None,
         identical_players: Sequence[tuple[int, int]] = (),
         unit: str = "",
+        random: bool = False,
     ) -> None:
         if not callable(fn):
             raise InputError(f"fn must be callable, not {type(fn).__name__}")
@@ -141,6 +149,8 @@ class FunctionGame:
         self.value_range = value_range
         self.identical_players = tuple(identical_players)
         self.unit = unit
+        if checks.flag("random", random):
+            self.random = True
 
     @property
     def is_async(self) -> bool:
@@ -152,16 +162,32 @@ class FunctionGame:
         """The utility of each row of `coalitions`."""
         if self.is_async:
             return run_coroutine(self.answer(coalitions))
-        rows = map(members, check_coalitions(coalitions, self.n_players))
-        return np.array([_as_utility(self.fn(row), row) for row in rows], dtype=np.float64)
+        return self._utilities(coalitions)
 
-    async def answer(self, coalitions: BoolArray) -> FloatArray:
+    def _calls(self, coalitions: BoolArray, *more: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        """The arguments of each call of the function."""
+        rows = map(members, check_coalitions(coalitions, self.n_players))
+        return zip(rows, *more, strict=True)
+
+    def _utilities(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
+        calls = self._calls(coalitions, *more)
+        values = [_as_utility(self.fn(*call), call[0]) for call in calls]
+        return np.array(values, dtype=np.float64)
+
+    async def answer(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
         """The utilities from an ``async def``, one after the other."""
         values = []
-        for row in map(members, check_coalitions(coalitions, self.n_players)):
-            value = self.fn(row)
-            values.append(_as_utility(await value if isinstance(value, Awaitable) else value, row))
+        for call in self._calls(coalitions, *more):
+            value = self.fn(*call)
+            if isinstance(value, Awaitable):
+                value = await value
+            values.append(_as_utility(value, call[0]))
         return np.array(values, dtype=np.float64)
+
+
+def is_random(game: object) -> bool:
+    """Whether a game says that its utility is random."""
+    return bool(getattr(game, "random", False))
 
 
 def is_async(game: object) -> bool:

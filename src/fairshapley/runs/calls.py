@@ -111,12 +111,14 @@ def estimate(
         raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
     facts = game_facts(game, needed=journal is not None)
     n_players = facts.n_players
-    limits, notes = run_limits(parse_budget(budget), until, n_players, method)
+    limits, notes = run_limits(parse_budget(budget), until, n_players, method, random=facts.random)
     if seed is not None:
         seed = root_seed(seed)
     with opened_engine(engine, game) as opened:
         plan = Plan(
-            estimator=resolve_method(method, facts.n_active, limits, until, on_error),
+            estimator=resolve_method(
+                method, facts.n_active, limits, until, on_error, random=facts.random
+            ),
             semivalue=parse_semivalue(semivalue),
             xi=check_xi(xi),
             budget=limits,
@@ -125,6 +127,8 @@ def estimate(
             notes=notes,
             n_nulls=n_players - facts.n_active,
             identical_players=facts.identical_players,
+            random=facts.random,
+            same_seed=facts.same_seed,
             in_flight=getattr(opened, "in_flight", 1),
         )
         _check_certifiable(plan, facts)
@@ -233,6 +237,11 @@ def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> N
 def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
     """An InputError when the run is to become fair and never can be."""
     traits = plan.estimator.traits
+    if facts.random and not traits.noise:
+        raise InputError(
+            f"{plan.estimator.name} takes some utilities as known exactly, which those of a random "
+            "game never are: use 'auto', 'adjusted', 'mc' or 'kernel'"
+        )
     parts = plan.until.parts() if plan.until is not None else ()
     for part in parts:
         part.check_players(facts.n_players)
@@ -271,7 +280,12 @@ def _without_seconds(budget: Budget | None) -> Budget | None:
 
 
 def run_limits(
-    budget: Budget | None, until: Rule | None, n_players: int, method: str | Estimator[Any, Any]
+    budget: Budget | None,
+    until: Rule | None,
+    n_players: int,
+    method: str | Estimator[Any, Any],
+    *,
+    random: bool = False,
 ) -> tuple[Budget | None, tuple[str, ...]]:
     """The budget, with the default where neither it nor a rule was given, and a note of that."""
     if until is not None and not isinstance(until, Rule):
@@ -281,7 +295,11 @@ def run_limits(
         )
     if budget is not None and not budget.limits():
         raise BudgetError("the budget is empty: give evaluations=, marginals= or seconds=")
-    if budget is not None or until is not None or method == "exact" or isinstance(method, Exact):
+    exact_one = method == "exact" or isinstance(method, Exact)
+    if budget is None and until is None and exact_one and random:
+        check_enumerable(n_players)
+        return Budget(evaluations=exact_draws(n_players)), ()
+    if budget is not None or until is not None or exact_one:
         return budget, ()
     each = DEFAULT_EVALUATIONS_PER_PLAYER
     evaluations = each * n_players
@@ -295,8 +313,14 @@ def resolve_method(
     budget: Budget | None,
     until: Rule | None,
     on_error: OnError,
+    *,
+    random: bool = False,
 ) -> Estimator[Any, Any]:
-    """The estimator of a name; "auto" is exact when all coalitions fit the budget."""
+    """The estimator of a name; "auto" is exact when all coalitions fit the budget.
+
+    Not where utilities are random: all coalitions alike would spend most on those that hardly
+    count, and leave eight times the noise on ten players.
+    """
     if isinstance(method, Estimator):
         chosen = method
     elif method == "auto":
@@ -309,7 +333,7 @@ def resolve_method(
         allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         if budget is not None and budget.evaluations is not None:
             allowed = budget.evaluations
-        fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed
+        fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed and not random
         if fits and not marginals and on_error != "skip":
             chosen = METHODS["exact"]()
         else:
@@ -327,12 +351,19 @@ def resolve_method(
     if isinstance(chosen, Exact):
         check_enumerable(n_players)
         limit = budget.evaluations if budget is not None else None
-        if limit is not None and limit < 1 << n_players:
+        least = exact_draws(n_players) if random else 1 << n_players
+        if limit is not None and limit < least:
             raise BudgetError(
-                f"exact values of {n_players} players take {1 << n_players:,} evaluations, the "
+                f"exact values of {n_players} players take {least:,} evaluations, the "
                 f"budget is {limit:,}: give a larger budget, or use method='auto'"
             )
     return chosen
+
+
+def exact_draws(n_players: int) -> int:
+    """What it takes to draw every coalition twice, with the draws of v(∅) and v(N) beside it."""
+    twice = 2 << n_players
+    return twice + twice // n_players + 8
 
 
 def _recorded_run(journal: Journal, run: int | None) -> RunRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -15,11 +15,13 @@ from fairshapley.draws import Draw
 from fairshapley.draws.on_device import DeviceDraw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
-from fairshapley.estimators.exact import exact_values
+from fairshapley.estimators.estimator import NoiseLevel
+from fairshapley.estimators.exact import coalition_weights, exact_values
 from fairshapley.estimators.statistics.pooling import Pooling
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.evaluation.journal.records import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
+from fairshapley.evaluation.noise import CONSTANT_AFTER, RepeatedDraw
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
@@ -171,8 +173,12 @@ class Run:
         if self.problem is not None:
             return
         plan, evaluator = self.plan, self.evaluator
-        if plan.budget is not None and (plan.budget.evaluations or 2) < 2:
-            raise BudgetError("v(∅) and v(N) alone take 2 evaluations: give a larger budget")
+        least = 2
+        if evaluator.noise is not None:
+            evaluator.noise.begin(self.log.seed)
+            least = len(evaluator.noise.first())
+        if plan.budget is not None and (plan.budget.evaluations or least) < least:
+            raise BudgetError(f"v(∅) and v(N) alone take {least} evaluations: give a larger budget")
         empty, full = evaluator.endpoints()
         self.recorder.add(np.array([0, self.game.n_active]), np.array([empty, full]))
         self.problem = Problem(
@@ -185,6 +191,7 @@ class Run:
             identical=plan.identical_players,
             in_flight=plan.in_flight,
             device=plan.device,
+            noise=None if evaluator.noise is None else NoiseLevel(evaluator.noise.variance),
         )
         if plan.identical_players and plan.estimator.pools:
             self.pooling = Pooling.of(self.problem)
@@ -238,18 +245,23 @@ class Run:
             draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
         if draw is None:
             return EXACT if self.estimate().exact else "the method has nothing left to ask"
-        draw = self._cut(draw)
-        if (stopped := gate(draw)) is not None:
+        draw = wanted = self._cut(draw)
+        if evaluator.noise is not None:
+            wanted = evaluator.noise.with_repeats(draw, evaluator.tally.evaluations)
+        if (stopped := gate(wanted)) is not None:
             self._asked = draw
             return stopped
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
         deadline = math.inf if seconds is None else self.started + seconds
         try:
-            values, sizes = evaluator.evaluate(draw, deadline, after_chunk)
+            values, sizes = evaluator.evaluate(wanted, deadline, after_chunk)
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
         self._latest = None
         try:
+            if evaluator.noise is not None and isinstance(wanted, RepeatedDraw):
+                values, sizes = evaluator.noise.settle(wanted, values), sizes[: len(draw)]
+                self._note_noise()
             estimator.tell(self.state, draw, values)
             self.rounds += 1
             self.recorder.add(sizes, values)
@@ -272,6 +284,14 @@ class Run:
         if self.plan.device is None or not isinstance(draw, DeviceDraw) or len(draw) <= left:
             return draw
         return draw.cut(int(left)) or draw
+
+    def _note_noise(self) -> None:
+        """Let the estimator know how large the noise is."""
+        noise, problem = self.evaluator.noise, self.problem
+        if noise is not None and problem is not None and problem.noise is not None:
+            empty, full = noise.ends
+            problem.noise.variance = noise.variance
+            problem.noise.gap = (full.mean - empty.mean) - (problem.full - problem.empty)
 
     def _forget(self) -> None:
         """Go back to where nothing was evaluated."""
@@ -393,8 +413,21 @@ class Run:
         if self.state is None:
             return Estimate.unknown(self.game.n_players)
         if self._latest is None:
-            self._latest = self.plan.estimator.estimate(self.state)
+            self._latest = self._with_ends(self.plan.estimator.estimate(self.state))
         return self._latest
+
+    def _with_ends(self, found: Estimate) -> Estimate:
+        """Values with v(∅) and v(N) as all their draws say, which have a part in the errors."""
+        noise = self.evaluator.noise
+        if noise is None:
+            return found
+        nulls = self.plan.n_nulls
+        weights = coalition_weights(self.plan.semivalue, self.game.n_active, nulls)
+        shift, variance = noise.correction(float(weights[0]), float(weights[-1]))
+        active = np.arange(self.game.n_players) < self.game.n_active
+        # Draws of coalitions that differ in declared null players differ by noise alone.
+        values = np.where(active, found.values + shift, 0.0)
+        return replace(found, values=values, variances=found.variances + variance)
 
     def evidence(self) -> Evidence:
         """What a certificate may rest on."""
@@ -421,6 +454,7 @@ class Run:
             contribution_width=width,
             identically_distributed=traits.iid,
             modelled=now.modelled,
+            random=self.game.random,
             n_nulls=nulls,
             player_names=self.game.player_names,
         )
@@ -442,7 +476,54 @@ class Run:
     def _remarks(self) -> tuple[str, ...]:
         if self.state is None or self.proven is not None:
             return ()
-        return self.plan.estimator.remarks(self.state)
+        return (*self.plan.estimator.remarks(self.state), *self._noise_remarks())
+
+    def _noise_remarks(self) -> Iterator[str]:
+        """How large the noise is, and its part in the errors."""
+        noise = self.evaluator.noise
+        if noise is None or math.isnan(noise.variance):
+            return
+        empty, full = noise.ends
+        text = (
+            f"the utility is random: a single draw has a standard deviation of "
+            f"{math.sqrt(noise.variance):.3g}; v(∅) was drawn {empty.count:,} times, v(N) "
+            f"{full.count:,} times"
+        )
+        share = self.noise_share()
+        if share is not None:
+            text += (
+                f"; noise is {share:.0%} of the variance of the values, the rest is which "
+                "coalitions were drawn"
+            )
+        yield text
+        if noise.variance == 0.0 and noise.twins >= CONSTANT_AFTER:
+            yield (
+                f"{noise.twins:,} coalitions drawn twice gave the same number both times: without "
+                "random=True no coalition would be evaluated twice"
+            )
+
+    def noise_share(self) -> float | None:
+        """The part of the values' variance that is noise; the rest is which coalitions were drawn.
+
+        None for a utility that is not random, and where it is not known.
+        """
+        noise, found = self.evaluator.noise, self._found()
+        if noise is None or self.state is None or noise.same_seed:
+            return None
+        each, total = self.plan.estimator.noise_share(self.state), float(np.mean(found.variances))
+        if each is None or not total > 0:
+            return None
+        weights = coalition_weights(self.plan.semivalue, self.game.n_active, self.plan.n_nulls)
+        _, ends = noise.correction(float(weights[0]), float(weights[-1]))
+        return min(1.0, (each * noise.variance + ends) / total)
+
+    def _endpoints(self) -> tuple[float, float] | None:
+        if self.problem is None:
+            return None
+        if self.evaluator.noise is not None:
+            empty, full = self.evaluator.noise.ends
+            return empty.mean, full.mean
+        return self.problem.empty, self.problem.full
 
     def _replicates(self) -> FloatArray | None:
         """What values change by without each group of test rows, where the game tells."""
@@ -474,7 +555,7 @@ class Run:
             complete=complete,
             skipped=tally.skipped,
             identical_players=self.game.identical_players,
-            endpoints=None if self.problem is None else (self.problem.empty, self.problem.full),
+            endpoints=self._endpoints(),
             fingerprint=self.game.fingerprint,
             value_range=self.game.value_range,
             rounds=self.rounds,

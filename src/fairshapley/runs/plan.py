@@ -13,6 +13,7 @@ from fairshapley.errors import FairShapleyError, JournalError
 from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.evaluation.evaluator import JournalSlot, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
+from fairshapley.evaluation.noise import Noise
 from fairshapley.randomness import root_seed
 from fairshapley.results.copies import Copies
 from fairshapley.results.result import Result
@@ -42,6 +43,10 @@ class GameFacts:
     """The rows of each player, where players are rows or groups of them"""
     copies: tuple[Copies, ...] = ()
     """Players who hold copies of each other's data, where the game knows them"""
+    random: bool = False
+    """Whether the utility is random"""
+    same_seed: bool = False
+    """Whether draws that belong together have one seed"""
 
     @classmethod
     def from_record(
@@ -55,7 +60,15 @@ class GameFacts:
             value_range,
             record.n_players,
             plan.identical_players,
+            random=plan.random,
+            same_seed=plan.same_seed,
         )
+
+    def noise(self) -> Noise | None:
+        """Where the draws of a random game are kept."""
+        if not self.random:
+            return None
+        return Noise(self.n_players, self.n_active, same_seed=self.same_seed)
 
     @property
     def value_width(self) -> float | None:
@@ -78,6 +91,10 @@ class Plan:
     """Declared null players behind the others; a journal knows only the others"""
     identical_players: tuple[tuple[int, int], ...] = ()
     """Declared pairs of identical players, which get one value"""
+    random: bool = False
+    """Whether the utility is random, so that each evaluation is a new draw"""
+    same_seed: bool = False
+    """Whether draws that belong together have one seed"""
     in_flight: int = 1
     """Coalitions that a round should hold, for an engine that waits for many at a time"""
     device: str | None = None
@@ -103,6 +120,8 @@ class Plan:
             configuration["identical_players"] = [list(pair) for pair in self.identical_players]
         if self.in_flight > 1:
             configuration["in_flight"] = self.in_flight
+        if self.random:
+            configuration["random"] = {"same_seed": self.same_seed}
         return configuration
 
     def limits(self) -> dict[str, Any]:
@@ -143,6 +162,8 @@ class Plan:
                     (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
                 ),
                 in_flight=int(record.configuration.get("in_flight", 1)),
+                random="random" in record.configuration,
+                same_seed=bool(record.configuration.get("random", {}).get("same_seed", False)),
             )
         except FairShapleyError:
             raise

@@ -16,7 +16,7 @@ from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.evaluation.on_device import NOTE
 from fairshapley.games.fingerprints.content import fingerprint
-from fairshapley.games.game import Game, check_n_players, check_names
+from fairshapley.games.game import Game, check_n_players, check_names, is_random
 from fairshapley.games.on_device import DeviceGame, device_form
 from fairshapley.results.copies import Copies
 from fairshapley.runs.plan import GameFacts, Plan
@@ -45,7 +45,8 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
     n_players = check_game(game)
     identity = None
     try:
-        identity = fingerprint(game)
+        # The rows of a journal are then draws, not coalitions.
+        identity = f"random {fingerprint(game)}" if is_random(game) else fingerprint(game)
     except FingerprintError:
         if needed:
             raise
@@ -65,6 +66,8 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
         getattr(game, "constant_value", None),
         _row_counts(game, n_players),
         tuple(Copies(*found) for found in getattr(game, "copies", ())),
+        is_random(game),
+        bool(getattr(game, "same_seed", False)),
     )
 
 
@@ -150,6 +153,7 @@ def evaluating(
                 n_active=facts.n_active,
                 replicates=True,
                 on_device=on_device,
+                noise=facts.noise(),
             )
         )
 
@@ -171,6 +175,7 @@ def staying_on_device(
         or facts.n_active < facts.n_players
         or journal is not None
         or plan.on_error == "skip"
+        or facts.random
         or not isinstance(engine, SerialEngine)
     ):
         return plan, None

@@ -11,7 +11,8 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
 from fairshapley.evaluation.engines import check_answer
 from fairshapley.games.fingerprints.content import fingerprint
-from fairshapley.games.game import Game, check_n_players, check_names, members
+from fairshapley.games.game import Game, check_n_players, check_names, is_random, members
+from fairshapley.randomness import draw_seeds
 from fairshapley.runs.loop import SAME
 
 
@@ -21,7 +22,8 @@ def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
     It must answer a batch with one finite number per coalition (none for an empty batch), give
     the same utility for the same coalition whatever the batch around it, leave the masks as they
     are, stay inside its `value_range`, tell no declared `identical_players` apart, and have a
-    fingerprint that use does not change.
+    fingerprint that use does not change. Of a random game the same seed must give the same utility,
+    and some two draws must differ.
 
     Parameters
     ----------
@@ -40,9 +42,12 @@ def check_game(game: Game, *, samples: int = 32, seed: int = 0) -> None:
     before = _identity(game)
     masks = np.random.default_rng(seed).random((samples, game.n_players)) < 0.5
     masks[:1], masks[1:2] = False, True
-    values = _answers(game, masks)
+    if is_random(game):
+        values = _draws(game, masks, seed)
+    else:
+        values = _answers(game, masks)
+        _check_identical(game, masks, values)
     _check_range(game, values)
-    _check_identical(game, masks, values)
     if _identity(game) != before:
         raise ContractError("using the game changed its fingerprint: keep caches out of its state")
 
@@ -75,11 +80,38 @@ def _answers(game: Game, masks: BoolArray) -> FloatArray:
     for label, other in (("alone", alone), ("in another order", turned)):
         if not np.allclose(values, other, rtol=1e-9, atol=1e-12):
             at = int(np.abs(values - other).argmax())
+            apart = float(np.sqrt(np.mean(np.square(values - other)) / 2.0))
             raise ContractError(
-                f"coalition {members(masks[at])} is worth {values[at]!r} in a batch and "
-                f"{other[at]!r} {label}: a utility must depend on the coalition alone; fix the "
-                "seed of a random one"
+                f"coalition {members(masks[at])} is worth {float(values[at])!r} in a batch and "
+                f"{float(other[at])!r} {label}: a utility must depend on the coalition alone. "
+                f"Noise of standard deviation {apart:.2g} would explain that: say so with "
+                "random=True, use fs.games.Random with a function of a seed, or fix the seed"
             )
+    return values
+
+
+def _draws(game: Game, masks: BoolArray, seed: int) -> FloatArray:
+    """Draws of a random game, which its seeds must settle."""
+    try:
+        values = check_answer(game(masks.copy()), len(masks))
+        again = check_answer(game(masks.copy()), len(masks))
+        if (draw := getattr(game, "draw", None)) is not None:
+            seeds = draw_seeds(seed, np.arange(len(masks))).astype(np.int64)
+            values = check_answer(draw(masks.copy(), seeds), len(masks))
+            turned = check_answer(draw(masks[::-1].copy(), seeds[::-1]), len(masks))[::-1]
+            if not np.allclose(values, turned, rtol=1e-9, atol=1e-12):
+                raise ContractError(
+                    "two draws with the same seed differ: make all that is random depend on the "
+                    "seed, or use FunctionGame(…, random=True), which promises no repetition"
+                )
+    except FairShapleyError as error:
+        raise error if isinstance(error, ContractError) else ContractError(str(error)) from error
+    if not (np.isfinite(values).all() and np.isfinite(again).all()):
+        raise ContractError("a utility is not finite: every coalition needs a number")
+    if np.array_equal(values, again):
+        raise ContractError(
+            f"two draws of each of {len(masks)} coalitions are the same: leave random=True out"
+        )
     return values
 
 

@@ -332,6 +332,7 @@ def _replay(
         slot=JournalSlot(journal, record.game),
         on_error=plan.on_error,
         n_active=facts.n_active,
+        noise=facts.noise(),
     ) as evaluator:
         run = Run(plan, facts, evaluator, RunLog(None, 0, record.seed), time.monotonic())
         return run.replay(result.rounds if timed else None), skipped

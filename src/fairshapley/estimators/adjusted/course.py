@@ -65,6 +65,10 @@ class Course(ABC, Generic[Drawn]):
     def estimate(self) -> Estimate:
         """What is known of the values."""
 
+    def noise_share(self) -> float | None:
+        """The mean variance of a value that noise of variance 1 leaves; None where not known."""
+        return None
+
     def remarks(self) -> tuple[str, ...]:
         """Sentences for the notes of a result."""
         return ()

@@ -9,12 +9,14 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
+from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.enumeration import Enumeration
 from fairshapley.estimators.adjusted.game_model import Reading, read
 from fairshapley.estimators.adjusted.kept import KeptUnits
-from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.size_plan import SizeWeights, borders
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Problem
+from fairshapley.estimators.statistics.pooling import Pooling
 from fairshapley.semivalues import Shapley
 
 # The games that are modelled. A smaller one is enumerated soon; on a larger one the kernel explains
@@ -50,6 +52,20 @@ class FewUnits(KeptUnits):
         few = FEWEST_PLAYERS <= problem.n_players <= MOST_PLAYERS
         return few and weights.paired and problem.semivalue == Shapley()
 
+    @classmethod
+    def begin(
+        cls, problem: Problem, choices: Choices, weights: SizeWeights, pooling: Pooling | None
+    ) -> KeptUnits:
+        """Nothing told; single players are evaluated early also where they are random."""
+        course = super().begin(problem, choices, weights, pooling)
+        if problem.noise is not None and choices.border:
+            course.waiting = [one for one in borders(weights) if one.size == 1]
+        return course
+
+    def noise_share(self) -> None:
+        """Not known of a model."""
+        return
+
     @property
     def _may_split(self) -> bool:
         return False  # the model is of pairs
@@ -81,8 +97,14 @@ class FewUnits(KeptUnits):
         return self.singles_first
 
     def _tell_border(self, running: Enumeration, masks: BoolArray, gains: FloatArray) -> None:
-        """Fold in a part, and keep its units for the model."""
-        super()._tell_border(running, masks, gains)
+        """Fold in a part, and keep its units for the model; random ones are for it alone."""
+        if self.problem.noise is None:
+            super()._tell_border(running, masks, gains)
+        else:
+            running.add(masks, gains)
+            self.running = None if running.finished else running
+            if running.finished:
+                self.waiting.clear()
         if self.singles is None:
             self.singles = Units(self.problem.n_players)
         self.singles.add(masks, gains, 0)
@@ -92,10 +114,11 @@ class FewUnits(KeptUnits):
         masks = draw.masks(0, len(draw))[::2]
         self.distinct.update(map(bytes, bits.pack(masks ^ ~masks[:, :1])))
         course = super().tell(draw, values)
-        enough = len(self.distinct) >= UNITS_PER_PLAYER * self.problem.n_players
-        if not enough or self.running is not None:
+        count = len(self.distinct) if self.problem.noise is None else self._count
+        if count < UNITS_PER_PLAYER * self.problem.n_players or self.running is not None:
             return course
         kept = {one.name: getattr(course, one.name) for one in fields(KeptUnits)}
+        kept["waiting"] = [] if self.problem.noise is not None else kept["waiting"]
         return KeptUnits(**{**kept, "latest": None})
 
     @property
@@ -109,7 +132,11 @@ class FewUnits(KeptUnits):
         stores = [store for store in (self.singles, self.units) if store is not None]
         masks = np.concatenate([store.masks(slice(None)) for store in stores])
         gains = np.concatenate([store.gains for store in stores])
-        reading = read(masks, gains, 0.5 * (self.problem.full - self.problem.empty))
+        span, noise = self.problem.full - self.problem.empty, self.problem.noise
+        if noise is None:
+            reading = read(masks, gains, 0.5 * span)
+        else:
+            reading = read(masks, gains, 0.5 * (span + noise.gap), 0.5 * noise.variance)
         self.reading = (self._count, reading)
         return reading
 

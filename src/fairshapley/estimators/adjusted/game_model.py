@@ -83,7 +83,7 @@ class Reading:
 
 
 @one_thread()
-def read(masks: BoolArray, gains: FloatArray, span: float) -> Reading:
+def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None = None) -> Reading:
     """The values that a model of the game gives.
 
     Where no member can be fitted, from fewer than four units or from gains that are all 0, players
@@ -95,6 +95,9 @@ def read(masks: BoolArray, gains: FloatArray, span: float) -> Reading:
         Coalitions and half of v(S) − v(N ∖ S).
     span
         Half of v(N) − v(∅).
+    noise
+        The variance of a gain's noise, where utilities are random: then a coalition that was drawn
+        again counts again.
 
     Examples
     --------
@@ -104,12 +107,12 @@ def read(masks: BoolArray, gains: FloatArray, span: float) -> Reading:
     >>> (reading.values + 3.0).round(2)
     array([1., 2., 3., 6.])
     """
-    members, gains = _distinct(masks, gains)
+    members, gains = _distinct(masks, gains) if noise is None else (masks.astype(float), gains)
     unit, n_players = float(np.abs(gains).max(initial=0.0)), masks.shape[1]
     equal = Reading(np.zeros(n_players), np.full(n_players, np.nan), np.eye(len(MEMBERS))[0])
     if len(gains) < FEWEST_UNITS or unit == 0.0:
         return equal
-    sample = _Sample(members, gains / unit, span / unit)
+    sample = _Sample(members, gains / unit, span / unit, (noise or 0.0) / unit**2)
     with np.errstate(all="ignore"):
         fitted = sample.fit(np.arange(len(gains)))
         marks = sample.marks(fitted)
@@ -143,8 +146,10 @@ def _distinct(masks: BoolArray, gains: FloatArray) -> tuple[FloatArray, FloatArr
 class _Sample:
     """The coalitions that members are fitted to and judged by."""
 
-    def __init__(self, masks: FloatArray, gains: FloatArray, span: float) -> None:
-        self.masks, self.gains, self.span = masks, gains, span
+    def __init__(
+        self, masks: FloatArray, gains: FloatArray, span: float, noise: float = 0.0
+    ) -> None:
+        self.masks, self.gains, self.span, self.noise = masks, gains, span, noise
         size = masks.sum(axis=1)
         size = np.minimum(size, masks.shape[1] - size)
         # Not single players: all of them may be known, and nothing is left to predict there.
@@ -167,7 +172,7 @@ class _Sample:
             passes = PASSES if known is None else FURTHER_PASSES
             try:
                 at = search(seen.some(slice(SEARCH_UNITS)), member.prior, starts, passes)
-                found.append(Process(seen, member.prior, at))
+                found.append(Process(seen, member.prior, at, self.noise))
             except np.linalg.LinAlgError:
                 found.append(None)
         return found

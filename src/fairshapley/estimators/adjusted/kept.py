@@ -71,7 +71,7 @@ class KeptUnits(Course[ListedCoalitions]):
             pooling,
             units=Units(problem.n_players),
             plans=[weights.base],
-            waiting=borders(weights) if choices.border else [],
+            waiting=borders(weights) if choices.border and not problem.noise else [],
             interior=weights.base > 0,
             enumerated=np.zeros(problem.n_players),
         )
@@ -80,7 +80,7 @@ class KeptUnits(Course[ListedCoalitions]):
         """The course with each pair as two units; sizes that are enumerated stay so."""
         weights = replace(self.weights, paired=False)
         units = self.units.split()
-        waiting = borders(weights) if self.choices.border else []
+        waiting = borders(weights) if self.choices.border and not self.problem.noise else []
         return replace(
             self,
             weights=weights,
@@ -115,7 +115,7 @@ class KeptUnits(Course[ListedCoalitions]):
             masks = random_sets(rng, 1 + random_sizes(rng, self.next_units, plan), n_players)
         if self.weights.paired:
             masks = bits.with_complements(masks)
-        return ListedCoalitions(bits.pack(masks), n_players)
+        return ListedCoalitions.of(masks, 2 if self.weights.paired else 1)
 
     def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
         """Keep the units, or add up a part of an enumerated size."""
@@ -218,6 +218,15 @@ class KeptUnits(Course[ListedCoalitions]):
             level = self._baseline(weights.sizes)
             constant = constant + np.where(self.interior, weights.constant, 0.0) @ level
         return self.adjust(self.choices.proxy).estimate(constant, self.pooling)
+
+    def noise_share(self) -> float | None:
+        """Σ_i x_i² of residuals that are noise."""
+        sample = self._sample()
+        if not len(sample.sizes):
+            return None
+        powers = self.weights.power[sample.sizes - 1] / np.square(sample.probabilities)
+        each = float(powers.mean()) / (len(powers) * self.problem.n_players)
+        return 0.5 * each if self.weights.paired else each
 
     def remarks(self) -> tuple[str, ...]:
         """Proxies that could not be computed."""

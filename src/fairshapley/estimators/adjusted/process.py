@@ -10,7 +10,8 @@ Values with symmetric weights see only u(S) = (v(S) − v(N ∖ S))/2. A priori 
 
 ρ_i says how much player i matters; the logarithms of the ρ_i are pulled towards 0. All parameters
 maximise the likelihood times weak priors. ε is a part of the game, not noise of an observation: a
-coalition that was evaluated contributes its own ε to the values.
+coalition that was evaluated contributes its own ε to the values. Where utilities are random, the
+known variance of the noise is taken off that of ε: noise contributes nothing.
 
 The multilinear extension of a product over the players is a product at every p. So the values
 of the smooth part are integrals of a polynomial of degree n − 1 over p, and Gaussian quadrature
@@ -274,14 +275,25 @@ class Process:
         What it is conditioned on.
     prior, at
         What it is made of, and its parameters.
+    noise
+        The part of an observation's variance that is not the game's.
     """
 
-    def __init__(self, seen: Observations, prior: Prior, at: FloatArray) -> None:
-        self.seen, self.prior, self.at = seen, prior, at
+    def __init__(
+        self, seen: Observations, prior: Prior, at: FloatArray, noise: float = 0.0
+    ) -> None:
+        self.seen, self.prior, self.at, self.noise = seen, prior, at, noise
         self.part = _Covariance(seen, prior, at)
         self.inverse, _ = _inverse(self.part.matrix)
         self.coefficients: FloatArray = self.inverse @ seen.gains
         self.scale = max(float(seen.gains @ self.coefficients) / seen.count, 0.0)
+
+    def _own(self, single: FloatArray) -> FloatArray:
+        """The variance of ε without noise, in units of the scale."""
+        rest = self.part.rest(single)
+        if self.noise:
+            rest = np.maximum(rest - self.noise / max(self.scale, 1e-300), 0.0)
+        return rest
 
     @property
     def left_out(self) -> FloatArray:
@@ -353,7 +365,7 @@ class Process:
         cross += (2.0 * part.scales[SMOOTH] / part.span) * (with_it - without) * smooth
         inside, outside = _own_weights(seen.sizes, n)
         alone = np.where(seen.masks > 0, inside[:, None], -outside[:, None])
-        return cross + 2.0 * part.rest(seen.single)[:, None] * alone
+        return cross + 2.0 * self._own(seen.single)[:, None] * alone
 
     def _before(self) -> FloatArray:
         """The prior variance of each value less their mean."""
@@ -381,7 +393,7 @@ class Process:
         inside, outside = _own_weights(sizes, n)
         # Of the coalitions of a size, s/n hold a player.
         ways = np.exp(gammaln(n + 1.0) - gammaln(sizes + 1.0) - gammaln(n - sizes + 1.0)) / n
-        rest = part.rest(_single(sizes, n))
+        rest = self._own(_single(sizes, n))
         left = rest @ (ways * (sizes * inside**2 + (n - sizes) * outside**2))
         centred = covariance - covariance.mean(axis=0)
         centred = centred - centred.mean(axis=1, keepdims=True)

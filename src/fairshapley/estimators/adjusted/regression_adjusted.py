@@ -179,6 +179,10 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         """The mean of the adjusted contributions; exact when every size was enumerated."""
         return state.course.estimate()
 
+    def noise_share(self, state: AdjustedState) -> float | None:
+        """What units leave of noise; not known of a model."""
+        return state.course.noise_share()
+
     def remarks(self, state: AdjustedState) -> tuple[str, ...]:
         """Proxies that could not be computed."""
         return state.course.remarks()

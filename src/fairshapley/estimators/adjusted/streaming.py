@@ -74,6 +74,11 @@ class StreamedUnits:
         """Units give no marginal contributions."""
         return
 
+    @property
+    def together(self) -> int:
+        """The coalitions of a unit."""
+        return 2 if self.paired else 1
+
     def __len__(self) -> int:
         return len(self.packed) * (2 if self.paired else 1)
 

@@ -161,7 +161,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
         masks = random_ranks(rng, samples, n_players) < sizes[:, None]
         if self.paired:
             masks = np.stack([masks, ~masks], axis=1).reshape(-1, n_players)
-        return ListedCoalitions.of(masks)
+        return ListedCoalitions.of(masks, per_sample)
 
     def tell(self, state: KernelState, draw: ListedCoalitions, values: FloatArray) -> None:
         """Fold in one contribution of every player for each sample."""
@@ -221,6 +221,15 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
         largest = value_width * (1.0 - 1.0 / problem.n_players) / (diagonal - beside)
         # A pair's gain is half a difference of two utilities: ± width/2 instead of ± width.
         return largest if self.paired else 2.0 * largest
+
+    def noise_share(self, state: KernelState) -> float | None:
+        """Of the noise times (z_i − |z|/n)·2H, whose square has the mean |z|·(n − |z|)/n²."""
+        n_players = state.problem.n_players
+        if not state.told:
+            return None
+        shares = np.arange(1, n_players) / n_players
+        square = float(state.probabilities @ (shares * (1.0 - shares))) * state.scale**2
+        return square * (0.5 if self.paired else 1.0) / state.told
 
     def covariance_matrix(self, state: KernelState) -> FloatArray:
         """The covariance matrix of the estimate (Covert & Lee 2021, equation 12), n × n.

@@ -116,6 +116,7 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
             exact_nulls=False,
             semivalues=False,
             iid=False,
+            noise=False,
             not_certifiable_because=(
                 "least squares on a sample of coalitions is biased by O(1/m), which its standard "
                 "errors leave out; use UnbiasedKernelSHAP() or MonteCarlo() for a certificate"

@@ -120,6 +120,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         return Traits(
             linear=not adaptive,
             efficient=False,
+            noise=False,
             independent=not adaptive,
             not_certifiable_because=reason if adaptive else "",
         )

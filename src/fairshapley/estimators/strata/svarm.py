@@ -102,7 +102,7 @@ class StratifiedSVARM(Estimator[SvarmState, SizedCoalitions]):
     @property
     def traits(self) -> Traits:
         """Unbiased and linear; every coalition serves every player."""
-        return Traits(exact_nulls=False, iid=False)
+        return Traits(exact_nulls=False, iid=False, noise=False)
 
     def start(self, problem: Problem) -> SvarmState:
         """Nothing told yet; an InputError where the strata are too many."""

@@ -140,6 +140,16 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
         """The means of the contributions."""
         return state.moments.estimate()
 
+    def noise_share(self, state: MonteCarloState) -> float | None:
+        """Two draws in each marginal, but for those at the ends of a walk."""
+        if not self.walk or not state.told:
+            return None
+        draws = np.full(len(state.weights), 2.0)
+        draws[0] -= 1.0
+        draws[-1] -= 1.0
+        walks = state.told * (2 if self.antithetic else 1)
+        return float(np.mean(draws * state.weights**2)) / walks
+
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
         if not self.walk:

@@ -353,7 +353,8 @@ class Journal(SummedFile):
         )
         rows: list[tuple[bytes, float]] = []
         previous, key = -1, b""
-        widths = {record.id: (record.n_players + 7) // 8 for record in self.games()}
+        # Draws of a random utility have 4 bytes more, their seeds.
+        widths = {record.id: (record.n_players + 7) // 8 + 4 for record in self.games()}
         with self._sound("evaluations"):
             for rank in sorted(drawn):
                 if rank < folded:

@@ -1,0 +1,246 @@
+"""Random utilities: every evaluation is a new draw with a seed of its own.
+
+A draw of a coalition is to the engines and the journal what a coalition is otherwise: its seed, 32
+bits, is appended to the players. So the same seed gives the same bits, a journal holds each draw
+with its seed, and a run that continues computes nothing twice.
+
+v(∅) and v(N) have a part in every value. They are drawn again and again. A round takes them as
+their first means; what their means have become since is put right in the values, which are linear
+in both. A few coalitions of each round are drawn twice: they tell how large the noise is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from fairshapley._basics import bits
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
+from fairshapley.draws import Draw, ListedCoalitions
+from fairshapley.games.game import Game, is_async
+from fairshapley.randomness import draw_seeds
+
+SEED_BITS = 32
+SEED_BYTES = SEED_BITS // 8
+# Each of v(∅) and v(N) has one of 3·n draws, as have coalitions drawn twice. With a proxy, noise of
+# variance σ² leaves some 6·σ² for each evaluation in a value, and r draws of v(N) leave σ²/(n²·r):
+# the sum is least where r is one of 2.4·n draws, and of more for methods that leave more noise.
+EVALUATIONS_PER_REPEAT = 3
+FIRST_ENDS = 2
+# An end that gave the same number so many times is taken to be a constant: it is not drawn again.
+CONSTANT_AFTER = 4
+
+
+@dataclass
+class Spread:
+    """Count, mean and squared deviations of some numbers."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, values: Sequence[float] | FloatArray) -> None:
+        """Fold in more of them, but for NaN."""
+        for value in values:
+            if value == value:
+                self.count += 1
+                off = float(value) - self.mean
+                self.mean += off / self.count
+                self.squares += off * (float(value) - self.mean)
+
+    @property
+    def variance(self) -> float:
+        """Of one of them; NaN below two."""
+        return self.squares / (self.count - 1) if self.count > 1 else np.nan
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether further draws may tell something."""
+        return self.count < CONSTANT_AFTER or self.squares > 0
+
+
+class SeededGame:
+    """The game as an engine computes it: the last 32 columns of a coalition are its seed."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.n_players = game.n_players + SEED_BITS
+        self.is_async = is_async(game)
+
+    def __call__(self, rows: BoolArray) -> FloatArray:
+        """One draw for each row."""
+        draw = getattr(self.game, "draw", None)
+        values: FloatArray = self.game(rows[:, :-SEED_BITS]) if draw is None else draw(*_cut(rows))
+        return values
+
+    async def answer(self, rows: BoolArray) -> FloatArray:
+        """The same from an ``async def``."""
+        game: object = self.game
+        if not hasattr(game, "draw"):
+            values: FloatArray = await game.answer(rows[:, :-SEED_BITS])  # type: ignore[attr-defined]
+        else:
+            values = await game.answer(*_cut(rows))  # type: ignore[attr-defined]
+        return values
+
+
+def _cut(rows: BoolArray) -> tuple[BoolArray, IntArray]:
+    """Coalitions and seeds."""
+    seeds = bits.pack(rows[:, -SEED_BITS:]).view("<u4")[:, 0]
+    return rows[:, :-SEED_BITS], seeds.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedDraw:
+    """A round with further draws behind it: of v(∅), of v(N), and of some of its coalitions."""
+
+    inner: Draw
+    n_players: int
+    ends: tuple[int, int]
+    twins: IntArray
+
+    @property
+    def marginals(self) -> int | None:
+        """Those of the round."""
+        return self.inner.marginals
+
+    def __len__(self) -> int:
+        return len(self.inner) + sum(self.ends) + len(self.twins)
+
+    @cached_property
+    def _more(self) -> BoolArray:
+        rows = np.zeros((sum(self.ends) + len(self.twins), self.n_players), dtype=bool)
+        rows[self.ends[0] : sum(self.ends)] = True
+        for place, row in enumerate(self.twins.tolist()):
+            rows[sum(self.ends) + place] = self.inner.masks(row, row + 1)[0]
+        return rows
+
+    def masks(self, start: int, stop: int) -> BoolArray:
+        """The coalitions `start` … `stop` − 1."""
+        own = len(self.inner)
+        if stop <= own:
+            return self.inner.masks(start, stop)
+        more = self._more[max(0, start - own) : stop - own]
+        return more if start >= own else np.concatenate([self.inner.masks(start, own), more])
+
+
+class Rows(NamedTuple):
+    """Coalitions of a random game as the evaluator takes them."""
+
+    masks: BoolArray
+    keys: list[bytes]
+    found: list[float | None]
+
+
+class Noise:
+    """The draws of a run: their seeds, and how much they vary.
+
+    Parameters
+    ----------
+    n_players, n_active
+        The players, and those that matter.
+    same_seed
+        Whether draws that belong together, those of a walk or of a pair, have one seed.
+    """
+
+    def __init__(self, n_players: int, n_active: int, *, same_seed: bool = False) -> None:
+        self.n_players, self.n_active, self.same_seed = n_players, n_active, same_seed
+        self.begin(0)
+
+    def begin(self, seed: int) -> None:
+        """Nothing is drawn yet."""
+        self._seed = seed
+        self._drawn = 0
+        self.ends = (Spread(), Spread())
+        self.known: tuple[float, float] | None = None
+        """What v(∅) and v(N) are in the rounds"""
+        self.twins = 0
+        """Coalitions drawn twice"""
+        self._apart = 0.0
+        """Half of the squared difference of both draws, added up"""
+
+    def first(self) -> ListedCoalitions:
+        """The draws of v(∅) and v(N) that a run begins with."""
+        masks = np.zeros((2 * FIRST_ENDS, self.n_players), dtype=bool)
+        masks[FIRST_ENDS:] = True
+        return ListedCoalitions.of(masks)
+
+    def settle_first(self, values: FloatArray) -> tuple[float, float]:
+        """The ends as the rounds take them."""
+        for end, drawn in zip(self.ends, values.reshape(2, FIRST_ENDS), strict=True):
+            end.add(drawn)
+        self._drawn += len(values)
+        self.known = (self.ends[0].mean, self.ends[1].mean)
+        return self.known
+
+    def with_repeats(self, draw: Draw, evaluations: int) -> RepeatedDraw:
+        """A round, with the repeats that are due after so many evaluations."""
+        due = (evaluations + len(draw)) // (EVALUATIONS_PER_REPEAT * self.n_active)
+        ends = [max(0, due - end.count) if end.wants_more else 0 for end in self.ends]
+        count = min(max(0, due - self.twins), len(draw))
+        # Evenly over the round, and not always the same ones.
+        rows = (self._drawn + np.arange(count) * len(draw) // max(count, 1)) % max(len(draw), 1)
+        return RepeatedDraw(draw, self.n_players, (ends[0], ends[1]), np.unique(rows))
+
+    def rows(self, draw: Draw, start: int, masks: BoolArray, packed: ByteArray) -> Rows:
+        """Coalitions with their seeds; v(∅) and v(N) are known in a round."""
+        places = np.arange(start, start + len(masks))
+        own = draw.inner if isinstance(draw, RepeatedDraw) else draw
+        if self.same_seed:
+            together = getattr(own, "together", 1)
+            places = np.where(places < len(own), places // together * together, places)
+        seeds = draw_seeds(self._seed, self._drawn + places)[:, None].view(np.uint8)
+        keys = bits.packed_keys(np.concatenate([packed, seeds], axis=1))
+        found: list[float | None] = [None] * len(keys)
+        if self.known is not None:
+            sizes = bits.sizes(packed)
+            for value, size in zip(self.known, (0, self.n_active), strict=True):
+                for at in np.flatnonzero((sizes == size) & (places < len(own))).tolist():
+                    found[at] = value
+        return Rows(np.concatenate([masks, bits.unpack(seeds, SEED_BITS)], axis=1), keys, found)
+
+    def mask(self, key: bytes) -> BoolArray:
+        """What an engine is asked for by a key, without null players."""
+        mask = np.zeros(self.n_players + SEED_BITS, dtype=bool)
+        mask[: self.n_active] = bits.from_keys([key[:-SEED_BYTES]], self.n_active)[0]
+        mask[self.n_players :] = bits.from_keys([key[-SEED_BYTES:]], SEED_BITS)[0]
+        return mask
+
+    def settle(self, draw: RepeatedDraw, values: FloatArray) -> FloatArray:
+        """The utilities of a round; what was drawn twice is the mean of both."""
+        own, (empties, fulls) = len(draw.inner), draw.ends
+        told = values[:own].copy()
+        self.ends[0].add(values[own : own + empties])
+        self.ends[1].add(values[own + empties : own + empties + fulls])
+        second = values[own + empties + fulls :]
+        sizes = np.array([draw.masks(row, row + 1)[0, : self.n_active].sum() for row in draw.twins])
+        inside = (sizes > 0) & (sizes < self.n_active) if len(sizes) else np.zeros(0, dtype=bool)
+        rows = draw.twins[inside]
+        apart = 0.5 * np.square(told[rows] - second[inside])
+        self.twins += int((~np.isnan(apart)).sum())
+        self._apart += float(np.nansum(apart))
+        if not self.same_seed:  # a mean of two seeds would differ from the rest of its walk
+            told[rows] = 0.5 * (told[rows] + second[inside])
+        self._drawn += len(draw)
+        return told
+
+    @property
+    def variance(self) -> float:
+        """Of a single draw, from coalitions drawn twice; before there are any, from the ends."""
+        if self.twins:
+            return self._apart / self.twins
+        freedom = sum(max(0, end.count - 1) for end in self.ends)
+        return sum(end.squares for end in self.ends) / freedom if freedom else np.nan
+
+    def correction(self, lowest: float, highest: float) -> tuple[float, float]:
+        """What the ends add to a value, and to its variance, given its weights of v(∅) and v(N)."""
+        if self.known is None:
+            return 0.0, 0.0
+        shift = variance = 0.0
+        for end, known, weight in zip(self.ends, self.known, (-lowest, highest), strict=True):
+            shift += weight * (end.mean - known)
+            variance += weight**2 * end.variance / end.count
+        return shift, variance
