@@ -353,8 +353,7 @@ class Journal(SummedFile):
         )
         rows: list[tuple[bytes, float]] = []
         previous, key = -1, b""
-        # Draws of a random utility have 4 bytes more, their seeds.
-        widths = {record.id: (record.n_players + 7) // 8 + 4 for record in self.games()}
+        widths = {record.id: (record.n_players + 7) // 8 for record in self.games()}
         with self._sound("evaluations"):
             for rank in sorted(drawn):
                 if rank < folded:
@@ -479,12 +478,15 @@ def _run_record(row: Sequence[Any]) -> RunRecord:
 
 
 def _utilities(rows: Iterable[tuple[Any, Any]], width: int = 0) -> list[tuple[bytes, float]]:
-    """Rows of coalitions (of up to `width` bytes) and values; an error for what is neither."""
+    """Rows of coalitions (of `width` bytes) and values; an error for what is neither.
+
+    A draw of a random utility has 4 bytes more, its seed.
+    """
     checked = list(rows)
     for key, value in checked:
         if type(value) is not float or not math.isfinite(value):
             raise ValueError(f"the value {value!r:.40} is not a finite number")
-        if type(key) is not bytes or (width and len(key) > width):
+        if type(key) is not bytes or (width and len(key) not in (width, width + 4)):
             raise ValueError(f"{key!r:.40} is not a coalition")
     return checked
 
