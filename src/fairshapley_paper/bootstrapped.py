@@ -12,8 +12,6 @@ from fairshapley.draws import Draw, Walks, random_ranks
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.walks.contributions import walk_contributions
-from fairshapley.estimators.walks.monte_carlo import MonteCarlo
-from fairshapley.estimators.walks.owen import Owen
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +38,11 @@ class BootstrappedState:
 class Bootstrapped(Estimator[BootstrappedState, Draw]):
     """The mean of a bootstrap of permutations and of another estimator, by what each has cost.
 
-    "Bootstrapping (included for all baselines)". Where the method averages single marginals too
-    (Monte Carlo, Owen), all of them are one sample: φ̂ is its mean and s²/m its variance, as in the
-    paper. Else the weights are the shares of the marginals (of the coalitions, for a method without
-    marginals). They depend on the schedule alone, so that two unbiased estimates give an unbiased
-    one, and the variances add up.
+    "Bootstrapping (included for all baselines)". Where the method averages contributions of the
+    same kind (Monte Carlo, plain Owen), they may be `pooled`: φ̂ is the mean of all of them and s²/m
+    its variance, as in the paper. Else the weights are the shares of the marginals (of the
+    coalitions, for a method without marginals). They depend on the schedule alone, so that two
+    unbiased estimates give an unbiased one, and the variances add up.
 
     Examples
     --------
@@ -59,6 +57,8 @@ class Bootstrapped(Estimator[BootstrappedState, Draw]):
 
     inner: Estimator[Any, Any]
     permutations: int
+    pooled: bool = False
+    """Whether a contribution of the method, whose state has moments, weighs as much as one here"""
 
     @property
     def traits(self) -> Traits:
@@ -91,7 +91,7 @@ class Bootstrapped(Estimator[BootstrappedState, Draw]):
 
     def estimate(self, state: BootstrappedState) -> Estimate:
         """The weighted mean; the bootstrap alone for players the method knows nothing of yet."""
-        if isinstance(self.inner, MonteCarlo | Owen):
+        if self.pooled:
             pooled = Moments(state.problem.n_players)
             pooled.merge(state.moments)
             pooled.merge(state.inner.moments)

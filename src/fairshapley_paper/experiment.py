@@ -21,6 +21,8 @@ Size: TypeAlias = Literal["full", "quick", "tiny"]
 Accounting: TypeAlias = Literal["paper", "honest"]
 """Marginals counted and the estimator's own score; equal evaluations and audited scores"""
 
+Reading: TypeAlias = Literal["text", "program", "guess"]
+
 ACCOUNTINGS: tuple[Accounting, ...] = ("paper", "honest")
 
 
@@ -62,6 +64,8 @@ class Scenario:
     semivalue: str = "shapley"
     needs: tuple[str, ...] = ()
     """The data sets that must be there, by the names of `fairshapley.datasets`"""
+    form_of: str = ""
+    """Where it is another reading of a published scenario: the name of that"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +79,8 @@ class Setting:
     """m': permutations before them, for every method of the paper"""
     bootstrap_marginals: int | None = None
     """In place of `bootstrap`: the number of marginal contributions, shared by the players"""
+    greedy_bootstrap: int | None = None
+    """m' of GAE, where it is another than that of the other methods"""
     evaluations: int | None = None
     """The budget of the honest accounting; by default what the marginals may cost at most.
 
@@ -89,8 +95,10 @@ class Setting:
     methods: tuple[str, ...] = ()
     """Where the time is short: these methods of the experiment alone"""
 
-    def permutations(self, n_players: int) -> int:
+    def permutations(self, n_players: int, *, greedy: bool = False) -> int:
         """The bootstrap's permutations on a game of `n_players`; at least 2."""
+        if greedy and self.greedy_bootstrap is not None:
+            return self.greedy_bootstrap
         if self.bootstrap_marginals is None:
             return self.bootstrap
         return max(2, round(self.bootstrap_marginals / n_players))
@@ -166,8 +174,8 @@ class Ground:
     xi: float
 
 
-Points: TypeAlias = Mapping[float, float]
-"""A curve: y by x"""
+Points: TypeAlias = Mapping[float, float | tuple[float, float]]
+"""A curve: y by x, or y and its standard error"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +217,10 @@ class Experiment:
     """About what the full size takes on one core"""
     notes: tuple[str, ...] = ()
     """How the paper's text was read, for the report"""
+    reading: Reading = "text"
+    """What was followed: the text, the authors' program, or a guess that is being tested"""
+    reads: str = ""
+    """Where it is another reading: the experiment with the paper's numbers"""
 
     @property
     def shows(self) -> tuple[str, ...]:

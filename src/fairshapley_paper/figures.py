@@ -12,12 +12,12 @@ import numpy as np
 from fairshapley._basics.files import write_whole
 from fairshapley_paper.experiment import Accounting, Measure
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.publications import published_numbers
+from fairshapley_paper.publications import published_beside
 from fairshapley_paper.report import Number, Report
 
 DOTS_PER_INCH = 80
 COLUMNS = 4
-# The paper's methods in hues, GAE in blues, ours in black and grey.
+# The paper's methods in hues, GAE in blues, ours in black and grey; the forms of one share a hue.
 COLOURS = {
     "mc": "#d95f02",
     "owen": "#e7298a",
@@ -28,14 +28,14 @@ COLOURS = {
     "gae-2": "#6baed6",
     "gae-5": "#2171b5",
     "gae-100": "#08306b",
-    "gae-0-uncounted": "#bcbddc",
-    "gae-2-uncounted": "#9e9ac8",
-    "gae-5-uncounted": "#756bb1",
-    "gae-100-uncounted": "#54278f",
-    "mc-walks": "#969696",
     "adjusted": "#000000",
     "exact": "#525252",
 }
+
+
+def _colour(method: str) -> str:
+    own = [name for name in COLOURS if method == name or method.startswith(f"{name}-")]
+    return COLOURS[own[-1]] if own and method != "mc-walks" else "#969696"
 
 
 def shown_measures(report: Report) -> list[Measure]:
@@ -108,7 +108,7 @@ def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
         x = np.array([one.x for one in own], dtype=np.float64)
         y = np.array([one.value for one in own])
         error = np.nan_to_num([one.error for one in own])
-        colour = COLOURS.get(method)
+        colour = _colour(method)
         axes.plot(x, y, color=colour, lw=1.2, label=METHODS[method].label)
         axes.fill_between(x, y - error, y + error, color=colour, alpha=0.15, lw=0)
         if len(x) > 1 and x[0] > 0 and x[-1] / x[0] > 1000:
@@ -127,14 +127,14 @@ def _dots(
     numbers: Sequence[Number],
     accounting: Accounting,
 ) -> None:
-    known = published_numbers(report.experiment.name)
+    known = published_beside(report.experiment)
     own = {one.method: one for one in numbers}
     methods = [method for method in METHODS if method in own]
     for place, method in enumerate(methods):
         one = own[method]
         error = 0.0 if np.isnan(one.error) else one.error
         if np.isfinite(one.value):
-            axes.errorbar(one.value, place, xerr=error, fmt="o", color=COLOURS.get(method), ms=4)
+            axes.errorbar(one.value, place, xerr=error, fmt="o", color=_colour(method), ms=4)
         old = known.get((one.scenario, method, measure.name, None))
         if old is not None and accounting == "paper":
             axes.plot(old.value, place, "d", mfc="none", mec="#b2182b", ms=7)

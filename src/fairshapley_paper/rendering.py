@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairshapley._basics.files import write_whole
 from fairshapley_paper.figures import draw
-from fairshapley_paper.publications import published_numbers
+from fairshapley_paper.publications import published_beside
 from fairshapley_paper.report import Report
 
 COLUMNS = (
@@ -41,7 +41,7 @@ def write(report: Report) -> tuple[Path, ...]:
 
 
 def _lines(report: Report) -> list[list[str | int]]:
-    known = published_numbers(report.experiment.name)
+    known = published_beside(report.experiment)
     lines: list[list[str | int]] = []
     for one in report.numbers:
         found = (

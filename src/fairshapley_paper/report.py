@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
+from fairshapley.randomness import side_generator
 from fairshapley_paper.experiment import (
     ACCOUNTINGS,
     Accounting,
@@ -23,6 +25,10 @@ from fairshapley_paper.experiment import (
     Trial,
 )
 
+RESAMPLES = 200
+# A standard error from fewer trials drawn again is a matter of luck.
+FEWEST_TRIALS = 5
+
 
 @dataclass(frozen=True)
 class Number:
@@ -35,7 +41,7 @@ class Number:
     x: float | None
     value: float
     error: float
-    """NaN for a number of all trials together, or of a single trial"""
+    """NaN for a single trial; of all trials together, the spread when they are drawn again"""
     trials: int
 
 
@@ -86,23 +92,44 @@ def measured(
     """The numbers of one measure for the trials of one method."""
     found = []
     for accounting in measure.accountings:
-        by_x: dict[float | None, list[float]] = {}
+        by_x: dict[float | None, tuple[float, float]] = {}
         for place, outcomes in _stages(measure, trials, accounting).items():
-            for answer in _answers(measure, outcomes, ground):
-                points = answer if isinstance(answer, Mapping) else {place: answer}
-                for x, value in points.items():
-                    by_x.setdefault(x, []).append(value)
-        for x, values in by_x.items():
-            number = (x, *_mean_and_error(np.array(values)), len(trials))
-            found.append(Number(scenario, trials[0].method, accounting, measure.name, *number))
+            by_x |= _measured_at(place, measure, outcomes, ground)
+        for x, (value, error) in by_x.items():
+            number = (measure.name, x, value, error, len(trials))
+            found.append(Number(scenario, trials[0].method, accounting, *number))
     return found
 
 
-def _answers(measure: Measure, outcomes: Sequence[Outcome], ground: Ground) -> list[float | Points]:
-    """One for all trials together, or one for each."""
+def _measured_at(
+    place: float | None, measure: Measure, outcomes: Sequence[Outcome], ground: Ground
+) -> dict[float | None, tuple[float, float]]:
+    """Values and standard errors by x."""
     if measure.together is not None:
-        return [measure.together(outcomes, ground)]
-    return [measure.each(outcome, ground) for outcome in outcomes] if measure.each else []
+        answer = measure.together(outcomes, ground)
+        if isinstance(answer, Mapping):
+            return {x: y if isinstance(y, tuple) else (y, math.nan) for x, y in answer.items()}
+        return {place: (answer, _resampled_error(measure.together, outcomes, ground))}
+    by_x: dict[float | None, list[Any]] = {}
+    answers = [measure.each(outcome, ground) for outcome in outcomes] if measure.each else []
+    for answer in answers:
+        for x, value in (answer if isinstance(answer, Mapping) else {place: answer}).items():
+            by_x.setdefault(x, []).append(value)
+    return {x: _mean_and_error(np.array(values)) for x, values in by_x.items()}
+
+
+def _resampled_error(
+    together: Callable[[Sequence[Outcome], Ground], float | Points],
+    outcomes: Sequence[Outcome],
+    ground: Ground,
+) -> float:
+    """The spread of a number of all trials together when the trials are drawn again."""
+    if len(outcomes) < FEWEST_TRIALS:
+        return math.nan
+    rng = side_generator(0, "paper trials drawn again")
+    picks = rng.integers(len(outcomes), size=(RESAMPLES, len(outcomes)))
+    again = np.array([together([outcomes[at] for at in pick], ground) for pick in picks])
+    return float(again.std(ddof=1)) if np.isfinite(again).all() else math.nan
 
 
 def _stages(

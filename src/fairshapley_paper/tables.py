@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fairshapley_paper.experiment import Accounting, Measure, Scenario, Setting
 from fairshapley_paper.figures import picture_names
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.publications import Published, published_numbers
+from fairshapley_paper.publications import Valued, published_beside
 from fairshapley_paper.report import Number, Report
 
 # A curve of so few points is a table as well.
@@ -70,7 +70,7 @@ class _Section:
             for one in report.numbers
             if one.scenario == scenario.name
         }
-        self.published = published_numbers(report.experiment.name)
+        self.published = published_beside(report.experiment)
         self.methods = [
             name for name in METHODS if (name, "paper", "evaluations", None) in self.numbers
         ]
@@ -116,8 +116,8 @@ class _Section:
     def _grid(self, corner: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         """A table with a row for each method."""
         labels = [METHODS[method].label for method in self.methods]
-        body = [_row([label, *cells]) for label, cells in zip(labels, rows, strict=True)]
-        return [_row([corner, *heads]), _row(["---", *["---:"] * len(heads)]), *body, ""]
+        body = [table_row([label, *cells]) for label, cells in zip(labels, rows, strict=True)]
+        return [table_row([corner, *heads]), table_row(["---", *["---:"] * len(heads)]), *body, ""]
 
     def _cell(
         self,
@@ -129,11 +129,11 @@ class _Section:
         bold: bool = False,
     ) -> str:
         """Our number, with the published one in brackets."""
-        text = _value(self.numbers.get((method, accounting, measure.name, x)))
+        text = with_error(self.numbers.get((method, accounting, measure.name, x)))
         if bold:
             text = f"**{text}**"
         old = self.published.get((self.scenario.name, method, measure.name, x))
-        return f"{text} [{_value(old)}]" if old is not None and accounting == "paper" else text
+        return f"{text} [{with_error(old)}]" if old is not None and accounting == "paper" else text
 
     def _best(self, accounting: Accounting, measure: Measure, methods: Sequence[str]) -> str | None:
         """The method with the best number; enumeration does not compete."""
@@ -154,7 +154,7 @@ class _Section:
 
     def _winners(self) -> list[str]:
         """At equal evaluations, the best by every measure, and the best of the paper's own."""
-        published = [method for method in self.methods if METHODS[method].published]
+        published = [method for method in self.methods if METHODS[method].row == method]
         lines = []
         for measure in self.measures:
             if measure.x or "honest" not in measure.accountings:
@@ -171,22 +171,24 @@ class _Section:
 
     def _named(self, method: str, measure: Measure) -> str:
         value = self.numbers[method, "honest", measure.name, None].value
-        return f"{METHODS[method].label} ({_digits(value)})"
+        return f"{METHODS[method].label} ({digits(value)})"
 
 
-def _row(cells: Sequence[str]) -> str:
+def table_row(cells: Sequence[str]) -> str:
+    """A line of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _value(number: Number | Published | None) -> str:
+def with_error(number: Number | Valued | None) -> str:
+    """A number with its standard error, where it has one."""
     if number is None:
         return "–"
     if math.isnan(number.error):
-        return _digits(number.value)
-    return f"{_digits(number.value)} ± {_digits(number.error, 2)}"
+        return digits(number.value)
+    return f"{digits(number.value)} ± {digits(number.error, 2)}"
 
 
-def _digits(value: float, digits: int = 3) -> str:
+def digits(value: float, digits: int = 3) -> str:
     """A number with a few digits, as the paper's tables have them."""
     if math.isnan(value):
         return "–"

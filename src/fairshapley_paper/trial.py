@@ -21,7 +21,7 @@ from fairshapley.runs.plan import GameFacts, Plan, RunLog
 from fairshapley.semivalues import Semivalue
 from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Setting, Trial
-from fairshapley_paper.methods import METHODS
+from fairshapley_paper.methods import METHODS, Method
 
 
 class RememberingGame:
@@ -105,34 +105,34 @@ def run_trial(
         What is estimated, for how long, with which draws, and ξ.
     """
     started = time.process_time()
-    n_players, make = memo.n_players, METHODS[method].make
+    n_players, chosen = memo.n_players, METHODS[method]
     prepare = partial(prepare_run, memo, semivalue=semivalue, xi=xi, seed=seed)
-    permutations, limit = setting.permutations(n_players), setting.total_evaluations(n_players)
+    permutations = setting.permutations(n_players, greedy=chosen.greedy)
+    limit = setting.total_evaluations(n_players)
     if method == "exact":
-        honest = finish(prepare(make(permutations)))
+        honest = finish(prepare(chosen.make(permutations)))
         path: tuple[Outcome, ...] = (honest,)
     else:
-        run = prepare(make(permutations), evaluations=limit)
-        path = tuple(_paper_path(run, setting))
+        run = prepare(chosen.make(permutations), evaluations=limit)
+        path = tuple(_paper_path(run, setting, chosen, permutations))
         if setting.evaluations is not None or setting.share is not None:
-            run = prepare(make(setting.honest_permutations(n_players)), evaluations=limit)
+            run = prepare(chosen.make(setting.honest_permutations(n_players)), evaluations=limit)
         honest = finish(run)
     return Trial(method, path, honest, time.process_time() - started)
 
 
-def _paper_path(run: Run, setting: Setting) -> Iterator[Outcome]:
+def _paper_path(run: Run, setting: Setting, method: Method, permutations: int) -> Iterator[Outcome]:
     """The outcome when each of the looks' budgets is spent.
 
     A method without marginals is charged for requests, repeated ones too: what so many marginals
-    request at most, n − 1 for a permutation and two for a single marginal.
+    request at most, n − 1 for a permutation and two for a single marginal, unless it says less.
     """
     n_players = run.game.n_players
-    permutations = setting.permutations(n_players)
     # With one look only the end is asked for; a curve starts where the bootstrap ends.
     for look in range(setting.looks + 1) if setting.looks > 1 else (1,):
         share = setting.marginals * look // setting.looks
         marginals = permutations * n_players + share
-        requests = 2 + permutations * (n_players - 1) + 2 * share
+        requests = 2 + permutations * (n_players - 1) + method.coalitions(share, n_players)
         run.advance(partial(_gate, run=run, marginals=marginals, requests=requests))
         yield outcome(run)
 

@@ -28,3 +28,26 @@ def test_information_grows_and_saturates(build):
 def test_columns_that_stand_in_are_named():
     notes = agents.uber_lyft(Setup("tiny", 3)).notes
     assert any("windBearing" in note for note in notes)
+
+
+def test_the_kernel_after_some_steps_is_that_of_torch():
+    """Adam on log(1 + exp(·)) of the parameters, from log 2 on, as GPyTorch has them."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    features, targets = rng.normal(size=(12, 2)), rng.normal(size=12)
+    moved = torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.Adam([moved], lr=0.05)
+    distances = torch.cdist(torch.tensor(features), torch.tensor(features)) ** 2
+    for _ in range(30):
+        optimiser.zero_grad()
+        length, scale, noise = torch.nn.functional.softplus(moved[:3])
+        kernel = scale * torch.exp(-0.5 * distances / length**2)
+        kernel = kernel + (noise + agents.LEAST_NOISE) * torch.eye(12, dtype=torch.float64)
+        apart = torch.tensor(targets) - moved[3]
+        loss = 0.5 * (apart @ torch.linalg.solve(kernel, apart) + torch.logdet(kernel)) / 12
+        loss.backward()
+        optimiser.step()
+    found = agents.kernel_after_steps(features, targets, 30)
+    known = torch.nn.functional.softplus(moved[:3]).detach().numpy()
+    known[2] += agents.LEAST_NOISE
+    np.testing.assert_allclose([found[name] for name in ("length_scale", "scale", "noise")], known)

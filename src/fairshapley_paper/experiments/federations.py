@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fairshapley_paper.experiment import Scenario
-from fairshapley_paper.experiments.readings import both_readings
+from fairshapley_paper.experiments.readings import both_readings, coded_settings
 from fairshapley_paper.scenarios.federations import BUILDS, FEDERATIONS, equal_models
 
 _SHOWS = {
@@ -38,13 +38,15 @@ EXPERIMENTS = both_readings(
             Scenario(
                 name=f"equal-{n_agents}",
                 title=f"all models equally accurate, {n_agents} agents",
-                shows=label,
+                shows=_SHOWS[shown][1],
                 build=partial(equal_models, n_agents=n_agents),
+                form_of=shown,
             )
-            for n_agents, label in ((10, "tab:fl-mnistuni-overall"), (5, "tab:fl-mr"))
+            for n_agents, shown in ((10, "mnist-iid"), (5, "movie_reviews"))
         ),
     ),
     normalise="mean",
+    settings=coded_settings(200),
     seconds=(75, 145),
     notes=(
         "A federation is trained once; its trials repeat the estimators. The table of all its "

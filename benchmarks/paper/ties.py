@@ -1,0 +1,76 @@
+"""Numbers in prose, tied to the files of results.
+
+Between ``<!--= xi:diabetes-ridge:mc:mse -->`` and ``<!--/-->`` stands a number that
+`refresh` writes: experiment, scenario, method, measure, and x where it is a curve, then where they
+are not the usual ones ``@honest``, ``@published`` or ``@error``. Two of them with " / " between
+them are a ratio. ``*`` for a scenario, or ``gae-*`` for methods, is the range over all there are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import lru_cache
+from pathlib import Path
+
+from benchmarks.paper.verdicts import Key, read_numbers
+from fairshapley.errors import InputError
+from fairshapley_paper.publications import Valued, published_numbers
+from fairshapley_paper.tables import digits
+
+TIE = re.compile(r"(<!--= *(?P<what>[^>]+?) *-->)(?P<said>.*?)(<!--/-->)", re.DOTALL)
+_PART = re.compile(r"(?P<path>[^@]+)(?:@(?P<kind>honest|published|error))?")
+
+
+def refresh(text: str, results: Path) -> str:
+    """The text with all tied numbers as the results have them."""
+    return TIE.sub(lambda found: f"{found[1]}{tied(found['what'], results)}{found[4]}", text)
+
+
+def tied(what: str, results: Path) -> str:
+    """The number, or the range of numbers, that a tie stands for."""
+    top, _, bottom = what.partition(" / ")
+    values = dict(_values(top, results))
+    if bottom:
+        below = dict(_values(bottom, results))
+        one = next(iter(below.values())) if len(below) == 1 else math.nan
+        values = {key: value / below.get(key, one) for key, value in values.items()}
+    known = sorted(value for value in values.values() if not math.isnan(value))
+    if not known:
+        raise InputError(f"there is no number {what!r} in {results}: name one of its numbers.csv")
+    ends = list(dict.fromkeys(digits(value, 2) for value in (known[0], known[-1])))
+    return " to ".join(ends)
+
+
+def _values(path: str, results: Path) -> Iterator[tuple[str, float]]:
+    """The numbers of a path, by scenario where there are several of those."""
+    found = _PART.fullmatch(path.strip())
+    parts = [] if found is None else found["path"].split(":")
+    if found is None or len(parts) not in (4, 5):
+        raise InputError(f"a tie is experiment:scenario:method:measure, not {path!r}")
+    experiment, scenario, method, measure = parts[:4]
+    x = float(parts[4]) if len(parts) == 5 else None
+    accounting = "honest" if found["kind"] == "honest" else "paper"
+    for name, form, number in _matching(experiment, found["kind"], accounting, measure, x, results):
+        if fnmatch(name, scenario) and fnmatch(form, method):
+            yield f"{name} {form}" if "*" in method else name, number
+
+
+def _matching(
+    experiment: str, kind: str | None, accounting: str, measure: str, x: float | None, results: Path
+) -> Iterator[tuple[str, str, float]]:
+    if kind == "published":
+        for (name, row, what, at), published in published_numbers(experiment).items():
+            if (what, at) == (measure, x):
+                yield name, row, published.value
+        return
+    for (name, form, counted, what, at), one in _numbers(results / experiment / "numbers.csv"):
+        if (counted, what, at) == (accounting, measure, x):
+            yield name, form, one.error if kind == "error" else one.value
+
+
+@lru_cache
+def _numbers(path: Path) -> tuple[tuple[Key, Valued], ...]:
+    return tuple(read_numbers(path).items())
