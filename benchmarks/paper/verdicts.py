@@ -155,9 +155,10 @@ def columns(results: Path) -> list[Column]:
     """
     found = []
     for experiment in EXPERIMENTS.values():
-        if not published_numbers(experiment.reads or experiment.name):
+        path = results / experiment.name / "numbers.csv"
+        if not published_numbers(experiment.reads or experiment.name) or not path.exists():
             continue
-        cells = _cells(experiment, read_numbers(results / experiment.name / "numbers.csv"))
+        cells = _cells(experiment, read_numbers(path))
         groups: dict[tuple[Scenario | None, str], list[Cell]] = {}
         several = len({(cell.row, cell.x) for cell in cells}) > 1
         for cell in cells:

@@ -11,8 +11,13 @@ from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjust
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.importance import importance_variance, optimal_proposal
+from fairshapley.estimators.greedy.importance import (
+    antithetic_correlation,
+    importance_variance,
+    optimal_proposal,
+)
 from fairshapley.estimators.greedy.proposal import size_explained_variance
+from fairshapley.estimators.greedy.selection import greedy_allocation
 from fairshapley.estimators.regression.kernel_shap import UnbiasedKernelSHAP
 from fairshapley.estimators.regression.leverage_shap import LeverageSHAP
 from fairshapley.estimators.statistics.moments import Moments
@@ -43,6 +48,8 @@ __all__ = [
     "Traits",
     "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
+    "antithetic_correlation",
+    "greedy_allocation",
     "importance_variance",
     "optimal_proposal",
     "size_explained_variance",

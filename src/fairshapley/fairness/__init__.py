@@ -16,13 +16,22 @@ from fairshapley.fairness.axioms import (
 from fairshapley.fairness.certificate import Certificate, certify
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.guarantees import Guarantee, Prediction, guarantee, required_fidelity
+from fairshapley.fairness.guarantees import (
+    BoundGain,
+    Guarantee,
+    Prediction,
+    bound_gain,
+    guarantee,
+    minimum_fidelity,
+    required_fidelity,
+)
 from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.fairness.scores import fidelity
 from fairshapley.fairness.standing import Standing
 
 __all__ = [
     "AxiomCheck",
+    "BoundGain",
     "Certificate",
     "Decisions",
     "Evidence",
@@ -30,12 +39,14 @@ __all__ = [
     "Prediction",
     "Premises",
     "Standing",
+    "bound_gain",
     "certify",
     "check_axioms",
     "check_fairness",
     "desirable_pairs",
     "fidelity",
     "guarantee",
+    "minimum_fidelity",
     "null_players",
     "pdp_prefers",
     "required_fidelity",

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.greedy.proposal import row_normalised
+from fairshapley.estimators.statistics.moments import ROUNDING
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
 # The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second
@@ -91,22 +92,53 @@ def importance_variance(
     return variances
 
 
+def antithetic_correlation(table: ArrayLike) -> FloatArray:
+    """The correlation of each player's marginals on a permutation and on its reverse.
+
+    A mean of m marginals from m/2 such pairs has the variance V/m·(1 + correlation), V that of one
+    (`tab:var-fairness-result`): below 0 the pairs pay. Shapley values, exactly, from all utilities;
+    NaN for a player whose marginals are all equal.
+
+    Parameters
+    ----------
+    table
+        All 2**n utilities, the index a bit mask with player 0 the lowest bit.
+
+    Examples
+    --------
+    >>> antithetic_correlation([0.0, 3.0, 0.0, 1.0])
+    array([-1., -1.])
+    """
+    marginals, sizes = _marginals(table)
+    n_players = len(marginals)
+    # A set of c others is that of the predecessors with probability 1/(n·C(n − 1, c)).
+    chances = 1.0 / (n_players * np.bincount(sizes)[sizes])
+    phi = marginals @ chances
+    variances = np.square(marginals) @ chances - np.square(phi)
+    # Who comes behind in the permutation comes before in its reverse: the mask of the others.
+    covariances = (marginals * marginals[:, ::-1]) @ chances - np.square(phi)
+    varied = variances > ROUNDING * np.square(marginals).max(initial=0.0)
+    return np.where(varied, covariances / np.where(varied, variances, 1.0), np.nan)
+
+
+def _marginals(table: ArrayLike) -> tuple[FloatArray, IntArray]:
+    """Each player's marginals by the bit mask of the others before it, and these masks' sizes."""
+    utilities = np.asarray(table, dtype=np.float64)
+    if utilities.ndim != 1 or utilities.size < 2 or utilities.size & (utilities.size - 1):
+        raise InputError(f"give all 2**n utilities of the game, not shape {utilities.shape}")
+    sizes = np.bitwise_count(np.arange(utilities.size // 2, dtype=np.uint64)).astype(np.int64)
+    splits = [utilities.reshape(-1, 2, 1 << at) for at in range(utilities.size.bit_length() - 1)]
+    return np.stack([(split[:, 1] - split[:, 0]).ravel() for split in splits]), sizes
+
+
 def _size_moments(
     table: ArrayLike, semivalue: str | Semivalue
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """E[σ_i²] by player and size, the values φ, and α."""
-    utilities = np.asarray(table, dtype=np.float64)
-    if utilities.ndim != 1 or utilities.size < 2 or utilities.size & (utilities.size - 1):
-        raise InputError(f"give all 2**n utilities of the game, not shape {utilities.shape}")
-    n_players = utilities.size.bit_length() - 1
+    marginals, sizes = _marginals(table)
+    n_players = len(marginals)
     base = parse_semivalue(semivalue).weights(n_players)
-    sizes = np.bitwise_count(np.arange(utilities.size // 2, dtype=np.uint64)).astype(np.int64)
     number = np.bincount(sizes, minlength=n_players)
-    first = np.empty((n_players, n_players))
-    second = np.empty((n_players, n_players))
-    for player in range(n_players):
-        split = utilities.reshape(-1, 2, 1 << player)
-        marginals = (split[:, 1] - split[:, 0]).ravel()
-        first[player] = np.bincount(sizes, weights=marginals) / number
-        second[player] = np.bincount(sizes, weights=np.square(marginals)) / number
+    first = np.stack([np.bincount(sizes, weights=row) for row in marginals]) / number
+    second = np.stack([np.bincount(sizes, weights=np.square(row)) for row in marginals]) / number
     return second, first @ base, base

@@ -1,0 +1,105 @@
+"""The paper's propositions on small games, against enumeration and differences."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.errors import InputError
+
+RATES = np.array([1.0, 2.5, 0.7])
+
+
+def shared_out(budget, players):
+    """All ways to share out whole samples."""
+    return (
+        np.array(counts)
+        for counts in product(range(budget + 1), repeat=players)
+        if sum(counts) == budget
+    )
+
+
+@pytest.mark.parametrize("budget", [3, 7, 12])
+def test_no_allocation_has_a_higher_minimum_than_the_greedy_one(budget):
+    greedy = fs.estimators.greedy_allocation(RATES, np.zeros(3), budget)
+    assert greedy.sum() == budget
+    best = max((counts * RATES).min() for counts in shared_out(budget, 3))
+    assert (greedy * RATES).min() == pytest.approx(best)
+    assert best <= fs.fairness.minimum_fidelity(RATES, budget) * (1 + 1e-12)
+
+
+def test_the_minimum_of_equal_parts_is_never_higher():
+    assert fs.fairness.minimum_fidelity(RATES, 9, greedy=False) == pytest.approx(0.7 * 3)
+    assert fs.fairness.minimum_fidelity(RATES, 9) > 0.7 * 3
+    same = [fs.fairness.minimum_fidelity([2.0, 2.0], 10, greedy=one) for one in (True, False)]
+    assert same == [10.0, 10.0]
+    with pytest.raises(InputError, match="ξ > 0"):
+        fs.fairness.minimum_fidelity([0.0, 1.0], 5)
+
+
+def test_nothing_with_the_same_sum_is_preferred_to_greedy_selection():
+    """The Pigou–Dalton proposition, over all allocations of 12 samples."""
+    scores = fs.estimators.greedy_allocation(RATES, np.zeros(3), 12) * RATES
+    for counts in shared_out(12, 3):
+        other = counts * RATES
+        if other.min() >= scores.min() - 1e-12:
+            assert not fs.fairness.pdp_prefers(other, scores)
+
+
+@pytest.mark.parametrize(("rate", "count", "epsilon1"), [(0.5, 10, 0.8), (2.0, 3, 0.5), (9, 40, 1)])
+def test_the_gain_of_remark_1_and_its_derivatives(rate, count, epsilon1):
+    def bound(samples, invariability=rate):
+        return 1 - 1 / (epsilon1**2 * samples * invariability)
+
+    gain = fs.fairness.bound_gain(rate, count, epsilon1)
+    assert gain.factor == pytest.approx(bound(count + 1) / bound(count))
+    step = 1e-6
+    above, below = (bound(count + 1, one) / bound(count, one) for one in (rate + step, rate - step))
+    assert gain.by_invariability == pytest.approx((above - below) / (2 * step), rel=1e-4)
+    above, below = (bound(one + 1) / bound(one) for one in (count + step, count - step))
+    assert gain.by_count == pytest.approx((above - below) / (2 * step), rel=1e-4)
+    assert max(gain[1:]) < 0
+    with pytest.raises(InputError, match="says nothing"):
+        fs.fairness.bound_gain(rate, count, 1e-3)
+
+
+def test_antithetic_correlation_by_all_permutations():
+    game = fs.games.SumOfUnanimity(5, seed=4)
+    table = game((np.arange(32)[:, None] >> np.arange(5)) & 1 == 1)
+
+    def marginals(order):
+        found, before = np.empty(5), 0
+        for player in order:
+            found[player] = table[before | 1 << player] - table[before]
+            before |= 1 << player
+        return found
+
+    pairs = [(marginals(order), marginals(order[::-1])) for order in permutations(range(5))]
+    one, other = np.array(pairs).transpose(1, 0, 2)
+    known = [np.corrcoef(one[:, at], other[:, at])[0, 1] for at in range(5)]
+    np.testing.assert_allclose(fs.estimators.antithetic_correlation(table), known)
+    constant = fs.estimators.antithetic_correlation([0.0, 1.0, 2.0, 3.0])
+    assert np.isnan(constant).all()
+    with pytest.raises(InputError, match="all 2"):
+        fs.estimators.antithetic_correlation([0.0, 1.0, 2.0])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("options", "bias", "true", "reported"),
+    [
+        ({}, 3.5, 3.8, 10.2),
+        ({"honest": True}, 1.7, 5.7, 4.7),
+        ({"selection": "uniform"}, 1.3, 5.8, 3.4),
+    ],
+)
+def test_the_table_of_biases(options, bias, true, reported):
+    """What docs/paper/theory.md says of 200 runs."""
+    game = fs.games.SumOfUnanimity(8, seed=2)
+    method = fs.GreedyActive(alpha=5, bootstrap=5, batch=1, **options)
+    values = fs.exact(game).values
+    found = fs.audit(game, method, values, budget=120, repeats=200, xi=1e-3, seed=0)
+    assert f"largest bias {bias} standard errors" in str(found)
+    assert round(found.min_true_fidelity, 1) == true
+    assert round(found.min_reported_fidelity, 1) == reported
