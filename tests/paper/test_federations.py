@@ -4,13 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from benchmarks.paper import tabulating as tabulate
 
 import fairshapley as fs
 import fairshapley_paper as paper
 from fairshapley.datasets import load
 from fairshapley.errors import InputError
 from fairshapley.games.federated import normalised_mean, split
-from fairshapley_paper import tabulating as tabulate
 from fairshapley_paper.experiment import Setup
 from fairshapley_paper.federation import FederationTable, load_table
 from fairshapley_paper.federation_data import prepare

@@ -1,13 +1,12 @@
 """The pages of docs/paper say what the files of results say."""
 
 import math
-import re
 
 import pytest
-
 from benchmarks.paper.__main__ import PAPER
 from benchmarks.paper.ties import refresh, tied
 from benchmarks.paper.verdicts import Cell, Column, columns, page
+
 from fairshapley.errors import InputError
 from fairshapley_paper import EXPERIMENTS
 from fairshapley_paper.publications import Valued, published_numbers

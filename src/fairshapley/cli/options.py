@@ -20,6 +20,47 @@ run_option = partial(typer.Option, rich_help_panel="Run")
 output_option = partial(typer.Option, rich_help_panel="Output")
 
 
+Drop = Annotated[
+    list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
+]
+MaxRows = Annotated[int, data_option(min=1, metavar="N", help="Files with more rows are refused.")]
+MaxSize = Annotated[
+    int,
+    data_option(
+        min=1,
+        metavar="MIB",
+        help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+    ),
+]
+Delimiter = Annotated[
+    str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
+]
+DecimalSign = Annotated[
+    str,
+    data_option(help="The decimal sign of a CSV file: a point, a comma, or auto, which finds out."),
+]
+Encoding = Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")]
+
+
+@dataclass(frozen=True)
+class ProviderOptions:
+    """The rows of several providers."""
+
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="TABLE", help="The rows of all providers: a CSV or Parquet file."),
+    ]
+    group_by: Annotated[
+        str, data_option(metavar="COL", help="Rows with the same value here are of one provider.")
+    ]
+    drop: Drop = None
+    max_rows: MaxRows = DEFAULT_MAX_ROWS
+    max_size: MaxSize = MAX_BYTES // 2**20
+    delimiter: Delimiter = ","
+    decimal: DecimalSign = "auto"
+    encoding: Encoding = "utf-8"
+
+
 @dataclass(frozen=True)
 class FileOptions:
     """The rows, and what their columns are."""
@@ -45,32 +86,12 @@ class FileOptions:
     id_column: Annotated[
         str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
     ] = None
-    drop: Annotated[
-        list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
-    ] = None
-    max_rows: Annotated[
-        int, data_option(min=1, metavar="N", help="Files with more rows are refused.")
-    ] = DEFAULT_MAX_ROWS
-    max_size: Annotated[
-        int,
-        data_option(
-            min=1,
-            metavar="MIB",
-            help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
-        ),
-    ] = MAX_BYTES // 2**20
-    delimiter: Annotated[
-        str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
-    ] = ","
-    decimal: Annotated[
-        str,
-        data_option(
-            help="The decimal sign of a CSV file: a point, a comma, or auto, which finds out."
-        ),
-    ] = "auto"
-    encoding: Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")] = (
-        "utf-8"
-    )
+    drop: Drop = None
+    max_rows: MaxRows = DEFAULT_MAX_ROWS
+    max_size: MaxSize = MAX_BYTES // 2**20
+    delimiter: Delimiter = ","
+    decimal: DecimalSign = "auto"
+    encoding: Encoding = "utf-8"
 
 
 @dataclass(frozen=True)
@@ -242,6 +263,14 @@ class RunOptions:
             metavar="N",
             help="The most utility evaluations. By default 100 for each player; 1000 with "
             "--epsilon1 or --until-…, of which a run takes what it needs.",
+        ),
+    ] = None
+    marginals: Annotated[
+        int | None,
+        run_option(
+            metavar="N",
+            min=1,
+            help="The most marginal contributions, as the paper counts; for methods with such.",
         ),
     ] = None
     seconds: Annotated[

@@ -10,9 +10,11 @@ from fairshapley.cli.commands.clean import clean_table
 from fairshapley.cli.commands.compare import compare_methods
 from fairshapley.cli.commands.demo import show_demo
 from fairshapley.cli.commands.exact import exact_values
+from fairshapley.cli.commands.guarantee import compute_guarantee
 from fairshapley.cli.commands.paper import paper_app
 from fairshapley.cli.commands.payout import divide_sum
 from fairshapley.cli.commands.plan import plan_run
+from fairshapley.cli.commands.providers import value_federated, value_information, value_volume
 from fairshapley.cli.commands.report import write_report
 from fairshapley.cli.commands.value import value_table
 from fairshapley.cli.commands.verify import check_files
@@ -81,7 +83,11 @@ for _name, _command in (
     ("clean", grouped(clean_table)),
     ("plan", grouped(plan_run)),
     ("exact", grouped(exact_values)),
+    ("volume", grouped(value_volume)),
+    ("information", grouped(value_information)),
+    ("federated", grouped(value_federated)),
     ("compare", grouped(compare_methods)),
+    ("guarantee", compute_guarantee),
     ("report", write_report),
     ("payout", divide_sum),
     ("verify", check_files),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,13 @@ from fairshapley._basics.digests import read_key
 from fairshapley._basics.files import same_place
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST, say
-from fairshapley.cli.options import DataOptions, FileOptions, OutputOptions, RunOptions
+from fairshapley.cli.options import (
+    DataOptions,
+    FileOptions,
+    OutputOptions,
+    ProviderOptions,
+    RunOptions,
+)
 from fairshapley.cli.planning import LOO, check_computed, chosen_method, neighbours
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import Estimator
@@ -32,6 +38,7 @@ from fairshapley.tabular.decimals import Decimal
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from fairshapley.games.game import Game
     from fairshapley.results.result import Result
     from fairshapley.tabular import TabularGame
     from fairshapley.uses.tolerance import Tolerance
@@ -79,20 +86,26 @@ def check_outputs(
         read_key(output.key_file)
 
 
-def read_files(
-    data: FileOptions, texts: Sequence[str | None], most_rows: int | None
-) -> tuple[pa.Table, pa.Table | None]:
-    """The tables of training and test rows; some columns are read as texts."""
+def table_reader(data: FileOptions | ProviderOptions, texts: Sequence[str]) -> Callable[..., Any]:
+    """`read_table` with the options of files; the columns `texts` are read as texts."""
     from fairshapley.tabular import read_table
 
-    read = partial(
+    return partial(
         read_table,
         max_bytes=data.max_size * 2**20,
         delimiter=data.delimiter,
         decimal=cast("Decimal", data.decimal),
         encoding=data.encoding,
-        texts=[name for name in texts if name is not None and name != data.target],
+        texts=texts,
     )
+
+
+def read_files(
+    data: FileOptions, texts: Sequence[str | None], most_rows: int | None
+) -> tuple[pa.Table, pa.Table | None]:
+    """The tables of training and test rows; some columns are read as texts."""
+    named = [name for name in texts if name is not None and name != data.target]
+    read = table_reader(data, named)
     test = None if data.test is None else read(data.test, max_rows=data.max_rows)
     return read(data.train, max_rows=most_rows), test
 
@@ -195,8 +208,8 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
                 f"no budget was given: up to {budget:,} evaluations, 1000 per player, are allowed",
             )
     limit = None
-    if budget is not None or run.seconds is not None:
-        limit = Budget(evaluations=budget, seconds=run.seconds)
+    if any(limit is not None for limit in (budget, run.seconds, run.marginals)):
+        limit = Budget(evaluations=budget, seconds=run.seconds, marginals=run.marginals)
     method = chosen_method(run.method, run.option or ())
     chosen = resolve_method(method, n_players, limit, until, "raise")
     if until is not None and not chosen.traits.certifiable:
@@ -233,29 +246,29 @@ def check_places(engine: str | None, journal: Path | None) -> None:
             pass
 
 
-def chosen_xi(made: TabularGame, run: RunOptions, limits: Limits, *, quiet: bool) -> Tolerance:
+def chosen_xi(game: Game, run: RunOptions, limits: Limits, *, quiet: bool) -> Tolerance:
     """ξ as the option says; `mean` runs two pilots."""
     from fairshapley.uses.tolerance import Tolerance, equal_share, mean_value
 
     text = run.xi
     if text == "auto":
-        if made.game.value_range == (0.0, 1.0):
+        if getattr(game, "value_range", None) == (0.0, 1.0):
             sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
             return Tolerance(XI_OF_SHARES, sentence, 0)
         text = "share"
     if text == "share":
-        return equal_share(made.game)
+        return equal_share(game)
     if text != "mean":
         return given_xi(text)
     if not quiet:
         say("two pilot runs estimate the mean |value| for ξ …")
     # Never more than a tenth of the run, together.
-    n_players = made.game.n_players
+    n_players = game.n_players
     pilot = 20 * n_players
     if limits.budget is not None and limits.budget.evaluations is not None:
         pilot = min(pilot, limits.budget.evaluations // 20)
     return mean_value(
-        made.game,
+        game,
         semivalue=run.semivalue,
         budget=max(pilot, 4 * n_players, 64),
         seed=run.seed,

@@ -123,7 +123,7 @@ def guarantee(
     return Guarantee(
         epsilon1=tolerance,
         epsilon2=xi * tolerance,
-        delta=joint_failure(failures, independent=independent),
+        delta=joint_failure(failures, independent=independent) + 0.0,  # no -0
         bound=bound,
         independent=independent,
         min_fidelity=lowest,

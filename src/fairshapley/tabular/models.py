@@ -89,33 +89,45 @@ def of_any_scale() -> tuple[type, ...]:
 def imported(place: str) -> Any:
     """The estimator at "package.module:name"; a class is called without arguments.
 
-    Importing runs the code of the module. A module in the current folder is found too, after all
-    that is installed: nothing there can take the place of an installed module.
-
     Examples
     --------
     >>> imported("sklearn.linear_model:Ridge")
     Ridge()
     """
-    module_name, _, attribute = place.partition(":")
-    if not module_name or not attribute:
-        raise InputError(f"model {place!r:.80} must be 'package:estimator', both given")
-    try:
-        if importlib.util.find_spec(module_name.partition(".")[0]) is None:
-            sys.path.append(str(Path.cwd()))  # stays there: workers import the model again
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-        model = found() if isinstance(found, type) else found
-    except (Exception, SystemExit) as error:  # whatever the code of the module raises
-        reason = one_line(f"{type(error).__name__}: {error}", 160)
-        raise InputError(
-            f"cannot import the model {place!r:.80} ({reason}): check the name, and that it "
-            "is installed or in this folder"
-        ) from error
+    model = imported_object(place, "model")
     if not callable(getattr(model, "fit", None)) or not hasattr(model, "get_params"):
         raise InputError(
             f"{place!r:.80} is no estimator but of type {type(model).__name__}: give a class or an "
             "object with fit and get_params, as scikit-learn's are"
         )
     return model
+
+
+def imported_object(place: str, what: str) -> Any:
+    """What is at "package.module:name"; a class is called without arguments.
+
+    Importing runs the code of the module. A module in the current folder is found too, after all
+    that is installed: nothing there can take the place of an installed module.
+
+    Examples
+    --------
+    >>> imported_object("math:sqrt", "utility")(4.0)
+    2.0
+    """
+    module_name, _, attribute = place.partition(":")
+    if not module_name or not attribute:
+        kind = "estimator" if what == "model" else "function"
+        raise InputError(f"{what} {place!r:.80} must be 'package:{kind}', both given")
+    try:
+        if importlib.util.find_spec(module_name.partition(".")[0]) is None:
+            sys.path.append(str(Path.cwd()))  # stays there: workers import it again
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        return found() if isinstance(found, type) else found
+    except (Exception, SystemExit) as error:  # whatever the code of the module raises
+        reason = one_line(f"{type(error).__name__}: {error}", 160)
+        raise InputError(
+            f"cannot import the {what} {place!r:.80} ({reason}): check the name, and that it "
+            "is installed or in this folder"
+        ) from error

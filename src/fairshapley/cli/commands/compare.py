@@ -111,7 +111,7 @@ def compare_methods(
     if truth_budget is not None:
         known, sentence = _truth(made, truth, truth_budget, run)
     show_notes((*made.notes, sentence), quiet=quiet)
-    tolerance = chosen_xi(made, run, limits, quiet=quiet)
+    tolerance = chosen_xi(made.game, run, limits, quiet=quiet)
     comparison = compared(
         made.game,
         names,

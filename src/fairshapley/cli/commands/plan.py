@@ -39,7 +39,7 @@ def plan_run(
     limits = run_limits(run, made.game.n_players)
     check_places(run.engine, run.journal)
     show_notes((*made.notes, *limits.notes), quiet=quiet)
-    tolerance = chosen_xi(made, run, limits, quiet=quiet)
+    tolerance = chosen_xi(made.game, run, limits, quiet=quiet)
     planned = forecast(
         made.game,
         limits.method,

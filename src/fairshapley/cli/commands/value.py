@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
-from fairshapley.results.origin import recorded
+from fairshapley.results.origin import InputFile, recorded
 
 if TYPE_CHECKING:
     from fairshapley.evaluation.evaluator import OnError
+    from fairshapley.games.game import Game
+    from fairshapley.uses.forecasting import Forecast
 
 BELOW_XI = "below ξ a value counts as zero"
 
@@ -22,43 +26,78 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
 
     Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
     """
-    from fairshapley._basics.memory import limit_memory
     from fairshapley.cli.output import finish
-    from fairshapley.cli.planning import KNN, LOO, advice, announce
-    from fairshapley.cli.setup import (
-        check_outputs,
-        check_places,
-        chosen_xi,
-        computed,
-        input_files,
-        load_game,
-        run_limits,
-        show_notes,
-    )
-    from fairshapley.runs.calls import estimate
-    from fairshapley.uses.forecasting import forecast
+    from fairshapley.cli.planning import KNN, LOO, advice
+    from fairshapley.cli.setup import computed, input_files, load_game
 
-    check_outputs(output, (data.train, data.test), run.journal)
-    if run.memory is not None:
-        limit_memory(int(run.memory * 2**30))
+    prepare(run, output, (data.train, data.test))
     made = load_game(data)
     if run.method in (KNN, LOO):
         result = computed(made, data, run, quiet=output.quiet)
         finish(result, output, labels=made.labels, title=data.train.name)
         return
-    limits = run_limits(run, made.game.n_players)
-    check_places(run.engine, run.journal)
-    show_notes((*made.notes, *limits.notes), quiet=output.quiet)
-    planned = forecast(
-        made.game, limits.method, budget=limits.budget, until=limits.until, engine=run.engine
+    value_game(
+        made.game,
+        run,
+        output,
+        notes=made.notes,
+        inputs=input_files(data),
+        title=data.train.name,
+        labels=made.labels,
+        advise=lambda planned: advice(planned, data),
     )
-    announce(planned, advice(planned, data), run, quiet=output.quiet)
-    tolerance = chosen_xi(made, run, limits, quiet=output.quiet)
+
+
+def prepare(run: RunOptions, output: OutputOptions, inputs: Sequence[Path | None]) -> None:
+    """What is checked and limited before anything is read."""
+    from fairshapley._basics.memory import limit_memory
+    from fairshapley.cli.setup import check_outputs
+
+    check_outputs(output, inputs, run.journal)
+    if run.memory is not None:
+        limit_memory(int(run.memory * 2**30))
+
+
+def value_game(
+    game: Game,
+    run: RunOptions,
+    output: OutputOptions,
+    *,
+    notes: Sequence[str],
+    inputs: tuple[InputFile, ...],
+    title: str,
+    labels: tuple[str, ...] | None = None,
+    advise: Callable[[Forecast], Sequence[str]] = lambda _planned: (),
+) -> None:
+    """Run a game as the options say, and write and print what was found.
+
+    Parameters
+    ----------
+    game, run, output
+        What is valued, how far, and where the result goes.
+    notes, inputs, title, labels
+        What was decided on the way to the game, the files behind it, and what the report shows.
+    advise
+        What to do instead of a long run.
+    """
+    from fairshapley.cli.output import finish
+    from fairshapley.cli.planning import announce
+    from fairshapley.cli.setup import check_places, chosen_xi, run_limits, show_notes
+    from fairshapley.runs.calls import estimate
+    from fairshapley.uses.forecasting import forecast
+
+    limits = run_limits(run, game.n_players)
+    check_places(run.engine, run.journal)
+    show_notes((*notes, *limits.notes), quiet=output.quiet)
+    planned = forecast(
+        game, limits.method, budget=limits.budget, until=limits.until, engine=run.engine
+    )
+    announce(planned, advise(planned), run, quiet=output.quiet)
+    tolerance = chosen_xi(game, run, limits, quiet=output.quiet)
     show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
-    notes = (*made.notes, *limits.notes, tolerance.sentence)
-    with recorded(inputs=input_files(data), notes=notes):
+    with recorded(inputs=inputs, notes=(*notes, *limits.notes, tolerance.sentence)):
         result = estimate(
-            made.game,
+            game,
             limits.method,
             budget=limits.budget,
             until=limits.until,
@@ -71,4 +110,4 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
             on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
         )
-    finish(result, output, wanted=limits.until, labels=made.labels, title=data.train.name)
+    finish(result, output, wanted=limits.until, labels=labels, title=title)

@@ -1,4 +1,4 @@
-"""Train federations and keep their tables: ``python -m fairshapley_paper.tabulating``.
+"""Train federations and keep their tables: ``python -m benchmarks.paper.tabulating``.
 
 Apart from `fairshapley_paper.runner`, for a machine with a GPU and little else: it needs torch and
 the data, and neither the command line's nor the plots' packages.
@@ -67,7 +67,7 @@ def _say(line: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 2 when it could not be done."""
     parser = argparse.ArgumentParser(
-        prog="python -m fairshapley_paper.tabulating", description=__doc__
+        prog="python -m benchmarks.paper.tabulating", description=__doc__
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="federations; all unless given")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the tables")

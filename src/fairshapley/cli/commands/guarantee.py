@@ -1,0 +1,68 @@
+"""`fairshapley guarantee`: Proposition 1 and Corollary 1 of the paper as a calculator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairshapley.cli.printing import emit
+from fairshapley.errors import InputError
+
+
+def compute_guarantee(
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A result saved as .json, or a journal."),
+    ] = None,
+    players: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Without RUN: the number of players.")
+    ] = None,
+    fidelity: Annotated[
+        float | None,
+        typer.Option(metavar="F", help="Without RUN: the lowest fidelity, to find δ for."),
+    ] = None,
+    invariability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Without RUN: the fidelity that one marginal contribution gives a player, to find "
+            "the budget for.",
+        ),
+    ] = None,
+    epsilon1: Annotated[float, typer.Option(metavar="E", help="The tolerated share.")] = 0.5,
+    delta: Annotated[float, typer.Option(metavar="D", help="The tolerated failure.")] = 0.1,
+    bound: Annotated[
+        str, typer.Option(help="chebyshev, as in the paper, or normal.")
+    ] = "chebyshev",
+    dependent: Annotated[
+        bool, typer.Option("--dependent", help="Without RUN: a sample may serve several players.")
+    ] = False,
+) -> None:
+    """Say what fidelity promises, what a promise takes, and what that costs (Proposition 1).
+
+    Example: fairshapley guarantee --players 100 --epsilon1 0.5 --delta 0.1 --invariability 0.2
+
+    Example: fairshapley guarantee values.json --epsilon1 0.5
+    """
+    from fairshapley.cli.saved import load_result
+    from fairshapley.fairness.guarantees import guarantee, minimum_fidelity, required_fidelity
+
+    if (run is None) == (players is None):
+        raise InputError("give a saved result, or --players: one of them")
+    if run is not None:
+        result = load_result(run)
+        emit(str(result.guarantee(epsilon1, bound=bound)))
+        emit(f"at δ = {delta:g}, {result.predict(epsilon1, delta, bound=bound)}")
+        return
+    count = players or 0
+    if fidelity is not None:
+        scores = [fidelity] * count
+        found = guarantee(scores, epsilon1, xi=0.0, independent=not dependent, bound=bound)
+        emit(f"a fidelity of {fidelity:g} promises ε1 = {epsilon1:g} with δ = {found.delta:.4g}")
+    needed = required_fidelity(count, epsilon1, delta, independent=not dependent, bound=bound)
+    emit(f"ε1 = {epsilon1:g} with δ = {delta:g} takes a fidelity of {needed:.4f} of every player")
+    if invariability is not None:
+        samples = needed / minimum_fidelity([invariability] * count, 1.0)
+        emit(f"that is {samples:,.0f} marginal contributions (Corollary 1)")

@@ -1,0 +1,141 @@
+"""`fairshapley volume`, `information` and `federated`: providers and agents with their own data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from fairshapley.cli.commands.value import prepare, value_game
+from fairshapley.cli.options import OutputOptions, ProviderOptions, RunOptions, data_option
+
+if TYPE_CHECKING:
+    from fairshapley.games.game import Game
+    from fairshapley.tabular.providers import Providers
+
+
+def value_volume(
+    data: ProviderOptions,
+    run: RunOptions,
+    output: OutputOptions,
+    omega: Annotated[
+        float,
+        data_option(
+            metavar="W",
+            help="ω, the edge of the cubes in which copies of rows fall together, in standard "
+            "deviations; 0 for the plain volume.",
+        ),
+    ] = 0.1,
+    target: Annotated[
+        str | None, data_option(metavar="COL", help="A target, which is no feature.")
+    ] = None,
+) -> None:
+    """Value the data of providers by the volume that their rows span (P2 of the paper).
+
+    Neither a model nor test rows are needed.
+
+    Example: fairshapley volume train.csv --group-by supplier --target label --out values.csv
+    """
+    from fairshapley.games.volume import VolumeGame
+
+    found = _providers(data, run, output, drop=() if target is None else (target,))
+    game = VolumeGame(found.features, omega or None)
+    _value(game, found, data, run, output, f"utility: the robust volume of the rows, ω = {omega:g}")
+
+
+def value_information(
+    data: ProviderOptions,
+    target: Annotated[str, data_option(metavar="COL", help="The numbers to be predicted.")],
+    run: RunOptions,
+    output: OutputOptions,
+) -> None:
+    """Value the data of agents by their information gain for a Gaussian process (P3 of the paper).
+
+    The kernel is learnt once, from the rows of all agents.
+
+    Example: fairshapley information train.csv --group-by supplier --target age
+    """
+    from fairshapley.games.information import InformationGame
+
+    found = _providers(data, run, output, target=target)
+    game = InformationGame(found.features, found.targets)
+    _value(game, found, data, run, output, "utility: the information gain of a Gaussian process")
+
+
+def value_federated(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="The updates of a federated run: ROUND/AGENT.npz for each, by numpy.savez. Beside "
+            "the rounds server.npz, the weights before the first, and perhaps examples.json.",
+        ),
+    ],
+    run: RunOptions,
+    output: OutputOptions,
+    utility: Annotated[
+        str,
+        data_option(
+            metavar="PACKAGE:FUNCTION",
+            help="A function of a dict of weights that returns a number, such as a test accuracy; "
+            "its code is run.",
+        ),
+    ],
+    given: Annotated[
+        str, data_option(help="What the files hold: weights after training, or deltas.")
+    ] = "weights",
+    total: Annotated[str, data_option(help="sum or mean of the rounds.")] = "sum",
+) -> None:
+    """Value the agents of a federated run from the updates that they sent (P3 of the paper).
+
+    Example: fairshapley federated updates --utility scoring:accuracy --out values.csv
+    """
+    from fairshapley.games.federated import FederatedGame
+    from fairshapley.games.federated.folder import read_updates
+    from fairshapley.tabular.models import imported_object
+
+    prepare(run, output, ())
+    rounds, server, examples = read_updates(folder)
+    game = FederatedGame.from_updates(
+        rounds,
+        imported_object(utility, "utility"),
+        given=cast("Literal['weights', 'deltas']", given),
+        server=server,
+        examples=examples,
+        total=cast("Literal['sum', 'mean']", total),
+    )
+    weighed = "as many examples each" if examples is None else "weighed by their examples"
+    notes = (f"{game.n_players:,} agents, {len(rounds):,} rounds, {weighed}",)
+    value_game(game, run, output, notes=notes, inputs=(), title=folder.name)
+
+
+def _providers(
+    data: ProviderOptions,
+    run: RunOptions,
+    output: OutputOptions,
+    *,
+    target: str | None = None,
+    drop: tuple[str, ...] = (),
+) -> Providers:
+    from fairshapley.cli.setup import table_reader
+    from fairshapley.tabular.providers import read_providers
+
+    prepare(run, output, (data.table,))
+    table = table_reader(data, [data.group_by])(data.table, max_rows=data.max_rows)
+    return read_providers(table, data.group_by, target, (*drop, *(data.drop or ())))
+
+
+def _value(
+    game: Game,
+    found: Providers,
+    data: ProviderOptions,
+    run: RunOptions,
+    output: OutputOptions,
+    note: str,
+) -> None:
+    from fairshapley.results.origin import input_file
+
+    inputs = (input_file(data.table),) if data.table.is_file() else ()  # a pipe is read once
+    notes = (*found.notes, note)
+    value_game(game, run, output, notes=notes, inputs=inputs, title=data.table.name)

@@ -1,0 +1,85 @@
+"""The rows of several providers in one table, as features (and targets) of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
+from fairshapley.tabular.preprocessing import Preprocessor
+from fairshapley.tabular.target import column_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Providers:
+    """What each provider holds, by its name."""
+
+    features: dict[str, FloatArray]
+    targets: dict[str, FloatArray] | None
+    notes: tuple[str, ...]
+
+
+def read_providers(
+    table: pa.Table, group_by: str, target: str | None = None, drop: Sequence[str] = ()
+) -> Providers:
+    """The providers of a table, in the order in which they appear.
+
+    Numbers are standardised over all rows, texts become categories, as in `table_game`.
+
+    Parameters
+    ----------
+    table
+        The rows of all providers.
+    group_by
+        The column that names the provider.
+    target
+        The column of numbers to be predicted, where there is one; standardised.
+    drop
+        Columns to leave out.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"who": ["a", "b", "a"], "x": [0.0, 1.0, 2.0]})
+    >>> read_providers(rows, "who").features["a"].round(2)
+    array([[-1.22],
+           [ 1.22]])
+    """
+    what = "training"
+    owners = as_texts(column_of(table, group_by, what, "group_by=")).tolist()
+    if None in owners:
+        raise InputError(
+            f"column {group_by!r:.60} (group_by=) is missing in row {owners.index(None) + 1}: give "
+            "every row a provider"
+        )
+    for name in drop:
+        column_of(table, name, what, "drop=")
+    used = {group_by, target, *drop}
+    fitted = Preprocessor.fit(table, [name for name in table.column_names if name not in used])
+    features = fitted.encode(table, what)
+    places = {name: np.flatnonzero(np.array(owners) == name) for name in dict.fromkeys(owners)}
+    notes = [*fitted.notes, f"{len(places):,} providers by {group_by!r:.60}"]
+    targets = None
+    if target is not None:
+        column = column_of(table, target, what, "target=")
+        if kind_of(target, column) == "text":
+            raise InputError(f"the target {target!r:.60} is a text: give a column of numbers")
+        numbers = as_numbers(column)
+        spread = float(numbers.std())
+        if not spread > 0:
+            raise InputError(
+                f"the target {target!r:.60} has missing values, or is the same everywhere: give "
+                "every row a number, not all the same"
+            )
+        answers = (numbers - numbers.mean()) / spread
+        targets = {name: answers[rows] for name, rows in places.items()}
+        notes.append(f"target {target!r:.60}, standardised")
+    return Providers({name: features[rows] for name, rows in places.items()}, targets, tuple(notes))

@@ -1,0 +1,144 @@
+"""`volume`, `information`, `federated`, `guarantee`: the scenarios on files of one's own."""
+
+import json
+
+import numpy as np
+import pytest
+
+import fairshapley as fs
+from fairshapley.tabular.providers import read_providers
+from tests.cli.files import run
+
+DATA = ("rows.csv", "--group-by", "who")
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """rows.csv with three providers, a text, and a target; the rows themselves."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    x, owners = rng.normal(size=(30, 2)), np.array(list("abc") * 10)
+    y = x.sum(axis=1) + 0.1 * rng.normal(size=30)
+    lines = [f"{who},{a},{b},{c},t" for who, (a, b), c in zip(owners, x, y, strict=True)]
+    (tmp_path / "rows.csv").write_text("who,x1,x2,y,note\n" + "\n".join(lines) + "\n")
+    return (x - x.mean(axis=0)) / x.std(axis=0), (y - y.mean()) / y.std(), owners
+
+
+def values(done):
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    return [one["value"] for one in found["values"]], found
+
+
+def test_volume_is_that_of_the_library(rows):
+    x, _, owners = rows
+    game = fs.games.VolumeGame({who: x[owners == who] for who in "abc"}, 0.1)
+    done = run("volume", *DATA, "--target", "y", "--json", "--quiet")
+    np.testing.assert_allclose(values(done)[0], fs.exact(game).values, rtol=1e-9)
+    plain = run("volume", *DATA, "--target", "y", "--omega", "0", "--json", "--quiet")
+    game = fs.games.VolumeGame({who: x[owners == who] for who in "abc"}, None)
+    np.testing.assert_allclose(values(plain)[0], fs.exact(game).values, rtol=1e-9)
+
+
+def test_information_is_that_of_the_library(rows):
+    x, y, owners = rows
+    parts = [{who: part[owners == who] for who in "abc"} for part in (x, y)]
+    done = run("information", *DATA, "--target", "y", "--json", "--quiet")
+    known = fs.exact(fs.games.InformationGame(*parts)).values
+    np.testing.assert_allclose(values(done)[0], known, rtol=1e-6)
+
+
+def test_the_options_of_the_paper_are_reachable(rows):
+    """α, m', per player, honest, Remark 1, single marginals, marginal budgets, pairs."""
+    forms = {
+        "gae": ["alpha=2", "bootstrap=3", "proposal=per-player", "epsilon1=0.5", "batch=1"],
+        "mc": ["walk=no"],
+        "owen": ["antithetic=yes"],
+        "kernel": ["paired=no"],
+    }
+    for method, options in forms.items():
+        given = [part for one in options for part in ("--option", one)]
+        limit = ("--budget", "7") if method == "kernel" else ("--marginals", "12")
+        found = values(run("volume", *DATA, "--method", method, *given, *limit, "--json"))[1]
+        assert found["method"] == method
+        assert found["evaluations"] <= 8
+    honest = run("volume", *DATA, "--method", "gae", "--option", "honest=yes", "--marginals", "60")
+    assert honest.exit_code == 0, honest.stderr
+    assert run("volume", *DATA, "--marginals", "0").exit_code == 2
+
+
+def test_what_is_wrong_with_a_table_is_said(rows):
+    done = run("information", *DATA, "--target", "note")
+    assert done.exit_code == 2
+    assert "is a text" in done.stderr
+    assert "no column 'nobody'" in run("volume", "rows.csv", "--group-by", "nobody").stderr
+    assert "no column 'z'" in run("volume", *DATA, "--drop", "z").stderr
+    assert run("volume", *DATA, "--out", "rows.csv").exit_code == 2
+
+
+def test_providers_need_names_and_numbers():
+    import pyarrow as pa
+
+    with pytest.raises(fs.InputError, match="row 2"):
+        read_providers(pa.table({"who": ["a", None], "x": [1.0, 2.0]}), "who")
+    same = pa.table({"who": ["a", "b"], "x": [1.0, 2.0], "y": [1.0, 1.0]})
+    with pytest.raises(fs.InputError, match="not all the same"):
+        read_providers(same, "who", "y")
+
+
+@pytest.fixture
+def updates(tmp_path, monkeypatch):
+    """updates/ with two rounds of two agents, and a function that scores weights."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "updates"
+    for number, agents in (("1", {"ann": 1.0, "bob": 3.0}), ("2", {"bob": 8.0})):
+        (folder / f"round-{number}").mkdir(parents=True)
+        for agent, weight in agents.items():
+            np.savez(folder / f"round-{number}" / f"{agent}.npz", w=np.array([weight]))
+    np.savez(folder / "server.npz", w=np.zeros(1))
+    (tmp_path / "scoring_of_updates.py").write_text(
+        "def first(weights):\n    return float(weights['w'][0])\n"
+    )
+    return folder
+
+
+FEDERATED = ("federated", "updates", "--utility", "scoring_of_updates:first")
+
+
+def test_federated_is_that_of_the_library(updates):
+    found, told = values(run(*FEDERATED, "--json", "--quiet"))
+    assert found == pytest.approx([0.0, 8.0])  # the example of FederatedGame
+    assert [one["player"] for one in told["values"]] == ["ann", "bob"]
+    (updates / "examples.json").write_text('{"ann": 100, "bob": 300}')
+    weighed = values(run(*FEDERATED, "--json", "--quiet"))[0]
+    assert weighed != pytest.approx(found)
+    mean = values(run(*FEDERATED, "--total", "mean", "--json", "--quiet"))[0]
+    np.testing.assert_allclose(mean, np.array(weighed) / 2)
+
+
+def test_what_is_wrong_with_updates_is_said(updates):
+    assert "no folder" in run("federated", "none", "--utility", "math:sqrt").stderr
+    assert "cannot import the utility" in run("federated", "updates", "--utility", "a:b").stderr
+    assert "'package:function'" in run("federated", "updates", "--utility", "a").stderr
+    (updates / "examples.json").write_text("[1]")
+    assert "an object such as" in run(*FEDERATED).stderr
+    (updates / "round-2" / "bob.npz").write_bytes(b"PK nothing")
+    assert "numpy.savez" in run(*FEDERATED).stderr
+    (updates / "round-2" / "bob.npz").unlink()
+    assert "has no updates" in run(*FEDERATED).stderr
+
+
+def test_guarantee_is_a_calculator(rows):
+    done = run("guarantee", "--players", "100", "--fidelity", "8000", "--invariability", "0.2")
+    assert done.exit_code == 0, done.stderr
+    assert "δ = 0.04878" in done.stdout
+    assert "a fidelity of 3798.4890" in done.stdout
+    assert "1,899,244 marginal contributions" in done.stdout
+    normal = run("guarantee", "--players", "100", "--bound", "normal", "--dependent").stdout
+    assert f"{fs.required_fidelity(100, 0.5, 0.1, independent=False, bound='normal'):.4f}" in normal
+    assert "one of them" in run("guarantee").stderr
+    run("volume", *DATA, "--out", "values.json", "--quiet")
+    saved = run("guarantee", "values.json")
+    assert "(0.5, " in saved.stdout
+    assert "-0)" not in saved.stdout
+    assert "one of them" in run("guarantee", "values.json", "--players", "3").stderr
