@@ -31,9 +31,15 @@ def example_rows(n_rows: int, seed: int) -> list[list[object]]:
 
 
 def write_examples(folder: Path) -> None:
-    """train.csv and test.csv, as the examples in the help have them."""
+    """train.csv, test.csv, updates/ and scoring.py, as the examples in the help have them."""
     write_csv(folder / "train.csv", example_rows(24, seed=1))
     write_csv(folder / "test.csv", example_rows(30, seed=2))
+    (folder / "updates" / "round-1").mkdir(parents=True)
+    for agent, weight in (("ann", 1.0), ("bob", 3.0)):
+        np.savez(folder / "updates" / "round-1" / f"{agent}.npz", w=np.array([weight]))
+    np.savez(folder / "updates" / "server.npz", w=np.zeros(1))
+    scoring = "def accuracy(weights):\n    return float(weights['w'][0])\n"
+    (folder / "scoring.py").write_text(scoring, encoding="utf-8")
 
 
 def run(*arguments: object):

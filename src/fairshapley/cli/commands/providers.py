@@ -54,7 +54,7 @@ def value_information(
 
     The kernel is learnt once, from the rows of all agents.
 
-    Example: fairshapley information train.csv --group-by supplier --target age
+    Example: fairshapley information train.csv --group-by supplier --target income
     """
     from fairshapley.games.information import InformationGame
 
