@@ -54,7 +54,7 @@ from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, M
 from fairshapley.tabular.building import TabularGame, table_game
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
-from fairshapley.uses.explanation import Attributions, explain, shap_explanation
+from fairshapley.uses.explanations import Attributions, explain, shap_explanation
 from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley

@@ -61,7 +61,12 @@ def exceedance(evidence: Evidence, reach: FloatArray) -> FloatArray:
 
 
 def fair_failure(evidence: Evidence, epsilon1: float, epsilon2: float) -> float:
-    """A bound on the probability that a certificate of these estimates is wrong.
+    """A bound on the probability that a certificate of these estimates is wrong."""
+    return float(fair_tails(evidence, epsilon1, epsilon2).sum())
+
+
+def fair_tails(evidence: Evidence, epsilon1: float, epsilon2: float | FloatArray) -> FloatArray:
+    """How probable it is that each player's error exceeds what fairness allows.
 
     Towards zero an error of (ε1|φ̂| + ε2)/(1 + ε1) is allowed, away from it one of
     (ε1|φ̂| + ε2)/(1 − ε1). A value within ε2 of zero may lie on the other side, up to
@@ -75,7 +80,7 @@ def fair_failure(evidence: Evidence, epsilon1: float, epsilon2: float) -> float:
     far = size > epsilon2
     near = np.where(far, reach / (1.0 + epsilon1), across)
     away = np.where(far, np.minimum(away, size), away)
-    return float((exceedance(evidence, near) + exceedance(evidence, away)).sum())
+    return exceedance(evidence, near) + exceedance(evidence, away)
 
 
 def evaluations_for(

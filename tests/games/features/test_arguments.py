@@ -112,7 +112,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
         ({"rows": True}, "True is none"),
         ({"rows": [[0], [1, 2]]}, r"\[0\] is none"),
         ({"rows": np.ones(3, dtype=bool)}, "a mask of rows must have the 150 of X, not 3"),
-        ({"kind": "causal"}, "kind must be 'marginal' or 'conditional'"),
+        ({"kind": "causal"}, "kind must be 'marginal', 'mean', 'gaussian'"),
         ({"tolerance": 0.1}, "give kind='conditional'"),
         ({"kind": "conditional", "tolerance": 0}, "tolerance must be a finite number above 0"),
         ({"kind": "conditional", "tolerance": float("nan")}, "tolerance must be a finite"),

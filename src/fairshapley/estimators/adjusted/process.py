@@ -47,6 +47,8 @@ OFFSET, SMOOTH, RATE, REST, SINGLE = 2, 3, 4, 5, 6
 MOST_RELEVANCE = 3.0
 # Added to the diagonal, so that an additive game can be inverted.
 JITTER = 1e-9
+# Games that share their parameters are alike: they weigh no more than this many.
+MOST_GAMES = 4
 # Where the search for ω starts: smooth, and rough.
 STARTS = (-3.0, -1.0)
 
@@ -63,6 +65,8 @@ class Prior:
     """Whether there is a function of the size"""
     players: bool = True
     """Whether it tells players apart at all"""
+    smooth: bool = True
+    """Whether there is a smooth part"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +96,10 @@ class SizeCurves:
 
 
 class Observations:
-    """Coalitions S with u(S), and what does not change while parameters are searched."""
+    """Coalitions S with u(S), and what does not change while parameters are searched.
+
+    The gains may be those of several games, one column each.
+    """
 
     def __init__(self, masks: FloatArray, gains: FloatArray) -> None:
         self.masks, self.gains = masks, gains
@@ -130,7 +137,7 @@ class _Covariance:
         self.scales[:N_SLOPES] *= prior.slopes
         self.scales[SINGLE] *= prior.slopes
         self.scales[OFFSET] *= prior.offsets
-        self.scales[SMOOTH] *= prior.players
+        self.scales[SMOOTH] *= prior.players and prior.smooth
         self.relevance = np.exp(at[len(PRIOR_MEANS) :]) if prior.relevance else np.ones(n)
         self.linear: FloatArray = (seen.signs * self.relevance) @ seen.signs.T / n
         rate = self.scales[RATE]
@@ -185,9 +192,16 @@ def _loss(at: FloatArray, seen: Observations, prior: Prior) -> tuple[float, Floa
     except np.linalg.LinAlgError:
         return 1e10, np.zeros_like(at)
     solved = inverse @ seen.gains
-    scale = max(float(seen.gains @ solved) / seen.count, 1e-300)
-    loss = 0.5 * seen.count * np.log(scale) + logarithm
-    outer = 0.5 * (inverse - np.outer(solved, solved / scale))
+    if seen.gains.ndim == 1:
+        scale = max(float(seen.gains @ solved) / seen.count, 1e-300)
+        loss = 0.5 * seen.count * np.log(scale) + logarithm
+        outer = 0.5 * (inverse - np.outer(solved, solved / scale))
+    else:  # a scale for each game; games that are alike do not count fully
+        count = solved.shape[1]
+        weight = min(count, MOST_GAMES)
+        each = np.maximum((seen.gains * solved).sum(axis=0) / seen.count, 1e-300)
+        loss = weight * (0.5 * seen.count * float(np.log(each).mean()) + logarithm)
+        outer = (0.5 * weight) * (inverse - (solved / each) @ solved.T / count)
     scales, gradient = part.scales, np.zeros_like(at)
     if prior.slopes:
         weighted = outer * part.linear
@@ -286,7 +300,12 @@ class Process:
         self.part = _Covariance(seen, prior, at)
         self.inverse, _ = _inverse(self.part.matrix)
         self.coefficients: FloatArray = self.inverse @ seen.gains
-        self.scale = max(float(seen.gains @ self.coefficients) / seen.count, 0.0)
+
+    @property
+    def scale(self) -> float:
+        """The variance that the process has per unit of its covariance."""
+        product = float(self.seen.gains @ self.coefficients)
+        return product / self.seen.count if product > 0 else 0.0
 
     def _own(self, single: FloatArray) -> FloatArray:
         """The variance of ε without noise, in units of the scale."""
@@ -322,7 +341,9 @@ class Process:
 
         That mean is known: Shapley values add up to v(N) − v(∅).
         """
-        cross = self._cross()
+        inside, outside = _own_weights(self.seen.sizes, self.seen.n_players)
+        alone = np.where(self.seen.masks > 0, inside[:, None], -outside[:, None])
+        cross = self.cross() + 2.0 * self._own(self.seen.single)[:, None] * alone
         cross = cross - cross.mean(axis=1, keepdims=True)
         before = self._before()
         explained = np.einsum("ti,ti->i", cross, self.inverse @ cross)
@@ -345,16 +366,18 @@ class Process:
                 lines.append((variance, self.seen.slopes[place], own, others))
         return lines
 
-    def _cross(self) -> FloatArray:
-        """The covariance of each observation with each value, but for what all players share."""
+    def cross(self) -> FloatArray:
+        """The covariance of each observation with each value, but for ε and what all share."""
         seen, part, n = self.seen, self.part, self.seen.n_players
-        rule = Quadrature.of(n)
         coefficients = part.relevance * seen.signs / n
         total = coefficients.sum(axis=1, keepdims=True)
         cross = np.zeros((seen.count, n))
         for variance, slopes, own, others in self._lines():
             line = (own - others) * coefficients + others * total
             cross += variance * slopes[:, None] * line
+        if not self.prior.smooth:
+            return cross
+        rule = Quadrature.of(n)
         differs = np.exp(-part.scales[RATE] * part.relevance)
         with_it = np.where(seen.masks > 0, 1.0, differs)
         without = np.where(seen.masks > 0, differs, 1.0)
@@ -363,9 +386,7 @@ class Process:
             mixed = node * with_it + (1.0 - node) * without
             smooth += weight * (np.exp(np.log(mixed).sum(axis=1, keepdims=True)) / mixed)
         cross += (2.0 * part.scales[SMOOTH] / part.span) * (with_it - without) * smooth
-        inside, outside = _own_weights(seen.sizes, n)
-        alone = np.where(seen.masks > 0, inside[:, None], -outside[:, None])
-        return cross + 2.0 * self._own(seen.single)[:, None] * alone
+        return cross
 
     def _before(self) -> FloatArray:
         """The prior variance of each value less their mean."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.players import Players
 from fairshapley.games.features.tables import Table
@@ -86,26 +86,33 @@ class ConditionalExpectation:
         return int(self.background_predictions.shape[1])
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        """The utilities, (coalitions, outputs)."""
-        n_words = len(self._everyone)
+        """The utilities, (coalitions, outputs): means over the explained rows."""
         values = np.empty((len(coalitions), self.n_outputs))
-        per_row = 8 * n_words
-        rows_at_once = max(1, min(self.n_explained, self._block_bytes // per_row))
-        at_once = max(1, self._block_bytes // (rows_at_once * per_row))
-        sums = _byte_sums(self.background_predictions, n_words)
         # Means are kept for all explained rows of some coalitions: 2**20 doubles at most.
         step = max(1, (1 << 20) // (self.n_explained * self.n_outputs))
         for first in range(0, len(coalitions), step):
-            chunk = coalitions[first : first + step]
-            means = np.empty((self.n_outputs, len(chunk), self.n_explained))
-            for start in range(0, self.n_explained, rows_at_once):
-                rows = slice(start, min(self.n_explained, start + rows_at_once))
-                near = self._near(rows)
-                for at in range(0, len(chunk), at_once):
-                    some = slice(at, at + at_once)
-                    means[:, some, rows] = self._means(chunk[some], near, rows, sums)
+            means = self._of_rows(coalitions[first : first + step])
             values[first : first + step] = means.mean(axis=-1).T
         return values
+
+    def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
+        """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
+        return self._of_rows(coalitions).transpose(1, 2, 0)[:, rows]
+
+    def _of_rows(self, coalitions: BoolArray) -> FloatArray:
+        """The utilities of all explained rows, (outputs, coalitions, rows)."""
+        per_row = 8 * len(self._everyone)
+        rows_at_once = max(1, min(self.n_explained, self._block_bytes // per_row))
+        at_once = max(1, self._block_bytes // (rows_at_once * per_row))
+        sums = _byte_sums(self.background_predictions, len(self._everyone))
+        means = np.empty((self.n_outputs, len(coalitions), self.n_explained))
+        for start in range(0, self.n_explained, rows_at_once):
+            rows = slice(start, min(self.n_explained, start + rows_at_once))
+            near = self._near(rows)
+            for at in range(0, len(coalitions), at_once):
+                some = slice(at, at + at_once)
+                means[:, some, rows] = self._means(coalitions[some], near, rows, sums)
+        return means
 
     def _means(
         self,

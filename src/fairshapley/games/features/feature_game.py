@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError
 from fairshapley.games.features.arguments import (
     Rows,
@@ -21,10 +21,16 @@ from fairshapley.games.features.arguments import (
     check_range,
     check_rows,
 )
-from fairshapley.games.features.conditional import RelativeTo
+from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
+from fairshapley.games.features.marginal import MarginalExpectation
 from fairshapley.games.features.memo import Memo
 from fairshapley.games.features.players import Groups, make_players
-from fairshapley.games.features.predictor import Predictor, as_function, is_probability
+from fairshapley.games.features.predictor import (
+    ModulePredict,
+    Predictor,
+    as_function,
+    is_probability,
+)
 from fairshapley.games.features.setting import (
     DEFAULT_TOLERANCE,
     FeatureSetting,
@@ -61,9 +67,13 @@ class FeatureGame:
         The rows, as a 2-d array or a data frame; predict is handed the same kind, with the same
         dtypes and columns. A sparse matrix is made dense.
     kind
-        "marginal" (interventional): absent features come from the background rows, v(S) =
-        mean over background rows z of predict(x_S, z_rest). "conditional" (neighbourhood): v(S) =
-        mean prediction among the background rows that are near x in all features of S.
+        What stands in for absent features. "marginal" (interventional): the background rows,
+        v(S) = mean over background rows z of predict(x_S, z_rest). "mean": one row, of the means
+        of the background and the most frequent texts and categories. "gaussian": the background
+        rows, moved to where a normal distribution expects them given x_S; for arrays of numbers.
+        "conditional" (neighbourhood): v(S) = mean prediction among the background rows that are
+        near x in all features of S. A function of rows and of masks of columns, both of one
+        length: what to predict for each.
     rows
         Which rows of X to explain: a position for one row; positions, a slice or a boolean mask
         for the mean over some; None for the mean over all.
@@ -118,6 +128,8 @@ class FeatureGame:
     ('x0', 'x1')
     """
 
+    shape: ClassVar[Literal["columns"]] = "columns"
+
     @known_names
     def __init__(
         self,
@@ -140,6 +152,8 @@ class FeatureGame:
         check_kind(kind, tolerance, relative_to)
         function = as_function(predict)
         data = as_table(X, "X", feature_names)
+        if isinstance(function, ModulePredict):
+            data = data.as_array()
         players = make_players(data.labels, groups)
         chosen = choose_background(data, background, kind, seed)
         predictor = Predictor(function, chosen, check_max_rows(max_rows))
@@ -152,7 +166,7 @@ class FeatureGame:
                 relative_to or "value",
                 finite_predictions(predictor, chosen, what),
             )
-        self._setting = FeatureSetting(predictor, data, chosen, players, near)
+        self._setting = FeatureSetting(predictor, data, chosen, players, near, kind)
         self.kind: GameKind = kind
         self.output = check_output(output, self.output_names)
         self.n_players = len(players.names)
@@ -174,6 +188,11 @@ class FeatureGame:
         return len(self.output_names)
 
     @property
+    def n_rows(self) -> int:
+        """The number of rows of X."""
+        return len(self._setting.data)
+
+    @property
     def background(self) -> Any:
         """The background rows, as predict would be handed them."""
         table = self._setting.background
@@ -182,8 +201,16 @@ class FeatureGame:
     @property
     def player_data(self) -> NDArray[Any]:
         """What the players show in each explained row, for plots: (rows, players)."""
-        setting = self._setting
-        return setting.players.data(setting.data.take(np.array(self.rows)))
+        return self.shown(np.array(self.rows))
+
+    def shown(self, rows: IntArray) -> NDArray[Any]:
+        """What the players show in some rows of X."""
+        return self._setting.players.data(self._setting.data.take(rows))
+
+    @property
+    def counts(self) -> IntArray:
+        """The players of each row of X."""
+        return np.full(self.n_rows, self.n_players)
 
     def for_output(self, output: int | str) -> FeatureGame:
         """The same game for another output; the two share their predictions.
@@ -226,6 +253,29 @@ class FeatureGame:
         source = copy.copy(self)
         source._setting = replace(self._setting, predictor=self._setting.predictor.hashed())
         return (source.for_rows(int(row)) for row in positions)
+
+    def expectation(self, rows: IntArray) -> MarginalExpectation | ConditionalExpectation:
+        """The utilities of some rows of X, each for itself."""
+        return self._setting.expectation(rows)
+
+    def against_average(self, rows: IntArray) -> MarginalExpectation:
+        """The utilities of some rows of X against one row, the average of the background."""
+        average = self._setting.background.average()
+        return replace(self._setting, background=average, kind="mean", near=None).expectation(rows)  # type: ignore[return-value]
+
+    @property
+    def function(self) -> Callable[[Any], Any]:
+        """What is called for a prediction."""
+        return self._setting.predictor.function
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X."""
+        return len(self._setting.data.labels)
+
+    def handed(self, rows: IntArray) -> Any:
+        """Some rows of X, as predict would be handed them."""
+        return self._setting.data.handed(rows)
 
     def __fingerprint_state__(self) -> tuple[object, ...]:
         """What the utilities depend on: neither names nor ranges, nor rows that play no part."""

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
-from fairshapley.games.features.marginal import MarginalExpectation
+from fairshapley.games.features.marginal import (
+    CustomExpectation,
+    GaussianExpectation,
+    MarginalExpectation,
+)
 from fairshapley.games.features.players import Players
 from fairshapley.games.features.predictor import Predictor
-from fairshapley.games.features.tables import FrameTable, Table, as_table
+from fairshapley.games.features.tables import ArrayTable, FrameTable, Table, as_table
 from fairshapley.randomness import root_seed, side_generator
 
-GameKind: TypeAlias = Literal["marginal", "conditional"]
+Absence: TypeAlias = Callable[[Any, BoolArray], Any]
+GameKind: TypeAlias = Literal["marginal", "mean", "gaussian", "conditional"] | Absence
 
+KINDS = ("marginal", "mean", "gaussian", "conditional")
 # The mean of 100 predictions is off by a tenth of their standard deviation, for every coalition
 # alike; shap's explainers take as many by default.
 DEFAULT_BACKGROUND = 100
@@ -45,13 +52,18 @@ class FeatureSetting:
     background: Table
     players: Players
     near: Neighbourhood | None
-    """None for marginal expectations"""
+    """For conditional expectations"""
+    kind: GameKind
 
     def expectation(self, rows: IntArray) -> MarginalExpectation | ConditionalExpectation:
         """The utilities for some rows of the data."""
         explained = self.data.take(rows)
         if self.near is None:
-            return MarginalExpectation(self.predictor, explained, self.background, self.players)
+            parts = self.predictor, explained, self.background, self.players
+            if callable(self.kind):
+                return CustomExpectation(*parts, self.kind)
+            gaussian = self.kind == "gaussian"
+            return (GaussianExpectation if gaussian else MarginalExpectation)(*parts)
         whole = self.background is self.data
         predictions = self.near.predictions
         return ConditionalExpectation(
@@ -65,11 +77,11 @@ class FeatureSetting:
         )
 
 
-def check_kind(kind: str, tolerance: float | None, relative_to: str | None) -> None:
-    """An InputError for an unknown kind, or for options of the other one."""
-    if kind not in ("marginal", "conditional"):
-        raise InputError(f"kind must be 'marginal' or 'conditional', not {kind!r}")
-    if kind == "marginal" and (tolerance is not None or relative_to is not None):
+def check_kind(kind: GameKind, tolerance: float | None, relative_to: str | None) -> None:
+    """An InputError for an unknown kind, or for options of another one."""
+    if not callable(kind) and kind not in KINDS:
+        raise InputError(f"kind must be {', '.join(map(repr, KINDS))} or a function, not {kind!r}")
+    if kind != "conditional" and (tolerance is not None or relative_to is not None):
         raise InputError(
             "tolerance and relative_to are about neighbourhoods: give kind='conditional', or "
             "leave them out"
@@ -99,11 +111,15 @@ def choose_background(data: Table, background: Any, kind: GameKind, seed: int | 
     elif isinstance(background, str) or not hasattr(background, "__len__"):
         size = _check_size(background, len(data))
     else:
-        return _given_background(data, background)
+        table = _given_background(data, background)
+        return table.average() if kind == "mean" else table
+    if kind == "mean" and background is None:
+        return data.average()
     if size == len(data):
         return data
     rng = side_generator(root_seed(seed), "background")
-    return data.take(np.sort(rng.choice(len(data), size, replace=False)))
+    chosen = data.take(np.sort(rng.choice(len(data), size, replace=False)))
+    return chosen.average() if kind == "mean" else chosen
 
 
 def _check_size(background: Any, n_rows: int) -> int:
@@ -125,14 +141,15 @@ def _given_background(data: Table, background: Any) -> Table:
     """The background rows of a user, with the columns of the data in their order."""
     table = as_table(background, "background", None)
     one = np.array([0])
-    if isinstance(table, FrameTable) and isinstance(data, FrameTable):
-        if set(table.labels) != set(data.labels):
-            wrong = sorted(map(repr, set(table.labels) ^ set(data.labels)))
-            raise InputError(
-                "background and X must have the same columns; in one alone are "
-                f"{', '.join(wrong[:8])}"
-            )
+    if isinstance(table, FrameTable) and set(table.labels) == set(data.labels):
         table = FrameTable(table.frame[list(data.labels)])
+        if isinstance(data, ArrayTable):  # the numbers of a frame, for a torch module
+            table = table.as_array()
+    elif isinstance(table, FrameTable) and isinstance(data, FrameTable):
+        wrong = sorted(map(repr, set(table.labels) ^ set(data.labels)))
+        raise InputError(
+            f"background and X must have the same columns; in one alone are {', '.join(wrong[:8])}"
+        )
     elif type(table) is type(data) and len(table.labels) != len(data.labels):
         raise InputError(
             f"background has {len(table.labels)} columns and X has {len(data.labels)}: give the "

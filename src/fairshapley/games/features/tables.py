@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,6 +68,16 @@ class ArrayTable:
         mixture = np.where(masks[:, None, :], mine, theirs)
         return mixture.reshape(-1, self.values.shape[1])
 
+    def as_array(self) -> ArrayTable:
+        """Itself."""
+        return self
+
+    def average(self) -> ArrayTable:
+        """One row: the mean of each column of numbers, the most frequent content of others."""
+        columns = [_average(self.column(at)) for at in range(len(self.labels))]
+        kind = np.float64 if self.values.dtype.kind in "biu" else self.values.dtype
+        return ArrayTable(np.array([columns], dtype=kind), self.labels)
+
     def column(self, at: int) -> NDArray[Any]:
         """One column."""
         column: NDArray[Any] = self.values[:, at]
@@ -77,6 +88,44 @@ class ArrayTable:
         column = self.column(at)
         numbers = as_numbers(column)
         return (_codes(column, self.labels[at]), False) if numbers is None else (numbers, True)
+
+
+class TensorTable(ArrayTable):
+    """Rows that are mixed on the device of a torch module.
+
+    Parameters
+    ----------
+    values, labels
+        As for an array.
+    place
+        The dtype and the device of the module.
+    """
+
+    def __init__(
+        self, values: NDArray[Any], labels: tuple[Hashable, ...], place: dict[str, Any]
+    ) -> None:
+        super().__init__(values, labels)
+        self._place = place
+        self._tensor: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what can be made again."""
+        return vars(self) | {"_tensor": None}
+
+    def mixed(self, masks: BoolArray, rows: IntArray, others: IntArray) -> Any:
+        """As `ArrayTable.mixed`, a tensor."""
+        import torch
+
+        if self._tensor is None:
+            self._tensor = torch.as_tensor(self.values, **self._place)
+        device = self._place["device"]
+        mask, mine, theirs = (
+            torch.as_tensor(part, device=device) for part in (masks, rows, others)
+        )
+        mixture = torch.where(
+            mask[:, None], self._tensor[mine][:, None], self._tensor[theirs][None]
+        )
+        return mixture.reshape(-1, self.values.shape[1])
 
 
 class FrameTable:
@@ -131,6 +180,28 @@ class FrameTable:
         mixture = pd.DataFrame(columns)
         mixture.columns = self.frame.columns
         return mixture
+
+    def as_array(self) -> ArrayTable:
+        """The columns as an array of numbers, for models that take nothing else."""
+        columns = [as_numbers(self.column(at)) for at in range(len(self.labels))]
+        for label, column in zip(self.labels, columns, strict=True):
+            if column is None:
+                raise InputError(
+                    f"column {label!r} holds no numbers, and a torch module takes nothing else: "
+                    "encode it, or give a function that does"
+                )
+        return ArrayTable(np.stack([c for c in columns if c is not None], axis=1), self.labels)
+
+    def average(self) -> FrameTable:
+        """As `ArrayTable.average`."""
+        frame = self.frame.head(1).copy()
+        for at, label in enumerate(self.labels):
+            value = _average(self.column(at))
+            plain = isinstance(value, float) and self.frame.dtypes.iloc[at].kind in "iu"
+            kind = np.float64 if plain else self.frame.dtypes.iloc[at]
+            frame[label] = frame[label].astype(kind)
+            frame.iloc[0, at] = value
+        return FrameTable(frame)
 
     def column(self, at: int) -> NDArray[Any]:
         """One column."""
@@ -226,6 +297,13 @@ def as_numbers(column: NDArray[Any]) -> FloatArray | None:
         return np.array(items, dtype=np.float64) if plain else None
     except OverflowError:  # whole numbers of Python that no float holds
         return None
+
+
+def _average(column: NDArray[Any]) -> Any:
+    numbers = as_numbers(column)
+    if numbers is not None and not np.isnan(numbers).all():
+        return float(np.nanmean(numbers))
+    return Counter(column.tolist()).most_common(1)[0][0]
 
 
 def _is_missing(item: object) -> bool:

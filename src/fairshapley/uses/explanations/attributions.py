@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.extras import extra
 from fairshapley._basics.markup import block_html, sentences_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray
-from fairshapley.errors import FairShapleyError, InputError
-from fairshapley.estimators import Estimator, Exact
-from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.errors import InputError
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features.arguments import Rows, check_output
-from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
-from fairshapley.runs.calls import estimate
-from fairshapley.runs.setup import JournalOption
-from fairshapley.semivalues import Semivalue
-from fairshapley.stopping import Budget, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +54,9 @@ class Attributions:
     """The outputs explained"""
     results: tuple[tuple[Result, ...], ...]
     """The result behind each row (and output), with fidelity, certificates and provenance"""
+    kind: Literal["columns", "texts", "images"] = "columns"
+    """What the players are: columns, or pieces of texts or images, whose number may differ from row
+    to row; values behind a row's last player are NaN"""
     complete: bool = True
     """False when Ctrl-C came: then the rows are those that were finished"""
 
@@ -75,6 +64,10 @@ class Attributions:
     def min_fidelity(self) -> float:
         """The lowest fidelity score of all rows, outputs and players."""
         return min(result.min_fidelity for row in self.results for result in row)
+
+    def names(self, place: int) -> tuple[str, ...]:
+        """The players of a row, by its place among the rows: columns, or the words of a text."""
+        return tuple(self.data[place]) if self.kind == "texts" else self.player_names
 
     def importance(self) -> FloatArray:
         """The mean |φ̂| over the rows, (players[, outputs]): what matters in the whole data."""
@@ -118,10 +111,12 @@ class Attributions:
     def _sum(self, place: int, output: Any) -> str:
         """A prediction as the sum of the base value and the players' values."""
         values = self.values[output][place]
+        values = values[~np.isnan(values)]
         errors = self.standard_errors[output][place]
         order = np.argsort(-np.abs(values), kind="stable")
+        names = self.names(place)
         shown = [
-            f"{one_line(self.player_names[player], SHOWN_LETTERS)} {values[player]:+.3g}"
+            f"{one_line(names[player], SHOWN_LETTERS)} {values[player]:+.3g}"
             + (f" ± {errors[player]:.1g}" if errors[player] > 0 else "")
             for player in order[:SHOWN_PLAYERS].tolist()
         ]
@@ -133,7 +128,7 @@ class Attributions:
 
     def _most_important(self) -> list[str]:
         """The players that matter most over all rows, for each output."""
-        if len(self.rows) < 2:
+        if len(self.rows) < 2 or self.kind != "columns":
             return []
         found = []
         for output, named in self._outputs():
@@ -168,158 +163,6 @@ class Attributions:
         return pd.DataFrame(values, index=index, columns=list(self.player_names))
 
 
-@known_names
-def explain(
-    game: FeatureGame,
-    rows: Rows = None,
-    *,
-    outputs: str | Iterable[int | str] | None = None,
-    method: str | Estimator[Any, Any] = "auto",
-    budget: int | Budget | None = None,
-    until: Rule | None = None,
-    semivalue: str | Semivalue = "shapley",
-    xi: float = 1e-3,
-    seed: int | None = None,
-    engine: EngineOption = None,
-    journal: JournalOption = None,
-) -> Attributions:
-    """Explain rows one by one: the values of the features for each row's own prediction.
-
-    Parameters
-    ----------
-    game
-        The model, the data, the background and what else a `FeatureGame` says.
-    rows
-        Positions of rows in its X; by default those of the game.
-    outputs
-        None for the game's output, "all", or a list of numbers and names of outputs. The games
-        of a row's outputs share their predictions.
-    method, budget, until, semivalue, xi, engine
-        As in `fairshapley.estimate`, for every row and output; a budget is for each. With
-        neither a method nor limits, up to 10 players are exact.
-    journal
-        One file that keeps the utilities of all rows and outputs.
-    seed
-        Fixes all random draws. A row draws what it would if it were explained alone, and the
-        same for all of its outputs.
-
-    Returns
-    -------
-    Attributions
-        The values with their standard errors; ``to_shap()`` for shap's plots.
-
-    Examples
-    --------
-    >>> from fairshapley.games.features import FeatureGame
-    >>> X = np.array([[0.0, 0.0], [2.0, 4.0]])
-    >>> game = FeatureGame(lambda X: 3 * X[:, 0] - X[:, 1], X)
-    >>> found = explain(game)
-    >>> found.values
-    array([[-3.,  2.],
-           [ 3., -2.]])
-    >>> found.base_values
-    array([1., 1.])
-    >>> print(found)
-    values of 2 players for the predictions of 2 rows, exact
-    row 0: 0 = 1 on average, x0 -3, x1 +2
-    row 1: 2 = 1 on average, x0 +3, x1 -2
-    mean |value| over the rows: x0 3, x1 2
-    """
-    if not isinstance(game, FeatureGame):
-        raise InputError(
-            "explain needs a feature game: fs.explain(fs.games.FeatureGame(predict, X), rows)"
-        )
-    chosen = _check_outputs(outputs, game)
-    if method == "auto" and budget is None and until is None and game.n_players <= EXACT_PLAYERS:
-        method = Exact()
-    with ExitStack() as stack:
-        if isinstance(journal, str | os.PathLike):
-            journal = stack.enter_context(Journal(journal, shared=True))
-        run = partial(
-            estimate,
-            method=method,
-            budget=budget,
-            until=until,
-            semivalue=semivalue,
-            xi=xi,
-            engine=stack.enter_context(opened_engine(engine)),  # workers serve all rows
-            journal=journal,
-            progress=False,
-        )
-        finished, complete = _explain_rows(game.each_row(rows), chosen, root_seed(seed), run)
-    if not finished:
-        raise KeyboardInterrupt  # taken by the run of the first row; there is nothing to give
-    return _gathered(game, finished, chosen, outputs is None, complete)
-
-
-def _explain_rows(
-    games: Iterable[FeatureGame], chosen: tuple[int, ...], seed: int, run: Callable[..., Result]
-) -> tuple[list[_Row], bool]:
-    """The rows one after the other, and whether all were finished before Ctrl-C came."""
-    finished: list[_Row] = []
-    for one in games:
-        row = one.rows[0]
-        row_seed = int(side_generator(seed, f"row {row}").integers(2**62))
-        # What was predicted is remembered by `one`, for all its outputs.
-        outputs = [one.for_output(output) for output in chosen]
-        results = []
-        try:
-            for each in outputs:
-                results.append(run(each, seed=row_seed))
-                if not results[-1].complete:
-                    return finished, False
-            finished.append(_Row(row, one.player_data, tuple(results), _ends(outputs)))
-        except KeyboardInterrupt:
-            return finished, False
-        except FairShapleyError as error:
-            error.add_note(f"It was raised while row {row} was explained.")
-            raise
-    return finished, True
-
-
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """What is kept of an explained row: not its game, whose memory is large."""
-
-    row: int
-    data: NDArray[Any]
-    results: tuple[Result, ...]
-    ends: FloatArray
-    """v(∅) and v(N) of each output"""
-
-
-def _ends(games: list[FeatureGame]) -> FloatArray:
-    ends = np.zeros((2, games[0].n_players), dtype=bool)
-    ends[1] = True
-    return np.stack([each(ends) for each in games])
-
-
-def _gathered(
-    game: FeatureGame,
-    finished: list[_Row],
-    chosen: tuple[int, ...],
-    single: bool,
-    complete: bool,
-) -> Attributions:
-    """The results of all rows as arrays, without the axis of outputs where there is only one."""
-    last: Any = 0 if single else slice(None)
-    values = [np.stack([one.values for one in row.results], axis=1) for row in finished]
-    errors = [np.stack([one.standard_errors for one in row.results], axis=1) for row in finished]
-    ends = np.stack([row.ends for row in finished])
-    return Attributions(
-        values=np.stack(values)[:, :, last],
-        standard_errors=np.stack(errors)[:, :, last],
-        base_values=ends[:, :, 0][:, last],
-        predictions=ends[:, :, 1][:, last],
-        data=np.concatenate([row.data for row in finished]),
-        rows=tuple(row.row for row in finished),
-        player_names=game.player_names,
-        output_names=tuple(game.output_names[output] for output in chosen),
-        results=tuple(row.results for row in finished),
-        complete=complete,
-    )
-
-
 def shap_explanation(game: FeatureGame, result: Result) -> Any:
     """The result of one feature game as a `shap.Explanation` with one value per player.
 
@@ -345,23 +188,6 @@ def shap_explanation(game: FeatureGame, result: Result) -> Any:
         data=game.player_data[0] if len(game.rows) == 1 else None,
         feature_names=list(game.player_names),
     )
-
-
-def _check_outputs(outputs: str | Iterable[int | str] | None, game: FeatureGame) -> tuple[int, ...]:
-    """The numbers of the outputs to explain."""
-    if outputs is None:
-        return (game.output,)
-    if isinstance(outputs, str) and outputs == "all":
-        return tuple(range(game.n_outputs))
-    if isinstance(outputs, str) or not isinstance(outputs, Iterable):
-        raise InputError(
-            f"outputs must be None, 'all' or a list of outputs, not {outputs!r}: a single one "
-            "goes into output= of the game"
-        )
-    chosen = tuple(check_output(output, game.output_names) for output in outputs)
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise InputError("outputs must name at least one output, and each of them once")
-    return chosen
 
 
 def _shap() -> Any:

@@ -19,7 +19,7 @@ from tests.data_folder import needs
 import fairshapley as fs
 from fairshapley.datasets import load
 from fairshapley.games.features import FeatureGame
-from fairshapley.uses.explanation import explain, shap_explanation
+from fairshapley.uses.explanations import explain, shap_explanation
 
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
@@ -198,12 +198,12 @@ def test_ctrl_c_keeps_the_finished_rows():
         return rows.sum(axis=1)
 
     game = FeatureGame(predict, [[1.0, 2.0], [7.0, 0.0], [3.0, 3.0]], background=[[0.0, 0.0]])
-    found = explain(game)
+    found = explain(game, method="exact")
     assert found.rows == (0,)
     assert not found.complete
     assert_array_equal(found.values, [[1.0, 2.0]])
     with pytest.raises(KeyboardInterrupt):
-        explain(game, [1, 2])
+        explain(game, [1, 2], method="exact")
 
 
 def test_an_error_names_its_row():
@@ -230,7 +230,7 @@ def test_frames_have_a_line_per_row_and_output(wine_game):
     ("arguments", "message"),
     [
         ({"rows": [178]}, "row 178 is out of range"),
-        ({"outputs": "2"}, "outputs must be None, 'all' or a list"),
+        ({"outputs": "4"}, "there is no output '4'"),
         ({"outputs": []}, "at least one output"),
         ({"outputs": [0, "0"]}, "each of them once"),
         ({"outputs": [3]}, "output must be a number from 0 to 2"),
@@ -243,7 +243,7 @@ def test_bad_arguments_are_named(wine_game, arguments, message):
 
 
 def test_only_feature_games_are_explained(wine_game):
-    with pytest.raises(fs.InputError, match="needs a feature game"):
+    with pytest.raises(fs.InputError, match="explain needs rows"):
         explain(fs.games.Additive([1.0]))
     with pytest.raises(fs.InputError, match="the result has 1 players and the game 6"):
         shap_explanation(wine_game, fs.exact(fs.games.Additive([1.0])))

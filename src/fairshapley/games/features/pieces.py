@@ -1,0 +1,298 @@
+"""Pieces as players: the words or sentences of texts, the patches or segments of images."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics import checks
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.games.features.arguments import check_output_names
+from fairshapley.games.features.predictor import Predictor, as_function
+
+Splitter = Callable[[str], Sequence[str]]
+
+# A word with what stands before it; the pieces of a text, joined, are the text.
+WORDS = r"\W*\w+(?:['’-]\w+)*"
+SENTENCES = r"[^.!?]+[.!?]*\s*|[.!?]+\s*"
+# Texts handed to predict at a time: what a model makes of them is far larger than they are.
+MOST_TEXTS = 2048
+# Patches on a side of an image, by default: 49 players.
+GRID = 7
+
+
+class _Items:
+    """Texts or images, in the form in which predict is handed them."""
+
+    def __init__(self, items: Any, kind: str, entries: int) -> None:
+        self.items, self.kind, self.labels = items, kind, range(entries)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def handed(self, rows: IntArray) -> Any:
+        """Some of them."""
+        if isinstance(self.items, np.ndarray):
+            return self.items[rows]
+        return [self.items[row] for row in rows]
+
+
+class Pieces(ABC):
+    """Rows that fall into pieces; absent ones are replaced, and each mixture is predicted once."""
+
+    shape: ClassVar[Literal["texts", "images"]]
+    counts: IntArray
+    """The players of each row"""
+
+    def __init__(
+        self,
+        predict: Any,
+        items: _Items,
+        output_names: Sequence[str] | None,
+        max_rows: int | None,
+    ) -> None:
+        self.function = as_function(predict)
+        self.items = items
+        self.predictor = Predictor(self.function, items, max_rows)  # type: ignore[arg-type]
+        self.output_names = check_output_names(
+            output_names, self.function, self.predictor.n_outputs
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of texts or images."""
+        return len(self.items)
+
+    @property
+    def player_names(self) -> tuple[str, ...]:
+        """The places of the pieces."""
+        return tuple(f"piece {place}" for place in range(int(self.counts.max())))
+
+    def expectation(self, rows: IntArray) -> PieceExpectation:
+        """The utilities of rows that have the same number of players."""
+        return PieceExpectation(self, rows)
+
+    def shown(self, rows: IntArray) -> NDArray[Any]:
+        """What each player of some rows shows; nothing where a row has fewer players."""
+        shown = np.full((len(rows), int(self.counts.max())), "", dtype=object)
+        for place, row in enumerate(rows.tolist()):
+            shown[place, : self.counts[row]] = self.data(row)
+        return shown
+
+    @abstractmethod
+    def data(self, row: int) -> list[str]:
+        """What each player of a row shows."""
+
+    @abstractmethod
+    def mixed(self, masks: BoolArray, rows: IntArray) -> Any:
+        """Each row with the pieces of its mask."""
+
+
+class PieceExpectation:
+    """Utilities of some rows with the same number of pieces."""
+
+    def __init__(self, pieces: Pieces, rows: IntArray) -> None:
+        self.pieces, self.rows = pieces, rows
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs of a prediction."""
+        return self.pieces.predictor.n_outputs
+
+    def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
+        """The utilities of some of the rows, (coalitions, rows, outputs)."""
+        predictor = self.pieces.predictor
+        coalition, row = np.divmod(np.arange(len(coalitions) * len(rows)), len(rows))
+        values = np.empty((len(row), self.n_outputs))
+        for start in range(0, len(row), predictor.max_rows):
+            part = slice(start, start + predictor.max_rows)
+            mixed = self.pieces.mixed(coalitions[coalition[part]], self.rows[rows[row[part]]])
+            values[part] = predictor(mixed)
+        return values.reshape(len(coalitions), len(rows), -1)
+
+
+class Texts(Pieces):
+    """Texts whose words or sentences are the players.
+
+    Parameters
+    ----------
+    predict
+        A function of a list of texts, or a fitted model such as a pipeline with a vectoriser.
+    texts
+        What to explain.
+    by
+        "words", "sentences", or a function that splits a text into pieces.
+    absent
+        What stands for an absent piece; by default it is left out.
+    output_names, max_rows
+        As for a `FeatureGame`.
+
+    Examples
+    --------
+    >>> texts = Texts(lambda texts: [len(text) for text in texts], ["good, very good!"])
+    >>> texts.data(0)
+    ['good', ', very', 'good!']
+    >>> texts.mixed(np.array([[True, False, True]]), np.array([0]))
+    ['good good!']
+    """
+
+    shape = "texts"
+
+    def __init__(
+        self,
+        predict: Any,
+        texts: Sequence[str],
+        *,
+        by: str | Splitter = "words",
+        absent: str = "",
+        output_names: Sequence[str] | None = None,
+        max_rows: int | None = None,
+    ) -> None:
+        texts = list(texts)
+        if not isinstance(absent, str):
+            raise InputError(f"for texts, background is the text of an absent word, not {absent!r}")
+        super().__init__(predict, _Items(texts, "a list of texts", 1), output_names, max_rows)
+        self.predictor.max_rows = max_rows or MOST_TEXTS
+        self.absent = absent
+        self._split = [_pieces(text, by) for text in texts]
+        self.counts = np.array([len(split) for split in self._split])
+        if not self.counts.all():
+            place = int(np.flatnonzero(self.counts == 0)[0])
+            raise InputError(f"text {place} has no words to explain: leave it out")
+
+    def data(self, row: int) -> list[str]:
+        """The pieces, without the space around them."""
+        return [piece.strip() for piece in self._split[row]]
+
+    def mixed(self, masks: BoolArray, rows: IntArray) -> list[str]:
+        """Texts of the pieces that are present."""
+        return [
+            "".join(
+                piece if present else self._gap(piece)
+                for piece, present in zip(self._split[row], mask, strict=True)
+            ).strip()
+            for mask, row in zip(masks.tolist(), rows.tolist(), strict=True)
+        ]
+
+    def _gap(self, piece: str) -> str:
+        space = piece[: len(piece) - len(piece.lstrip())]
+        return f"{space}{self.absent}" if self.absent else ""
+
+
+def _pieces(text: str, by: str | Splitter) -> list[str]:
+    if not isinstance(text, str):
+        raise InputError(f"X holds texts, but not only: {text!r:.40} is none")
+    if callable(by):
+        return list(by(text))
+    patterns = {"words": WORDS, "sentences": SENTENCES}
+    checks.choice("groups", by, tuple(patterns))
+    pieces = re.findall(patterns[by], text)
+    if pieces:
+        pieces[-1] += text[sum(map(len, pieces)) :]
+    return pieces
+
+
+class Images(Pieces):
+    """Images whose patches or segments are the players.
+
+    Parameters
+    ----------
+    predict
+        A function of an array of images, a fitted model, or a torch module.
+    images
+        (images, height, width), with channels behind or before these two.
+    by
+        The patches on a side, or (down, across); or a segmentation: whole numbers of the shape
+        (height, width), or (images, height, width) for one of each.
+    absent
+        What is seen where a piece is absent: a number, an image, or images of which the mean is
+        taken; by default the mean of `images`, of a single one its mean colour.
+    output_names, max_rows
+        As for a `FeatureGame`.
+
+    Examples
+    --------
+    >>> images = Images(lambda x: x.sum(axis=(1, 2)), np.ones((1, 4, 4)), by=2, absent=0.0)
+    >>> images.counts
+    array([4])
+    >>> float(images.mixed(np.array([[True, False, False, False]]), np.array([0])).sum())
+    4.0
+    """
+
+    shape = "images"
+
+    def __init__(
+        self,
+        predict: Any,
+        images: NDArray[Any],
+        *,
+        by: Any = None,
+        absent: Any = None,
+        output_names: Sequence[str] | None = None,
+        max_rows: int | None = None,
+    ) -> None:
+        shape = images.shape[1:]
+        items = _Items(images, f"an array of images of the shape {shape}", images[0].size)
+        super().__init__(predict, items, output_names, max_rows)
+        # Of three axes the shortest is that of the channels.
+        self.channels = None if len(shape) == 2 else (0 if shape[0] < shape[2] else 2)
+        size = tuple(side for axis, side in enumerate(shape) if axis != self.channels)
+        self.labels = _segments(GRID if by is None else by, len(images), size)
+        self.counts = self.labels.reshape(len(images), -1).max(axis=1) + 1
+        self.absent = self._baseline(absent)
+
+    def _baseline(self, absent: Any) -> NDArray[Any]:
+        images = self.items.items
+        if absent is None:
+            sides = tuple(axis for axis in range(1, images.ndim) if axis - 1 != self.channels)
+            mean = images.mean(axis=0 if len(images) > 1 else (0, *sides), keepdims=True)
+            absent = np.broadcast_to(mean, images[:1].shape)[0]
+        absent = np.asarray(absent, dtype=np.float64)
+        if absent.shape[1:] == images.shape[1:]:
+            absent = absent.mean(axis=0)
+        try:
+            filled: NDArray[Any] = np.broadcast_to(absent, images.shape[1:]).astype(images.dtype)
+        except ValueError:
+            raise InputError(
+                f"background has the shape {absent.shape}, images have {images.shape[1:]}: give a "
+                "number, an image or images"
+            ) from None
+        return filled
+
+    def data(self, row: int) -> list[str]:
+        """The numbers of the pieces."""
+        return [f"piece {place}" for place in range(int(self.counts[row]))]
+
+    def mixed(self, masks: BoolArray, rows: IntArray) -> NDArray[Any]:
+        """Images with the pieces that are present."""
+        flat = self.labels[rows].reshape(len(rows), -1)
+        seen = np.take_along_axis(masks, flat, axis=1).reshape(self.labels[rows].shape)
+        if self.channels is not None:
+            seen = np.expand_dims(seen, self.channels + 1)
+        return np.where(seen, self.items.items[rows], self.absent)
+
+
+def _segments(by: Any, count: int, size: tuple[int, ...]) -> IntArray:
+    """The piece of each pixel, numbered from 0, (images, height, width)."""
+    given = np.asarray(by)
+    if given.ndim < 2:
+        down, across = np.broadcast_to(given, 2).tolist()
+        for side, parts in zip(size, (down, across), strict=True):
+            checks.whole("patches of a side", parts, most=side)
+        row, column = (
+            np.arange(side) * n // side for side, n in zip(size, (down, across), strict=True)
+        )
+        given = row[:, None] * across + column
+    if given.shape not in (size, (count, *size)) or given.dtype.kind not in "iu":
+        raise InputError(
+            f"a segmentation has a whole number for each pixel, {size} or {(count, *size)}; this "
+            f"one has the shape {given.shape} and holds {given.dtype}"
+        )
+    each = np.broadcast_to(given, (count, *size))
+    return np.stack([np.unique(one, return_inverse=True)[1].reshape(size) for one in each])

@@ -1,0 +1,108 @@
+"""Values that need no sampling: linear models, and trees by shap's algorithm.
+
+Trees with few features are enumerated instead, which is exact in double precision.
+Both are taken only where their values add up to the prediction of every row, less the mean
+prediction over the background; a model that is no such thing after all is sampled.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.games.features import FeatureGame
+from fairshapley.games.features.marginal import MarginalExpectation
+from fairshapley.games.features.predictor import ModelPredict
+from fairshapley.uses.explanations.together import EXACT_PLAYERS
+
+# Of the largest prediction: double precision for linear models, single for shap's trees, whose
+# features and thresholds are in single precision.
+LINEAR, TREES = 1e-9, 1e-5
+# What predict says of these is the sum or the mean of their leaves: shap's interventional values
+# are exact. For the probabilities of boosting they are not.
+MARGINS = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
+FORESTS = ("RandomForest", "ExtraTrees", "DecisionTree")
+BOOSTING = ("GradientBoosting", "HistGradientBoosting", "XGB", "LGBM", "CatBoost")
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """Values of all rows, (rows, players, outputs), with v(∅) and v(N), and how they were found."""
+
+    values: FloatArray
+    ends: FloatArray
+    how: str
+
+
+def closed_form(game: FeatureGame, rows: IntArray) -> ClosedForm | None:
+    """The exact values of some rows of X; None where there is no closed form."""
+    function = game.function
+    if game.kind not in ("marginal", "mean") or not isinstance(function, ModelPredict):
+        return None
+    expectation = game.expectation(rows)
+    if not isinstance(expectation, MarginalExpectation):
+        return None
+    ends = np.stack([np.zeros(game.n_players, dtype=bool), np.ones(game.n_players, dtype=bool)])
+    known = expectation.each(ends, np.arange(len(rows)))
+    found: FloatArray | None = None
+    if _is_linear(function.model):
+        found, how, share = _linear(game, rows), "the closed form of a linear model", LINEAR
+    elif game.n_players > EXACT_PLAYERS and _has_leaves(function):
+        found, share = _trees(game, function.model, rows), TREES
+        how = "shap's TreeExplainer, in single precision"
+    if found is None or found.shape != (len(rows), game.n_players, game.n_outputs):
+        return None
+    off = np.abs(found.sum(axis=1) - (known[1] - known[0])).max()
+    return ClosedForm(found, known, how) if off <= share * np.abs(known).max() else None
+
+
+def _is_linear(model: Any) -> bool:
+    """Whether a model has coefficients, behind nothing but scalers."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    scaled = all(type(step).__name__.endswith("Scaler") for step in steps[:-1])
+    return scaled and hasattr(steps[-1], "coef_")
+
+
+def _linear(game: FeatureGame, rows: IntArray) -> FloatArray:
+    """What each player alone changes in the mean row."""
+    expectation = game.against_average(rows)
+    masks = np.eye(game.n_players, dtype=bool)
+    places = np.arange(len(rows))
+    empty = expectation.each(np.zeros((1, game.n_players), dtype=bool), places)
+    alone: FloatArray = (expectation.each(masks, places) - empty).transpose(1, 0, 2)
+    return alone
+
+
+def _has_leaves(function: ModelPredict) -> bool:
+    name, classifies = type(function.model).__name__, hasattr(function.model, "classes_")
+    if function.method == "predict_proba":
+        return name.startswith(FORESTS)
+    if function.method == "decision_function":
+        return name in MARGINS
+    return name.startswith(FORESTS + BOOSTING) and not classifies
+
+
+def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
+    """Interventional TreeSHAP; None where shap cannot read the model."""
+    if game.n_players != game.n_features:
+        return None  # the value of a group is not the sum of its columns' values
+    if importlib.util.find_spec("shap") is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # shap's own, about numpy and matplotlib
+        try:
+            import shap
+
+            explainer = shap.TreeExplainer(
+                model, data=game.background, feature_perturbation="interventional"
+            )
+            found = explainer.shap_values(game.handed(rows), check_additivity=False)
+        except Exception:
+            return None
+    values = np.asarray(found, dtype=np.float64)
+    return values[:, :, None] if values.ndim == 2 else values

@@ -1,0 +1,323 @@
+"""Rows explained together: one draw of coalitions for all, stacked into few calls of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from fairshapley._basics import bits
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.errors import GameError
+from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
+from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
+from fairshapley.evaluation.failures import shorten
+from fairshapley.fairness.certificate import LEAST_CONTRIBUTIONS
+from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.looks import planned_look, spent_share
+from fairshapley.fairness.tails import fair_tails
+from fairshapley.games.game import members
+from fairshapley.semivalues import Shapley
+from fairshapley.stopping import Budget, Fair, Rule, Snapshot
+
+# Up to so many players all coalitions cost no more than the 100 evaluations per player that are
+# the default, give or take the last few.
+EXACT_PLAYERS = 10
+# Sampling needs this many players, and units: fewer players are enumerated.
+FEWEST_PLAYERS, FEWEST_UNITS = 4, 4
+# Rows whose predictions are asked for again at the end, and what they may differ by: rounding in
+# single precision, in batches of another size, stays below.
+CHECKED_ROWS, SAME = 16, 1e-4
+# Utilities asked for at a time, of all rows together: 2**20 doubles are 8 MiB. Ctrl-C and the
+# progress bar come between them.
+_UTILITIES = 1 << 20
+# Entries of the tables of all coalitions: 32 MiB.
+_TABLE = 1 << 22
+
+
+class Expectation(Protocol):
+    """What gives the utilities of some rows that have the same number of players."""
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs of a prediction."""
+        ...
+
+    def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
+        """The utilities, (coalitions, rows, outputs)."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How far rows are explained."""
+
+    evaluations: int | None
+    """For each row; with a rule the mean over the rows, so that some may have more"""
+    until: Rule | None
+    xi: float | None
+    """The tolerance near zero; None for the mean |value| of each row"""
+
+    @property
+    def most(self) -> float:
+        """Evaluations of a row, without a limit where there is none."""
+        return np.inf if self.evaluations is None else self.evaluations
+
+
+@dataclass(eq=False)
+class Explained:
+    """What is known of some rows: arrays are (rows, …, outputs)."""
+
+    ends: FloatArray
+    """v(∅) and v(N), (2, rows, outputs)"""
+    values: FloatArray
+    errors: FloatArray
+    """Standard errors"""
+    counts: IntArray
+    """Draws behind each row's values"""
+    evaluations: IntArray
+    level_shares: FloatArray
+    """The share of δ that is left for a certificate"""
+    stopped: list[str]
+    done: BoolArray
+    """Whether a row has values at all"""
+    exact: BoolArray
+    complete: bool = True
+
+
+@dataclass(eq=False)
+class Together:
+    """Some rows with the same number of players, and how to explain them.
+
+    Parameters
+    ----------
+    expectation, n_players, outputs, rows
+        Where utilities come from, for how many players, which outputs, and of which rows.
+    limits
+        When to stop.
+    rng
+        Where draws come from.
+    report
+        Called with the number of utilities computed since it was last called.
+    clock
+        The seconds since the start.
+    """
+
+    expectation: Expectation
+    n_players: int
+    outputs: tuple[int, ...]
+    rows: IntArray
+    limits: Limits
+    rng: np.random.Generator
+    report: Callable[[int], None]
+    clock: Callable[[], float]
+    found: Explained = field(init=False)
+
+    def run(self) -> Explained:
+        """Explain the rows; Ctrl-C keeps what was estimated before."""
+        ends = np.zeros((2, self.n_players), dtype=bool)
+        ends[1] = True
+        shape = len(self.rows), self.n_players, len(self.outputs)
+        self.found = Explained(
+            self._values(ends, np.arange(len(self.rows))),
+            np.full(shape, np.nan),
+            np.full(shape, np.nan),
+            np.zeros(len(self.rows), dtype=np.int64),
+            np.full(len(self.rows), 2),
+            np.ones(len(self.rows)),
+            ["interrupted"] * len(self.rows),
+            np.zeros(len(self.rows), dtype=bool),
+            np.zeros(len(self.rows), dtype=bool),
+        )
+        try:
+            if self._enumerable:
+                self._enumerate(np.arange(len(self.rows)))
+            else:
+                self._sample()
+            self._check_again()
+        except KeyboardInterrupt:
+            self.found.complete = False
+        return self.found
+
+    def _check_again(self) -> None:
+        """A GameError when the model answers some rows otherwise than at the start."""
+        some = np.arange(min(len(self.rows), CHECKED_ROWS))
+        again = self._values(np.ones((1, self.n_players), dtype=bool), some)[0]
+        first = self.found.ends[1, some]
+        off = np.abs(again - first).max()
+        if not off <= SAME * max(np.abs(first).max(), np.abs(self.found.values).max()):
+            raise GameError(
+                f"predict answers the same rows differently at the end than at the start (by "
+                f"{off:.3g}): switch its randomness off (module.eval(), a fixed random_state), and "
+                "let it not learn or count while it is explained"
+            )
+
+    @property
+    def _enumerable(self) -> bool:
+        if self.n_players < FEWEST_PLAYERS:
+            return True
+        most = self.limits.evaluations
+        if most is None:
+            return self.n_players <= EXACT_PLAYERS
+        return 1 << self.n_players <= min(most, 1 << MAX_EXACT_PLAYERS)
+
+    def _values(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
+        """The utilities of the chosen outputs, (coalitions, rows, outputs), all finite.
+
+        `rows` are places among `self.rows`.
+        """
+        step = max(1, _UTILITIES // (len(rows) * self.expectation.n_outputs))
+        parts = []
+        for at in range(0, len(coalitions), step):
+            some = coalitions[at : at + step]
+            values = self.expectation.each(some, rows)[:, :, list(self.outputs)]
+            if not np.isfinite(values).all():
+                coalition, row, _ = np.argwhere(~np.isfinite(values))[0]
+                known = members(some[coalition])
+                error = GameError(
+                    f"predict returned NaN or an infinite number where coalition {shorten(known)} "
+                    "is known: it must be finite for every mixture of rows",
+                    known,
+                )
+                error.add_note(f"It was raised while row {self.rows[rows[row]]} was explained.")
+                raise error
+            parts.append(values)
+            self.report(values.shape[0] * values.shape[1])
+        return np.concatenate(parts) if parts else np.zeros((0, len(rows), len(self.outputs)))
+
+    def _enumerate(self, rows: IntArray) -> None:
+        """Exact values of some rows, from all coalitions; as many at a time as memory holds."""
+        found, n_players = self.found, self.n_players
+        masks = bits.numbered(range(1 << n_players), n_players)
+        step = max(1, _TABLE // (len(masks) * len(self.outputs)))
+        for start in range(0, len(rows), step):
+            at = rows[start : start + step]
+            tables = np.ascontiguousarray(self._values(masks, at).transpose(1, 2, 0))
+            for place, row in enumerate(at.tolist()):
+                values = [exact_values(table, Shapley()) for table in tables[place]]
+                found.values[row], found.errors[row] = np.stack(values, axis=1), 0.0
+                found.stopped[row] = "every coalition was evaluated: the values are exact"
+            found.evaluations[at] = found.counts[at] = len(masks)
+            found.done[at] = found.exact[at] = True
+
+    def _sample(self) -> None:
+        """Estimates, in rounds that grow as planned looks do, until every row is done."""
+        n_rows, until = len(self.rows), self.limits.until
+        spans = (self.found.ends[1] - self.found.ends[0]).ravel()
+        games = ManyGames(self.n_players, spans, self.rng)
+        active, last_look, number = np.arange(n_rows), 0, 0
+        left = (self.limits.most - 2.0) * n_rows
+        try:
+            while len(active):
+                target, number = planned_look(number, self.n_players), number + 1
+                if until is not None and min(2 * target, left / len(active)) >= 1 << self.n_players:
+                    self._enumerate(active)
+                    return
+                most = len(games) + left // (2 * len(active))  # a unit takes two evaluations
+                units = max(min(-(-(target - 2) // 2), most), FEWEST_UNITS)
+                masks, before = games.ask(int(units), most), len(games)
+                pairs = self._values(np.concatenate([masks, ~masks]), active)
+                values = pairs.reshape(len(pairs), -1)
+                games.tell(values[: len(masks)], values[len(masks) :])
+                left -= 2 * (len(games) - before) * len(active)
+                self.found.evaluations[active] = 2 + 2 * len(games)
+                spent = left < 2 * len(active) or units >= most or len(masks) == 0
+                if until is None and not spent:
+                    continue
+                going, looked = self._judge(games.estimate(), active, last_look, final=spent)
+                last_look = 2 + 2 * len(games) if looked else last_look
+                games.keep(np.repeat(going, len(self.outputs)))
+                active = active[going]
+        except KeyboardInterrupt:
+            if len(games) and until is None:
+                self._note(games.estimate(), active)
+            raise
+
+    def _note(self, estimates: ManyEstimates, active: IntArray) -> None:
+        """Keep the estimates of the rows that are still in progress."""
+        shape = len(active), len(self.outputs), self.n_players
+        found = self.found
+        found.values[active] = estimates.values.reshape(shape).transpose(0, 2, 1)
+        found.errors[active] = np.sqrt(estimates.variances).reshape(shape).transpose(0, 2, 1)
+        found.counts[active] = estimates.count
+        found.done[active] = True
+
+    def _judge(
+        self, estimates: ManyEstimates, active: IntArray, last_look: int, *, final: bool
+    ) -> tuple[BoolArray, bool]:
+        """Which rows go on, and whether they were looked at."""
+        self._note(estimates, active)
+        found, until = self.found, self.limits.until
+        going = np.full(len(active), not final)
+        for row in active.tolist() if final else ():
+            found.stopped[row] = "the budget is spent"
+        if until is None:
+            return going, False
+        if isinstance(until, Fair) and until.bound == "normal":
+            return self._fair(until, active, going, last_look, final=final)
+        looked = False
+        for place, row in enumerate(active.tolist()):
+            shots = [self._snapshot(row, at, last_look) for at in range(len(self.outputs))]
+            said = [until.met(shot) for shot in shots]
+            now = any(until.looks_now(shot) for shot in shots)
+            looked |= now
+            if final and not all(said):
+                now = False
+                said = [one or until.conclude(shot) for one, shot in zip(said, shots, strict=True)]
+            if final or all(said):
+                share = shots[0].level_share if now else shots[0].unspent_share
+                going[place], found.level_shares[row] = False, share
+                found.stopped[row] = next((one for one in said if one), found.stopped[row])
+        return going, looked
+
+    def _fair(
+        self, until: Fair, active: IntArray, going: BoolArray, last_look: int, *, final: bool
+    ) -> tuple[BoolArray, bool]:
+        """As the rule itself judges, for all rows at once."""
+        found, n_players = self.found, self.n_players
+        values, count = found.values[active], int(found.counts[active[0]])
+        spent = int(found.evaluations[active[0]])
+        share = spent_share(spent, n_players) - spent_share(last_look, n_players)
+        share = 1.0 - spent_share(last_look, n_players) if final else share
+        if count < LEAST_CONTRIBUTIONS or share == 0:
+            return going, False
+        near = until.xi if until.xi is not None else self.limits.xi
+        sizes = np.abs(values).mean(axis=1, keepdims=True)
+        xi = np.broadcast_to(sizes if near is None else near, values.shape)
+        evidence = Evidence(
+            values=values.ravel(),
+            standard_errors=found.errors[active].ravel(),
+            counts=np.full(values.size, count),
+            evaluations=spent,
+        )
+        tails = fair_tails(evidence, until.epsilon1, until.epsilon1 * xi.ravel())
+        certified = (tails.reshape(values.shape).sum(axis=1) <= share * until.delta).all(axis=1)
+        if self.limits.evaluations is None and spent >= until._most_per_player * n_players:
+            for row in active.tolist():
+                found.stopped[row] = f"given up after {spent:,} evaluations: not certified"
+            going[:] = False
+        for place, row in enumerate(active.tolist()):
+            if certified[place]:
+                aim = until.aim_at(self._snapshot(row, 0, last_look))
+                found.stopped[row] = f"certified as {aim}"
+        going[certified] = False
+        found.level_shares[active[~going]] = share
+        return going, True
+
+    def _snapshot(self, row: int, output: int, last_look: int) -> Snapshot:
+        found, limits = self.found, self.limits
+        values = found.values[row, :, output]
+        budget = None if limits.evaluations is None else Budget(limits.evaluations)
+        xi = float(np.abs(values).mean()) if limits.xi is None else limits.xi
+        evidence = Evidence(
+            values=values,
+            standard_errors=found.errors[row, :, output],
+            counts=np.full(len(values), found.counts[row]),
+            evaluations=int(found.evaluations[row]),
+        )
+        free = limits.until is not None and limits.until.looks_freely(budget)
+        return Snapshot(
+            evidence.evaluations, None, self.clock(), evidence, xi, budget, last_look, free
+        )
