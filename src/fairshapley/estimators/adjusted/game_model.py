@@ -61,6 +61,8 @@ MEMBERS = (
     Member(ANY, ends=False, after=3, flexible=True),
 )
 ALL = tuple(range(len(MEMBERS)))
+# Members without the ends whose players differ a little, or not.
+ALIKE_OR_NOT = (1, 3)
 # Flexible members are compared with this one; it and they need those that come before.
 PLAIN, FLEXIBLE = 3, (1, 3, 5, 6)
 # So much less the logarithm of a flexible member's weight is: a factor of e².
@@ -132,6 +134,35 @@ def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None =
     if not np.isfinite(mean).all() or not np.isfinite(spread).all():
         return equal
     return Reading(unit * mean, unit**2 * spread, weights)
+
+
+@one_thread()
+def unexplained(masks: BoolArray, gains: FloatArray) -> float:
+    """The share of the mean square of gains that plain members leave of coalitions left out.
+
+    1 where none can be fitted.
+
+    Examples
+    --------
+    >>> worth = np.array([1.0, 2.0, 3.0, 6.0])
+    >>> masks = np.random.default_rng(0).random((12, 4)) < 0.5
+    >>> unexplained(masks, masks @ worth - 6.0) < 0.01
+    True
+    """
+    members, gains = _distinct(masks, gains)
+    unit = float(np.abs(gains).max(initial=0.0))
+    if len(gains) < FEWEST_UNITS or unit == 0.0:
+        return 1.0
+    sample = _Sample(members, gains / unit, 0.0)
+    with np.errstate(all="ignore"):
+        fitted = sample.fit(np.arange(len(gains)), ALIKE_OR_NOT)
+    left = [
+        float(np.square(process.left_out[sample.judged]).mean())
+        for process in fitted
+        if process is not None
+    ]
+    whole = float(np.square(sample.gains[sample.judged]).mean())
+    return float(np.nanmin([1.0, *(one / whole for one in left)]))
 
 
 def _distinct(masks: BoolArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:

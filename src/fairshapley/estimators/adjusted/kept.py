@@ -228,6 +228,10 @@ class KeptUnits(Course[ListedCoalitions]):
         each = float(powers.mean()) / (len(powers) * self.problem.n_players)
         return 0.5 * each if self.weights.paired else each
 
+    def _shared(self, found: Estimate) -> Estimate:
+        """With one value for players that are known to be identical."""
+        return found if self.pooling is None else self.pooling.share(found, independent=False)
+
     def remarks(self) -> tuple[str, ...]:
         """Proxies that could not be computed."""
         stages = self.fitted.get(uses_kernel(self.choices.proxy, self.problem.n_players), ())

@@ -12,7 +12,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.course import EARLY_RATIO, LEAST_SPLIT, Choices, Course
-from fairshapley.estimators.adjusted.few_units import FewUnits
+from fairshapley.estimators.adjusted.few_units import course_with_model
 from fairshapley.estimators.adjusted.kept import KeptUnits
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import MOST_KEPT, Stream
@@ -77,10 +77,12 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         Whether players that the game declares identical (`identical_players`) share the mean of
         their contributions: they get one value, as axiom A2 asks, with a smaller error.
     model
-        Whether Shapley values are read from a model of the game (`game_model.py`) while there are
-        fewer than 16 units for each player, on games of 4 to 64 players: far more accurate from so
-        few evaluations, but its errors are those of the model, and nothing is certified by them.
-        Single players are then evaluated early, unless the game seems not to tell them apart.
+        Whether a model of the game (`game_model.py`) has a say in Shapley values while units are
+        few: far more accurate from so few evaluations, but its errors are those of the model, and
+        nothing is certified by them. On games of 4 to 64 players values are read from it alone up
+        to 16 units for each player (8 where it explains little, 512 units on small games); single
+        players are then evaluated early, unless the game seems not to tell them apart. On games of
+        up to 200 players the estimate is drawn towards what it says of the first units.
         ``method="auto"`` sets this where no certificate is asked for.
 
     Examples
@@ -153,8 +155,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         choices = self._choices()
         if problem.n_players > self._most_kept:
             return AdjustedState(Stream(problem, choices, weights, pooling))
-        course = FewUnits if self.model and FewUnits.fits(problem, weights) else KeptUnits
-        return AdjustedState(course.begin(problem, choices, weights, pooling))
+        course = course_with_model(problem, weights) if self.model else None
+        return AdjustedState((course or KeptUnits).begin(problem, choices, weights, pooling))
 
     def _choices(self) -> Choices:
         return Choices(
