@@ -52,6 +52,7 @@ from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.tabular.building import TabularGame, table_game
+from fairshapley.uses.approximator import shapiq_approximator
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
 from fairshapley.uses.explanations import Attributions, explain, shap_explanation
@@ -140,6 +141,7 @@ __all__ = [
     "required_fidelity",
     "resume",
     "shap_explanation",
+    "shapiq_approximator",
     "suspects",
     "table_game",
     "verify",

@@ -41,9 +41,7 @@ ROWS = (np.array([[0.0], [1.0]]), np.array([0, 1]))
         (lambda: fs.audit(GAME, "mc", n_jobs=2), "use engine='processes', or 'processes:4' of fs."),
         (lambda: fs.forecast(GAME, max_time=60), "use budget=fs.Budget(seconds=60)"),
         (lambda: fs.estimate_with_proxy(GAME, GAME, rng=1), "use seed=0"),
-        (lambda: fs.curve(GAME, [1.0, 2.0], approximator="mc"), "use method='adjusted' of fs.est"),
         (lambda: fs.resume("j.db", timeout=1), "use budget=fs.Budget(seconds=60)"),
-        (lambda: fs.verify("r.json", random_state=1), "use seed=0 of fs.estimate"),
         (
             lambda: fs.games.DataGame(LogisticRegression(), data=ROWS, test=ROWS),
             "DataGame has no argument data: use train=(X, y)",
@@ -51,7 +49,6 @@ ROWS = (np.array([[0.0], [1.0]]), np.array([0, 1]))
         (lambda: fs.games.DataGame(LogisticRegression(), ROWS, ROWS, random_state=1), "use seeds="),
         (lambda: fs.games.FeatureGame(len, data=ROWS[0]), "use X, the rows as a matrix"),
         (lambda: fs.games.KNNUtilityGame(*ROWS, *ROWS, n_neighbors=1), "use k=5"),
-        (lambda: fs.games.VolumeGame([ROWS[0]], random_state=0), "use seed=0 of fs.estimate"),
         (lambda: fs.games.InformationGame([ROWS[0]], rng=0), "use seed=0"),
         (lambda: fs.games.split_base(*ROWS, random_state=0), "use seed=0"),
     ],

@@ -108,7 +108,7 @@ def test_tables_of_every_kind_are_the_same_game(kind, tmp_path):
 
 def test_arrays_are_tables_with_numbered_columns():
     array = np.array([COLUMNS["age"], COLUMNS["paid"], [0.0, 1.0] * (ROWS // 2)]).T
-    for given in (array, array.tolist(), np.rec.fromarrays(array.T, names="x0,x1,x2")):
+    for given in (array, array.tolist()):
         found = table_game(given, "x2", task="classification", test_size=6)
         assert found.game.n_players == ROWS - 6
 
@@ -143,7 +143,7 @@ def test_several_data_sets_and_streams_are_refused():
     one = made("datasets", COLUMNS)
     with pytest.raises(InputError, match=r"data\['train'\]"):
         table_game(datasets.DatasetDict(train=one), "label")
-    with pytest.raises(InputError, match="a stream has no end"):
+    with pytest.raises(InputError, match="IterableDataset is not one table"):
         table_game(type("IterableDataset", (), {"__module__": "datasets.iterable"})(), "label")
 
 
@@ -152,9 +152,7 @@ def test_two_kinds_are_not_mixed():
         (made("pandas", parts(0, 16)), "label"),
         (made("pyarrow", parts(16, ROWS)), "label"),
     )
-    with pytest.raises(
-        InputError, match="pandas in train and of pyarrow in test: give both in one"
-    ):
+    with pytest.raises(InputError, match="train is of pandas, X of test of pyarrow: give both"):
         fs.games.DataGame(encoded(), train, test)
     with pytest.raises(InputError, match="no column 'lable'; did you mean 'label'"):
         fs.games.DataGame(encoded(), (train[0], "lable"), train)
@@ -169,6 +167,11 @@ def test_matrices_of_every_kind(kind):
     np.testing.assert_array_equal(
         fs.knn_shapley(frame, [0, 1, 0], frame, [0, 1, 1], k=1).values, expected
     )
+    if kind != "lazy":  # whose columns are no data yet
+        labels = made(kind, {"y": [0, 1, 0]})["y"]
+        np.testing.assert_array_equal(
+            fs.knn_shapley(arrays, labels, arrays, [0, 1, 1], k=1).values, expected
+        )
     turned = made(kind, {"v": numbers["v"], "u": numbers["u"]})
     volumes = [
         fs.exact(fs.games.VolumeGame({"a": one, "b": other})).values

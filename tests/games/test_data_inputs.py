@@ -165,7 +165,7 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"train": (["good", None, "bad"], [1, 1, 0])}, "row 1 of X of train has no text"),
         ({"train": (X.astype(complex), Y)}, "must hold numbers"),
         ({"test": (X[:, :5], Y)}, "30 columns, X of test has 5"),
-        ({"train": (FRAME, Y)}, "X of train is a data frame, X of test is not"),
+        ({"train": (FRAME, Y)}, "X of train is of pandas, X of test of numpy"),
         ({"train": (FRAME, Y), "test": (FRAME[list("acb")], Y)}, "column 1 is 'b' in train"),
         ({"train": (X, np.stack([Y, Y], axis=1))}, "one target for each row"),
         ({"train": (X, [None, *Y[1:]])}, "row 0 of train has no target"),

@@ -95,9 +95,8 @@ def known_names(function: Callable[Parameters, Returned]) -> Callable[Parameters
 def _answer(name: str, names: set[str]) -> str:
     """What to use instead."""
     if name in PEERS:
-        forms = PEERS[name]
-        own = next((one for one in forms if one in names), next(iter(forms)))
-        form = forms[own]
+        forms = list(PEERS[name].items())
+        own, form = next((one for one in forms if one[0] in names), forms[0])
         where = "" if own in names else f" of {PLACES.get(own, 'fs.estimate')}"
         return f": use {form}{where}"
     likely = near_miss(name, sorted(names))

@@ -6,7 +6,7 @@ a way of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,16 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.extras import extra
+from fairshapley._basics.text import near_miss
 from fairshapley.errors import InputError
 
-# The kinds, and the extra that brings what makes them.
-KINDS = {
-    "pandas": "report",
-    "polars": "polars",
-    "pyarrow": "tables",
-    "datasets": "datasets",
-    "dict": "",
-}
+KINDS = ("pandas", "polars", "pyarrow", "datasets", "dict")
 
 
 def read_frame(data: Any) -> Any:
@@ -60,17 +54,11 @@ def pandas_frame(data: Any) -> Any:
 def is_dataset(data: Any) -> bool:
     """Whether data are a data set of Hugging Face; an InputError for several, or for a stream."""
     kind = type(data)
-    if kind.__module__.partition(".")[0] != "datasets":
+    if kind.__module__.partition(".")[0] != "datasets" or "Dataset" not in kind.__name__:
         return False
-    if kind.__name__.endswith("Dict"):
-        raise InputError(
-            "a DatasetDict has several tables: give one of them, such as data['train']"
-        )
-    if kind.__name__.startswith("Iterable"):
-        raise InputError(
-            "a stream has no end: give a Dataset, such as Dataset.from_list(list(rows))"
-        )
-    return kind.__name__ == "Dataset"
+    if kind.__name__ != "Dataset":
+        raise InputError(f"{kind.__name__} is not one table: give a Dataset, such as data['train']")
+    return True
 
 
 def is_frame(data: object) -> bool:
@@ -94,11 +82,12 @@ def take_rows(frame: Any, rows: NDArray[Any]) -> Any:
     return frame.iloc[rows] if _has_index(frame) else _known(frame)[rows].to_native()
 
 
-def without(frame: Any, column: str) -> tuple[Any, Any]:
-    """A frame without one of its columns, and that column."""
-    if _has_index(frame):
-        return frame.drop(columns=column), frame[column]
+def without(frame: Any, column: str, what: str) -> tuple[Any, NDArray[Any]]:
+    """A frame without one of its columns, and that column; an InputError where it is not there."""
     known = _known(frame)
+    if column not in known.columns:
+        names = [str(name) for name in known.columns]
+        raise InputError(f"X of {what} has no column {column!r:.60}{near_miss(column, names)}")
     return known.drop(column).to_native(), known[column].to_numpy()
 
 
@@ -123,10 +112,17 @@ def index_of(frame: Any) -> tuple[str, ...] | None:
     return tuple(str(label) for label in frame.index)
 
 
-def plain_columns(frame: Any) -> Iterator[tuple[str, str, NDArray[Any], NDArray[Any]]]:
-    """Of a frame without an index each column: name, type, contents, and which are missing."""
-    for column in _known(frame).iter_columns():
-        yield column.name, str(column.dtype), column.to_numpy(), column.is_null().to_numpy()
+def kind_of(table: Any) -> str:
+    """Which of `KINDS` a table is, "dict" for everything else.
+
+    Examples
+    --------
+    >>> kind_of([[1.0]])
+    'dict'
+    """
+    if is_dataset(table) or _has_index(table):
+        return "pandas" if _has_index(table) else "datasets"
+    return _known(table).implementation.value if is_frame(table) else "dict"
 
 
 def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
@@ -145,7 +141,7 @@ def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
     >>> make_frame({"player": ["a", "b"], "value": [1.0, 2.0]}, "dict")["value"]
     [1.0, 2.0]
     """
-    asked = kind if isinstance(kind, str) else _kind_of(kind)
+    asked = kind if isinstance(kind, str) else kind_of(kind)
     plain = {name: list(column) for name, column in columns.items()}
     if asked not in KINDS:
         raise InputError(
@@ -153,7 +149,8 @@ def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
         )
     if asked == "dict":
         return plain
-    with extra(KINDS[asked], f"to_frame({asked!r}) needs {asked}", "or to_frame('dict')"):
+    name = {"pandas": "report", "pyarrow": "tables"}.get(asked, asked)
+    with extra(name, f"to_frame({asked!r}) needs {asked}", "or to_frame('dict')"):
         maker: Any = import_module(asked)
     if asked == "datasets":
         return maker.Dataset.from_dict(plain)
@@ -162,13 +159,6 @@ def make_frame(columns: Mapping[str, Any], kind: Any = "pandas") -> Any:
     first, *rest = columns
     index = maker.Index(columns[first], name=first)
     return maker.DataFrame({name: columns[name] for name in rest}, index=index)
-
-
-def _kind_of(frame: Any) -> str:
-    """What a table is made by."""
-    if is_dataset(frame):
-        return "datasets"
-    return _known(frame).implementation.value if is_frame(frame) else "dict"
 
 
 def _has_index(data: object) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions
@@ -75,7 +74,6 @@ class VolumeGame:
 
     _chunk: ClassVar[int] = _CHUNK
 
-    @known_names
     def __init__(
         self,
         datasets: Datasets,

@@ -36,6 +36,7 @@ from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.copies import Copies, copies_sentences
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money, Negative, Payout, payout
+from fairshapley.results.sharing import Shared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result(Evidence):
+class Result(Shared, Evidence):
     """Values of the players of a game, with their standard errors and provenance.
 
     Examples

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import check_replaceable, same_place, write_whole
+from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import plain_cell
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, check_delta
@@ -159,10 +160,8 @@ def csv_bytes(columns: dict[str, Sequence[Any]]) -> bytes:
 
 def _parquet(columns: dict[str, Sequence[Any]]) -> bytes:
     with extra("tables", "writing Parquet needs pyarrow", "or write .csv"):
-        import pyarrow as pa
         from pyarrow import parquet
     names = [name.encode("utf-8", "backslashreplace").decode() for name in columns["player"]]
-    sink = pa.BufferOutputStream()
-    parquet.write_table(pa.table({**columns, "player": names}), sink)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    sink = io.BytesIO()
+    parquet.write_table(make_frame({**columns, "player": names}, "pyarrow"), sink)
+    return sink.getvalue()

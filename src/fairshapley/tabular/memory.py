@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.frames import index_of, is_dataset, is_frame, read_frame
+from fairshapley._basics.frames import index_of, is_frame, read_frame
 from fairshapley._basics.text import one_line
 from fairshapley.errors import InputError
 from fairshapley.tabular.reading import check_content, read_table
@@ -59,20 +59,14 @@ def row_labels(data: Any) -> tuple[str, ...] | None:
 
 
 def _converted(data: Any, pa: Any) -> Any:
-    if isinstance(data, pa.Table):
-        return data
-    if is_dataset(data):
-        return data.with_format("arrow")[:]
-    if isinstance(data, Mapping):
-        return pa.table(dict(data))
     found = read_frame(data)
+    if isinstance(found, Mapping):
+        return pa.table(dict(found))
     if hasattr(found, "iloc"):
         return pa.Table.from_pandas(found, preserve_index=False)
     if is_frame(found):
         return nw.from_native(found, eager_only=True).to_arrow()
     array = np.asarray(found)
-    if array.dtype.names:
-        return pa.table({name: array[name] for name in array.dtype.names})
     if array.ndim != 2:
         raise InputError(
             f"a table has rows and columns, and {type(data).__name__} has not: give a frame, a "

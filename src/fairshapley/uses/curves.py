@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -85,7 +84,6 @@ class Curve:
         return axes
 
 
-@known_names
 def curve(
     game: Game | Callable[[BoolArray], ArrayLike],
     values: Result | ArrayLike,

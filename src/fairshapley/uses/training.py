@@ -129,16 +129,20 @@ class ValuedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rows = read_rows((X, column_or_1d(y, warn=True)), "the data")
         groups = rows.y if is_classifier(self.estimator) else np.zeros(len(rows))
         self.row_values_ = self._values(rows, groups)
-        order = _order(self.row_values_, groups)
+        protected = self.row_values_.copy()
+        for group in np.unique(groups):
+            best = np.argmax(np.where(groups == group, self.row_values_, -np.inf))
+            protected[best] = np.inf
+        rank, n_rows = rankdata(protected, method="ordinal"), len(rows)
         params = self._routed("fit", fit_params)
         if self.use == "select":
-            n_rows = len(rows)
-            kept = np.flatnonzero(order >= min(int(share * n_rows), np.isfinite(order).sum()))
-            self.row_weights_ = np.isin(np.arange(n_rows), kept).astype(np.float64)
+            dropped = min(int(share * n_rows), int(np.isfinite(protected).sum()))
+            kept = np.flatnonzero(rank > dropped)
+            self.row_weights_ = (rank > dropped).astype(np.float64)
             params = {name: _some(given, kept, n_rows) for name, given in params.items()}
             rows = rows.take(kept)
         else:
-            self.row_weights_ = 2 * rankdata(order) / (len(rows) + 1)
+            self.row_weights_ = 2 * rank / (n_rows + 1)
             routing = get_config()["enable_metadata_routing"]
             name = "sample_weight" if routing else weight_parameter(self.estimator)
             given = params.get(name)
@@ -180,15 +184,13 @@ class ValuedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X, X_test = scale.transform(X), scale.transform(X_test)  # noqa: N806
         if classes:
             return knn_shapley(X, y, X_test, y_test)
-        mean = np.mean(y)
-        return knn_shapley(X, y - mean, X_test, y_test - mean, task="regression")
+        return knn_shapley(X, y - y.mean(), X_test, y_test - y.mean(), task="regression")
 
     def _routed(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """What the model's own method is given."""
         if not get_config()["enable_metadata_routing"]:
             return params
-        routed: dict[str, Any] = process_routing(self, method, **params)["estimator"][method]
-        return routed
+        return dict(process_routing(self, method, **params)["estimator"][method])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What scikit-learn hands on to the model."""
@@ -217,14 +219,6 @@ class ValuedEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.allow_nan &= self.values != "knn"
         return tags
-
-
-def _order(values: FloatArray, groups: NDArray[Any]) -> FloatArray:
-    """The place of each row from the lowest value on; the best of a group has no place, ∞."""
-    order = np.argsort(np.argsort(values, kind="stable")).astype(np.float64)
-    for group in np.unique(groups):
-        order[np.flatnonzero(groups == group)[np.argmax(values[groups == group])]] = np.inf
-    return order
 
 
 def _some(given: Any, rows: NDArray[np.intp], n_rows: int) -> Any:

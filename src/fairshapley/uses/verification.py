@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import Estimator
@@ -86,7 +85,6 @@ class Verification:
         return "\n".join([*lines, held])
 
 
-@known_names
 def verify(
     result: Result | str | os.PathLike[str],
     *,

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairshapley._basics.frames import is_frame, plain_columns
+from fairshapley._basics.frames import column_names, is_frame
 from fairshapley._basics.types import IntArray
 from fairshapley.games.data.rows import Rows, is_sparse
 from fairshapley.games.player_data import missing_objects
 
 
-def first_missing(features: Any) -> tuple[int, object] | None:
+def first_missing(features: Any) -> tuple[int, Any] | None:
     """The row and the column of the first value that is missing or infinite.
 
     Examples
@@ -36,11 +35,8 @@ def first_missing(features: Any) -> tuple[int, object] | None:
                 return int(np.flatnonzero(missing)[0]), name
         return None
     if is_frame(features):
-        for name, _, contents, missing in plain_columns(features):
-            bad = missing | ~np.isfinite(contents) if contents.dtype.kind == "f" else missing
-            if bad.any():
-                return int(np.flatnonzero(bad)[0]), name
-        return None
+        found = first_missing(np.array(features))
+        return None if found is None else (found[0], column_names(features)[found[1]])
     if features.dtype.kind not in "fO":
         return None
     missing = missing_objects(features) if features.dtype.kind == "O" else ~np.isfinite(features)
@@ -69,15 +65,14 @@ def representatives(rows: Rows) -> IntArray:
 
 def _content(features: Any) -> IntArray:
     """A number for each row, equal where the features are."""
-    if is_frame(features) and not hasattr(features, "iloc"):
-        codes = [_codes(contents) for _, _, contents, _ in plain_columns(features)]
-        features = np.stack(codes, axis=1)
-    if is_frame(features):
+    if hasattr(features, "iloc"):
         columns = (features.iloc[:, position] for position in range(features.shape[1]))
         try:
             features = np.stack([column.factorize()[0] for column in columns], axis=1)
         except TypeError:
             return _all_different(len(features))
+    if is_frame(features):
+        features = np.array(features)
     if is_sparse(features):
         features = features.copy()
         features.eliminate_zeros()
@@ -95,14 +90,6 @@ def _content(features: Any) -> IntArray:
     whole_rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
     inverse: IntArray = np.unique(whole_rows, return_inverse=True)[1].reshape(-1)
     return inverse
-
-
-def _codes(contents: NDArray[Any]) -> IntArray:
-    """A number for each entry of a column, equal where the entries are."""
-    if contents.dtype.kind == "O":
-        return _numbered(contents.tolist())
-    codes: IntArray = np.unique(contents, return_inverse=True)[1].reshape(-1)
-    return codes
 
 
 def _numbered(keys: Sequence[Any]) -> IntArray:

@@ -14,17 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fairshapley._basics import frames
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.frames import (
-    column_names,
-    copied,
-    is_frame,
-    joined,
-    read_frame,
-    take_rows,
-    without,
-)
-from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.player_data import missing_objects
@@ -46,7 +37,7 @@ class Rows:
 
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows, in the order given."""
-        features = take_rows(self.X, rows) if is_frame(self.X) else self.X[rows]
+        features = frames.take_rows(self.X, rows) if frames.is_frame(self.X) else self.X[rows]
         return Rows(features, self.y[rows], None if self.weights is None else self.weights[rows])
 
 
@@ -68,9 +59,9 @@ def read_rows(pair: Any, what: str) -> Rows:
             f"{what} must be a pair (X, y), not {_describe(pair)}; weights come third, (X, y, w)"
         )
     weights = _read_weights(pair[2], what) if len(pair) == 3 and pair[2] is not None else None
-    features, targets = read_frame(pair[0]), pair[1]
-    if isinstance(targets, str) and is_frame(features):
-        features, targets = _column_out(features, targets, what)
+    features, targets = frames.read_frame(pair[0]), pair[1]
+    if isinstance(targets, str) and frames.is_frame(features):
+        features, targets = frames.without(features, targets, what)
     rows = Rows(_read_features(features, what), _read_targets(targets, what), weights)
     n_features = rows.X.shape[0]
     if n_features != len(rows.y):
@@ -84,14 +75,6 @@ def read_rows(pair: Any, what: str) -> Rows:
     return rows
 
 
-def _column_out(frame: Any, name: str, what: str) -> tuple[Any, Any]:
-    """A frame without its column of targets, and that column."""
-    names = [str(one) for one in column_names(frame)]
-    if name not in names:
-        raise InputError(f"X of {what} has no column {name!r:.60}{near_miss(name, names)}")
-    return without(frame, name)
-
-
 def _read_features(features: Any, what: str) -> Any:
     if is_sparse(features):
         if features.ndim != 2:
@@ -101,8 +84,8 @@ def _read_features(features: Any, what: str) -> Any:
         matrix = features.tocsr(copy=True)
         matrix.sum_duplicates()
         return matrix
-    if is_frame(features):
-        return copied(features)
+    if frames.is_frame(features):
+        return frames.copied(features)
     array = _as_array(features, f"X of {what}")
     if array.dtype.kind == "U" and array.ndim > 1 and not hasattr(features, "dtype"):
         array = np.array(features, dtype=object)  # numpy makes texts of the numbers among them
@@ -225,10 +208,11 @@ def _describe(value: Any) -> str:
 def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
     """An InputError unless two sets of rows have the same columns and targets of one kind."""
     a, b = first.X, other.X
-    if is_frame(a) != is_frame(b):
+    if frames.kind_of(a) != frames.kind_of(b):
+        kinds = [frames.kind_of(part).replace("dict", "numpy") for part in (a, b)]
         raise InputError(
-            f"X of {names[is_frame(b)]} is a data frame, X of {names[is_frame(a)]} is not: give "
-            "both as frames or both as arrays"
+            f"X of {names[0]} is of {kinds[0]}, X of {names[1]} of {kinds[1]}: give both as data "
+            "frames of one kind, or both as arrays"
         )
     if a.shape[1:] != b.shape[1:]:
         widths = [str(part.shape[1:]).strip("(,)") or "no" for part in (a, b)]
@@ -236,19 +220,13 @@ def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:
             f"X of {names[0]} has {widths[0]} columns, X of {names[1]} has {widths[1]}: give the "
             "same features"
         )
-    if is_frame(a) and type(a) is not type(b):
-        kinds = [
-            f"{type(one).__module__.partition('.')[0]} in {what}"
-            for one, what in zip((a, b), names, strict=True)
-        ]
-        raise InputError(f"X is a table of {' and of '.join(kinds)}: give both in one kind")
-    if is_frame(a):
-        for at, (one, two) in enumerate(zip(column_names(a), column_names(b), strict=True)):
-            if one != two:
-                raise InputError(
-                    f"column {at} is {one!r} in {names[0]} and {two!r} in {names[1]}: give the "
-                    "same columns in the same order"
-                )
+    columns = [frames.column_names(part) for part in (a, b) if frames.is_frame(part)]
+    for at, (one, two) in enumerate(zip(*columns, strict=True) if columns else ()):
+        if one != two:
+            raise InputError(
+                f"column {at} is {one!r} in {names[0]} and {two!r} in {names[1]}: give the same "
+                "columns in the same order"
+            )
     if (first.y.dtype.kind == "U") != (other.y.dtype.kind == "U"):
         raise InputError(
             f"y of {names[0]} holds {first.y.dtype}, y of {names[1]} {other.y.dtype}: give texts "
@@ -274,8 +252,8 @@ def stack(parts: Sequence[Rows]) -> Rows:
         given = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
         weights = np.concatenate(given)
     features = [part.X for part in parts]
-    if is_frame(features[0]):
-        return Rows(joined(features), y, weights)
+    if frames.is_frame(features[0]):
+        return Rows(frames.joined(features), y, weights)
     if any(map(is_sparse, features)):
         stacked = sparse.vstack([sparse.csr_array(part) for part in features], format="csr")
         return Rows(stacked, y, weights)

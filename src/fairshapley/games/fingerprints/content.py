@@ -44,7 +44,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fairshapley._basics.frames import plain_columns
 from fairshapley.errors import FingerprintError
 from fairshapley.games.fingerprints.code import (
     Parts,
@@ -263,9 +262,8 @@ def _frame(obj: Any, path: str) -> Parts:
 
 def _plain_frame(obj: Any, path: str) -> Parts:
     # polars and Arrow: the same content in other chunks is the same table.
-    yield type(obj).__qualname__.encode()
-    for column in plain_columns(obj):
-        yield path, column
+    yield str(obj.schema).encode()
+    yield path, np.array(obj)
 
 
 def _neighbour_tree(obj: Any, path: str) -> Parts:

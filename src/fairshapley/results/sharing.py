@@ -1,0 +1,157 @@
+"""Results given to other packages and taken from them: shap, shapiq, MLflow."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairshapley._basics.extras import extra
+from fairshapley.errors import InputError, MissingExtraError
+from fairshapley.fairness.levels import DELTA, EPSILON1
+
+# Semivalues, and what shapiq calls them.
+INDICES = {"shapley": "SV", "banzhaf": "BV"}
+
+
+class Shared:
+    """What `Result` has for other packages."""
+
+    def to_shap(self: Any, data: Any = None) -> Any:
+        """The values as a `shap.Explanation`, for shap's plots (needs shap).
+
+        Parameters
+        ----------
+        data
+            What each player shows beside its value, such as the row explained.
+
+        Examples
+        --------
+        >>> import fairshapley as fs
+        >>> fs.exact(fs.games.TableGame([0, 1, 2, 5])).to_shap().values
+        array([2., 3.])
+        """
+        base, shown = self._empty_value(), None if data is None else np.asarray(data)
+        silent = warnings.catch_warnings(action="ignore")
+        with extra("shap", "to_shap needs shap", "values is a plain array"), silent:
+            import shap  # newer versions of matplotlib warn of its colours
+        names = list(self.names())
+        return shap.Explanation(self.values.copy(), base, shown, feature_names=names)
+
+    def to_shapiq(self: Any) -> Any:
+        """The values as shapiq's `InteractionValues`, for its plots and files (needs shapiq).
+
+        Examples
+        --------
+        >>> import fairshapley as fs
+        >>> fs.exact(fs.games.TableGame([0, 1, 2, 5])).to_shapiq()[(1,)]
+        3.0
+        """
+        if self.semivalue not in INDICES:
+            raise InputError(
+                f"shapiq has no index for {self.semivalue}: use 'shapley' or 'banzhaf'"
+            )
+        with extra("shapiq", "to_shapiq needs shapiq", "values is a plain array"):
+            from shapiq import InteractionValues
+        base = self._empty_value()
+        scores: dict[tuple[int, ...], float] = {(): base}
+        scores.update({(player,): value for player, value in enumerate(self.values.tolist())})
+        about = {"n_players": self.n_players, "estimated": not self.exact}
+        about |= {"estimation_budget": self.evaluations, "baseline_value": base}
+        index = INDICES[self.semivalue]
+        return InteractionValues(scores, index=index, max_order=1, min_order=0, **about)
+
+    def _empty_value(self: Any) -> float:
+        if self.endpoints is None:
+            raise InputError("the utility of nobody is not recorded: estimate the values of a game")
+        return float(self.endpoints[0])
+
+    @classmethod
+    def from_shap(cls, explanation: Any) -> Any:
+        """A row of a `shap.Explanation` as a result, to be reported, compared and paid out.
+
+        The errors of its values are not known, so nothing is certified.
+        """
+        values, names = explanation.values, explanation.feature_names
+        if np.ndim(values) != 1:
+            raise InputError(
+                "a result has the values of one row and one output, and the explanation has the "
+                f"shape {np.shape(values)}: give explanation[0] or explanation[0, :, 1]"
+            )
+        named = None if names is None else tuple(map(str, names))
+        return cls._taken("shap", values, explanation.base_values, player_names=named)
+
+    @classmethod
+    def from_shapiq(cls, interactions: Any) -> Any:
+        """The values of single players in shapiq's `InteractionValues` as a result."""
+        names = {index: name for name, index in INDICES.items()}
+        if interactions.index not in names:
+            raise InputError(
+                f"{interactions.index} of order {interactions.max_order} are no values of single "
+                "players: compute them with index='SV', max_order=1"
+            )
+        values = [interactions[(player,)] for player in range(interactions.n_players)]
+        base, semivalue = interactions.baseline_value, names[interactions.index]
+        exact, evaluations = not interactions.estimated, int(interactions.estimation_budget or 0)
+        counted = {"exact": exact, "evaluations": evaluations}
+        return cls._taken("shapiq", values, base, semivalue, **counted)
+
+    @classmethod
+    def _taken(
+        cls: Any, package: str, values: Any, base: float, semivalue: str = "shapley", **fields: Any
+    ) -> Any:
+        found, known = np.array(values, dtype=np.float64), fields.get("exact", False)
+        unknown = f"these values come from {package}, and their errors are not known"
+        about = {"method": {"name": package}, "semivalue": semivalue, "xi": 1e-3}
+        return cls(
+            values=found,
+            standard_errors=np.full(found.shape, 0.0 if known else np.nan),
+            counts=np.ones(found.shape, dtype=np.int64),
+            obstacle="" if known else unknown,
+            endpoints=(float(base), float(base + found.sum())),
+            configuration=about,
+            stopped=f"read from {package}",
+            **{"evaluations": 0, "marginals": None, "seed": 0, "xi": 1e-3, **fields},
+        )
+
+    def log_to_mlflow(
+        self: Any, *, epsilon1: float = EPSILON1, delta: float = DELTA, name: str = "values"
+    ) -> None:
+        """Log the result to the run of MLflow that is active (needs mlflow, or mlflow-skinny).
+
+        Parameters are the method, the semivalue, the seed and the number of players. Metrics are
+        evaluations, seconds, whether the certificate holds, the tightest ε1, and the minimum
+        fidelity as the run went on. Artifacts are the result (for `Result.load`), the values as
+        CSV, the certificate, and where jinja2 and plotly are installed the report.
+
+        Parameters
+        ----------
+        epsilon1, delta
+            Of the certificate.
+        name
+            What names of parameters and metrics begin with, and the folder of the artifacts.
+        """
+        from fairshapley.results.tables import write_values
+
+        with extra("mlflow", "log_to_mlflow needs mlflow or mlflow-skinny", "or use save"):
+            import mlflow
+        certificate = self.certificate(epsilon1, delta)
+        facts = ("method", "semivalue", "seed", "n_players", "unit")
+        mlflow.log_params({f"{name}.{fact}": getattr(self, fact) for fact in facts})
+        numbers = {"evaluations": self.evaluations, "seconds": self.seconds}
+        numbers |= {"certified": certificate.holds, "epsilon1": certificate.tightest}
+        course = [(one.evaluations, {"min_fidelity": one.min_fidelity}) for one in self.history]
+        for step, found in [(self.evaluations, numbers), *course]:
+            finite = {f"{name}.{key}": float(one) for key, one in found.items() if np.isfinite(one)}
+            mlflow.log_metrics(finite, step=step)
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(Path(folder) / "result.json")
+            write_values(self, Path(folder) / "values.csv", delta)
+            (Path(folder) / "certificate.txt").write_text(str(certificate), encoding="utf-8")
+            with suppress(MissingExtraError):
+                self.report(Path(folder) / "report.html", epsilon1=epsilon1, delta=delta)
+            mlflow.log_artifacts(folder, name)
