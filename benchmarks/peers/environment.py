@@ -36,12 +36,14 @@ class Peer:
     worker: str
     needs: str = ""
     """The version of Python that it needs, where that is not the benchmark's own: "3.12\""""
+    alone: tuple[str, ...] = ()
+    """What is installed without what it asks for, since that is old or not used"""
 
     def python(self) -> Path:
         """The interpreter of the peer's environment, which is made on first use."""
-        folder = ENVIRONMENTS / self.requirements[0].replace("==", "-")
+        folder = ENVIRONMENTS / (*self.alone, *self.requirements)[0].replace("==", "-")
         stamp = folder / "installed"
-        wanted = "\n".join(self.requirements)
+        wanted = "\n".join((*self.requirements, *self.alone))
         if not stamp.exists() or stamp.read_text() != wanted:
             print(f"making an environment for {self.name} …", file=sys.stderr, flush=True)
             # pyenv's own name for a version; any other python ignores it.
@@ -50,6 +52,8 @@ class Peer:
             subprocess.run(make, check=True, env={**os.environ, **choice})
             pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
             subprocess.run([*pip, *self.requirements], check=True)
+            if self.alone:
+                subprocess.run([*pip, "--no-deps", *self.alone], check=True)
             stamp.write_text(wanted)
         return folder / "bin" / "python"
 

@@ -80,9 +80,6 @@ class FileOptions:
             help="The rows to score on. Without it, some rows of TRAIN are scored, not valued.",
         ),
     ] = None
-    task: Annotated[
-        str, data_option(help="classification, regression, or auto: by the model and the target.")
-    ] = "auto"
     id_column: Annotated[
         str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
     ] = None
@@ -106,6 +103,9 @@ class DataOptions(FileOptions):
             "as package:estimator (its code is run). auto: logistic for classes, ridge for "
             "numbers.",
         ),
+    ] = "auto"
+    task: Annotated[
+        str, data_option(help="classification, regression, or auto: by the model and the target.")
     ] = "auto"
     metric: Annotated[
         str | None,

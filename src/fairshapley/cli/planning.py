@@ -85,20 +85,17 @@ def _value(text: str) -> Any:
 
 def check_computed(data: DataOptions, run: RunOptions) -> None:
     """An InputError when something is asked for that a method without sampling cannot do."""
-    if run.semivalue != "shapley":
-        kind = "Shapley" if run.method == KNN else "leave-one-out"
-        raise InputError(f"--method {run.method} gives {kind} values: leave --semivalue out")
-    if run.method == KNN and data.group_by is not None:
-        raise InputError("--method knn values single rows: leave --group-by out")
-    if run.method == KNN and run.journal is not None:
-        raise InputError("--method knn evaluates no coalitions to be kept: leave --journal out")
-    if run.method == LOO:
-        limits = {"--budget": run.budget, "--seconds": run.seconds, "--option": run.option or None}
-        given = {**run.aims(), **{name: one is not None for name, one in limits.items()}}
-        for name in (name for name, wanted in given.items() if wanted):
-            raise InputError(
-                f"--method loo takes one evaluation for each player, no more: leave {name} out"
-            )
+    asked = {"--semivalue": run.semivalue != "shapley", "--budget": run.budget is not None}
+    asked |= run.aims() | {"--seconds": run.seconds is not None}
+    if run.method == KNN:
+        asked |= {"--group-by": data.group_by is not None, "--journal": run.journal is not None}
+    else:
+        asked["--option"] = bool(run.option)
+    for name in (name for name, wanted in asked.items() if wanted):
+        what = (
+            "values single rows in closed form" if run.method == KNN else "leaves each player out"
+        )
+        raise InputError(f"--method {run.method} {what}: leave {name} out")
 
 
 def neighbours(run: RunOptions) -> int:

@@ -71,22 +71,6 @@ class TabularGame:
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedTable:
-    """The rows of a table as a matrix of features and their targets."""
-
-    table: pa.Table
-    features: FloatArray
-    targets: NDArray[Any]
-    test: tuple[FloatArray, NDArray[Any]] | None
-    """Features and targets of the test rows"""
-    names: tuple[str, ...]
-    """A name for each row"""
-    feature_names: tuple[str, ...]
-    task: Task
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class _Part:
     """Some rows of a table, with their numbers in the file."""
 
@@ -245,50 +229,6 @@ def table_game(
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
     return TabularGame(game, tuple(notes), labels, wanted, fitted.feature_names)
-
-
-def encode_table(
-    train: Any,
-    target: str,
-    *,
-    test: Any = None,
-    task: str = "auto",
-    names: str | None = None,
-    drop: Sequence[str] = (),
-) -> EncodedTable:
-    """The rows of a table as features and targets, encoded as `table_game` does.
-
-    Parameters are those of `table_game`.
-
-    Examples
-    --------
-    >>> found = encode_table({"x": [0.0, 2.0, 4.0], "y": ["a", "b", "a"]}, "y")
-    >>> found.features.ravel().round(2), found.targets.tolist(), found.names
-    (array([-1.22,  0.  ,  1.22]), ['a', 'b', 'a'], ('row 1', 'row 2', 'row 3'))
-    """
-    labels, table = row_labels(train), arrow_table(train, "training rows")
-    notes = notes_of(table)
-    rows = scored = _Part(table, np.arange(1, table.num_rows + 1), "training")
-    if test is not None:
-        others = arrow_table(test, "test rows")
-        notes.extend(f"test rows: {note}" for note in notes_of(others))
-        scored = _Part(others, np.arange(1, others.num_rows + 1), "test")
-    kind = read_target(table, target, "training").guessed_task()
-    if task != "auto":
-        kind = "classification" if task == "classification" else "regression"
-    _check_roles(rows, target, (names,), drop)
-    targets = _targets(rows, scored, target, kind, notes)
-    features, fitted = _features(rows, scored, target, (names,), drop, notes)
-    return EncodedTable(
-        table,
-        features[0],
-        targets[0],
-        None if test is None else (features[1], targets[1]),
-        tuple(_names(rows, names, labels)),
-        fitted.feature_names,
-        kind,
-        tuple(notes),
-    )
 
 
 def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:

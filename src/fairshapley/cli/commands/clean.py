@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated
 
 from fairshapley.cli.options import FileOptions, in_options, output_option, run_option
+
+# Suspects that are printed.
+FEW = 20
 
 
 def clean_table(
@@ -23,7 +26,6 @@ def clean_table(
             "suspects. Takes two thirds of the time, at most."
         ),
     ] = True,
-    seed: Annotated[int, run_option(help="Fixes all random choices.")] = 0,
     out: Annotated[
         Path | None,
         output_option(
@@ -33,7 +35,6 @@ def clean_table(
     report: Annotated[
         Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
     ] = None,
-    top: Annotated[int, output_option(min=1, metavar="N", help="How many suspects to print.")] = 20,
     as_json: Annotated[
         bool, output_option("--json", help="Print one JSON object instead of a table.")
     ] = False,
@@ -63,12 +64,10 @@ def clean_table(
         train,
         data.target,
         test=test,
-        task=cast("Literal['auto', 'classification', 'regression']", data.task),
         share=share,
         names=data.id_column,
         drop=data.drop or (),
         checked=checks,
-        seed=seed,
     )
     show_notes(found.notes, quiet=quiet)
     ending = Ending()
@@ -76,9 +75,11 @@ def clean_table(
     ending.write("report", report, lambda: found.report(report or "", title=data.train.name))
     with ending.step():
         if as_json:
-            print_json(found.summary(top))
+            print_json(
+                {"sentences": found.sentences(), "suspects": found.to_frame("dict", most=FEW)}
+            )
         else:
             console = output_console()
-            print_table(console, "the first suspects", *found.shown(top), texts=True)
+            print_table(console, "the first suspects", *found.shown(FEW), texts=True)
             print_lines(console, map(in_options, found.sentences()))
     ending.close(quiet=as_json)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import date, time, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,38 +32,34 @@ PATTERNS = {
     "by class": "some classes are mistaken more often than others",
     "by pair": "classes are mistaken for one certain other",
 }
+# The columns of what was found, before those of the row itself.
+SHOWN = 9
 # Longer texts from the data are cut on pages and terminals.
 LONGEST = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Removal:
-    """How well a model does on other rows, without the suspects, most suspect first."""
+class Checks:
+    """A model without the suspects, and how many labels made wrong on purpose were found."""
 
+    metric: str
+    """What the scores are, and on how many rows"""
+    n_rows: int
+    """The rows that there were"""
     counts: IntArray
-    """How many rows were removed or relabelled"""
+    """How many first suspects were removed or relabelled"""
     removed: FloatArray
     """The score after they were removed"""
     relabelled: FloatArray
     """The score after they got the label that is suggested"""
-    at_random: FloatArray
-    """The mean score after as many rows were removed at random"""
-    n_rows: int
-    """The rows that there were"""
-    metric: str
-    """What the score is, and on how many rows"""
-
-
-@dataclass(frozen=True)
-class Planted:
-    """How many labels that were made wrong on purpose were found again."""
-
+    chance: Selection
+    """Whether removing the likely ones is better than removing as many at random"""
     planted: int
-    """How many were planted"""
+    """How many labels that are probably right were made wrong"""
     found: int
-    """How many of them are among as many first suspects, without rows that were likely before"""
+    """How many of these are among as many first suspects, of rows that were not likely before"""
     auc: float
-    """The probability that a planted one is more suspect than another row"""
+    """The probability that one of these is more suspect than another row"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,13 +75,13 @@ class Suspects:
     probability: FloatArray
     """That the label is wrong"""
     suggestions: NDArray[Any]
-    """The likeliest other label; of numbers, the prediction"""
+    """The likeliest other label"""
     held_out: FloatArray
     """How probable the label is to models that have not seen the row"""
     neighbours: NDArray[Any]
-    """The most frequent label of the ten nearest rows; of numbers, the median"""
+    """The most frequent label of the ten nearest rows"""
     agreement: FloatArray
-    """The share of them with the row's own label; of numbers, as near as is usual"""
+    """The share of them with the row's own label"""
     values: FloatArray
     """The row's closed-form Shapley value for nearest neighbours, where each class counts alike"""
     distance: FloatArray
@@ -94,10 +89,7 @@ class Suspects:
     mistakes: Mistakes
     weights: dict[str, float]
     """How much each model counts"""
-    removal: Removal | None
-    chance: Selection | None
-    """Whether a model without the suspects is better than one without random rows"""
-    planted: Planted | None
+    checks: Checks | None
     notes: tuple[str, ...]
     table: pa.Table | None = None
     """The rows themselves, where they came as a table"""
@@ -117,12 +109,11 @@ class Suspects:
 
     def sentences(self) -> list[str]:
         """What was found, in words."""
-        few = self.mistakes
-        label = "target" if self.labels.dtype.kind == "f" else "label"
+        few, done = self.mistakes, self.checks
         have = "has" if self.n_likely == 1 else "have"
         said = [
-            f"{self.n_likely:,} of {len(self.names):,} rows {have} a {label} that is probably "
-            f"wrong; about {100 * few.share:.2g} % of all {label}s are "
+            f"{self.n_likely:,} of {len(self.names):,} rows {have} a label that is probably wrong; "
+            f"about {100 * few.share:.2g} % of all labels are "
             f"({100 * few.lower:.2g} to {100 * few.upper:.2g} %): {PATTERNS[few.pattern]}"
         ]
         if few.upper - few.lower > WIDE:
@@ -131,22 +122,17 @@ class Suspects:
                 "hardly known, so that the order of the suspects means more than their "
                 "probabilities; give share= if you know it"
             )
-        if self.planted is not None:
-            one = self.planted
-            said.append(
-                f"of {several(one.planted, 'label')} made wrong on purpose, {one.found:,} were "
-                f"among the first {one.planted:,} new suspects (AUC {one.auc:.3f})"
-            )
-        if self.removal is not None and self.chance is not None:
-            n_gone = self.removal.n_rows - self.chance.keep
-            without = f"without the first {several(n_gone, 'suspect')}"
-            better = "better" if self.chance.better else "no better"
-            said.append(
-                f"{self.removal.metric}: {self.removal.removed[0]:.4g} with all "
-                f"{self.removal.n_rows:,} rows, {self.chance.utility:.4g} {without}, "
-                f"{self.chance.random.mean():.4g} without as many at random: removing suspects is "
-                f"{better} than chance (p = {self.chance.p_value:.2g})"
-            )
+        if done is not None:
+            better = "better" if done.chance.better else "no better"
+            said += [
+                f"of {several(done.planted, 'label')} made wrong on purpose, {done.found:,} were "
+                f"among the first {done.planted:,} new suspects (AUC {done.auc:.3f})",
+                f"{done.metric}: {done.removed[0]:.4g} with all {done.n_rows:,} rows, "
+                f"{done.chance.utility:.4g} without the first "
+                f"{several(done.n_rows - done.chance.keep, 'suspect')}, "
+                f"{done.chance.random.mean():.4g} without as many at random: removing suspects is "
+                f"{better} than chance (p = {done.chance.p_value:.2g})",
+            ]
         return said
 
     def __str__(self) -> str:
@@ -201,51 +187,16 @@ class Suspects:
         write_whole(target, page(self, title).encode("utf-8"))
         return target
 
-    def summary(self, most: int) -> dict[str, Any]:
-        """Everything but the arrays, and the first suspects, as plain data."""
-        chance = self.chance
-        return {
-            "rows": len(self.names),
-            "likely": self.n_likely,
-            "mistakes": asdict(self.mistakes),
-            "weights": self.weights,
-            "planted": None if self.planted is None else asdict(self.planted),
-            "better_than_chance": None if chance is None else chance.better,
-            "removal": None
-            if self.removal is None
-            else {name: np.asarray(one).tolist() for name, one in vars(self.removal).items()},
-            "suspects": {
-                name: [
-                    str(one) if isinstance(one, date | time | timedelta) else one for one in column
-                ]
-                for name, column in self.columns(most).items()
-            },
-            "notes": self.notes,
-        }
-
     def shown(self, most: int) -> tuple[list[str], list[list[str]]]:
         """Headings and the first suspects, for people."""
-        headings = ["row", "wrong", "label", "suggested", "neighbours", "agree", "value"]
-        rows = [
-            [
-                one_line(self.names[row], LONGEST),
-                f"{self.probability[row]:.2f}",
-                _cell(self.labels[row]),
-                _cell(self.suggestions[row]),
-                _cell(self.neighbours[row]),
-                f"{100 * self.agreement[row]:.0f} %",
-                f"{self.values[row]:+.2g}",
-            ]
-            for row in self.order[:most]
-        ]
-        return headings, rows
+        columns = list(self.columns(most).items())[:SHOWN]
+        rows = zip(*([_cell(one) for one in column] for _, column in columns), strict=True)
+        return [name.replace("_", " ") for name, _ in columns], [list(row) for row in rows]
 
 
 def _most(most: int | None) -> int | None:
     return None if most is None else checks.whole("most", most)
 
 
-def _cell(label: Any) -> str:
-    return (
-        f"{label:.5g}" if isinstance(label, float | np.floating) else one_line(str(label), LONGEST)
-    )
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else one_line(str(value), LONGEST)

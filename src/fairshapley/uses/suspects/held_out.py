@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,7 @@ class HeldOut:
     """What models say about rows that they have not seen."""
 
     chances: FloatArray
-    """(rows, classes): the probability that a row is labelled so; of numbers, the predictions"""
+    """(rows, classes): the probability that a row is labelled so"""
     weights: dict[str, float]
     """How much each model counts"""
     neighbours: IntArray
@@ -68,15 +66,18 @@ def held_out(
     >>> found.chances[[0, -1]].argmax(axis=1)
     array([0, 1])
     """
+    from sklearn.neighbors import NearestNeighbors
+
     n_rows = len(codes)
-    distances, neighbours = nearest(points, min(max(NEIGHBOURS), n_rows - 1))
+    # Asked for without points, it leaves each row out of its own neighbours.
+    distances, neighbours = (
+        NearestNeighbors(n_neighbors=min(max(NEIGHBOURS), n_rows - 1)).fit(points).kneighbors()
+    )
     found: dict[str, FloatArray] = {}
-    folds = fold_numbers(codes, rng)
+    folds = _folds(codes, rng)
     for penalty in PENALTIES:
-        found[f"logistic C={penalty:g}"] = cross_fitted(
-            partial(logistic, penalty), points, codes, folds, n_classes
-        )
-    for name, forest in forests(n_rows, rng):
+        found[f"logistic C={penalty:g}"] = _cross_fitted(points, codes, folds, n_classes, penalty)
+    for name, forest in _forests(n_rows, rng).items():
         found[name] = np.zeros((n_rows, n_classes))
         found[name][:, np.unique(codes)] = forest.fit(points, codes).oob_decision_function_
     prior = np.bincount(codes, minlength=n_classes) / n_rows
@@ -88,21 +89,6 @@ def held_out(
     weights = _weights(stacked[:, np.arange(n_rows), codes])
     chances: FloatArray = np.einsum("m,mrc->rc", weights, stacked)
     return HeldOut(chances, dict(zip(found, weights.tolist(), strict=True)), neighbours, distances)
-
-
-def nearest(points: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k nearest other rows of each row, with their distances.
-
-    Examples
-    --------
-    >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1)[1].ravel()
-    array([1, 0, 1])
-    """
-    from sklearn.neighbors import NearestNeighbors
-
-    # Asked for without points, it leaves each row out of its own neighbours.
-    distances, places = NearestNeighbors(n_neighbors=k).fit(points).kneighbors()
-    return distances, places
 
 
 def logistic(penalty: float) -> Any:
@@ -121,7 +107,7 @@ def fitted(model: Any, points: FloatArray, targets: NDArray[Any]) -> Any:
         return model.fit(points, targets)
 
 
-def fold_numbers(codes: IntArray, rng: np.random.Generator) -> IntArray:
+def _folds(codes: IntArray, rng: np.random.Generator) -> IntArray:
     """The fold of each row; each class is divided evenly."""
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
@@ -130,45 +116,32 @@ def fold_numbers(codes: IntArray, rng: np.random.Generator) -> IntArray:
     return folds
 
 
-def cross_fitted(
-    model: Callable[[], Any],
-    points: FloatArray,
-    targets: NDArray[Any],
-    folds: IntArray,
-    n_classes: int | None = None,
+def _cross_fitted(
+    points: FloatArray, codes: IntArray, folds: IntArray, n_classes: int, penalty: float
 ) -> FloatArray:
-    """What models say of the fold that they have not seen: predictions, or probabilities."""
-    found = np.zeros(len(targets) if n_classes is None else (len(targets), n_classes))
+    found = np.zeros((len(codes), n_classes))
     for fold in range(FOLDS):
         rest, part = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        one = fitted(model(), points[rest], targets[rest])
-        if n_classes is None:
-            found[part] = one.predict(points[part])
-        else:
-            found[np.ix_(part, one.classes_)] = one.predict_proba(points[part])
+        model = fitted(logistic(penalty), points[rest], codes[rest])
+        found[np.ix_(part, model.classes_)] = model.predict_proba(points[part])
     return found
 
 
-def forests(
-    n_rows: int, rng: np.random.Generator, *, numbers: bool = False
-) -> Iterator[tuple[str, Any]]:
-    """Forests that judge rows out of their bags."""
-    from sklearn import ensemble
+def _forests(n_rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Forests that judge rows out of their bags; small leaves follow single wrong labels."""
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-    many = n_rows > MANY_ROWS
     common = {
-        "n_estimators": TREES_OF_MANY if many else TREES,
+        "n_estimators": TREES_OF_MANY if n_rows > MANY_ROWS else TREES,
         "bootstrap": True,
         "oob_score": True,
-        "max_features": 1 / 3 if numbers else "sqrt",
         "max_samples": MOST_IN_BAG if n_rows > MOST_IN_BAG else None,
     }
-    kind = "Regressor" if numbers else "Classifier"
-    # Small leaves follow single wrong labels.
-    for name, trees, leaf in (("forest", "RandomForest", 5), ("extra trees", "ExtraTrees", 3)):
-        seed = int(rng.integers(2**31))
-        make = getattr(ensemble, trees + kind)
-        yield name, make(min_samples_leaf=leaf, random_state=seed, **common)
+    one, other = rng.integers(2**31), rng.integers(2**31)
+    return {
+        "forest": RandomForestClassifier(min_samples_leaf=5, random_state=int(one), **common),
+        "extra trees": ExtraTreesClassifier(min_samples_leaf=3, random_state=int(other), **common),
+    }
 
 
 def _proper(chances: FloatArray) -> FloatArray:

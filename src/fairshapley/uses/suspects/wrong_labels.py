@@ -21,8 +21,8 @@ PRIOR_ROWS = 5.0
 ROUNDS = 8
 # More classes have too few rows each to show a pattern.
 MOST_CLASSES = 20
-# Rows that the shares are weighed by: with more, their weights change little.
-MOST_ROWS = 5000
+# Rows times classes that the shares are weighed by: seconds, and more change little.
+MOST_CELLS = 60_000
 # A clean probability is at least this before it is sharpened.
 LEAST = 1e-3
 # The logarithms of the exponents that are tried.
@@ -79,7 +79,7 @@ def true_classes(
     [True, True, False, False]
     """
     n_rows = len(chances)
-    some = np.arange(n_rows)[:: -(-n_rows // MOST_ROWS)]
+    some = np.arange(n_rows)[:: -(-chances.size // MOST_CELLS)]
     sizes = chances.mean(axis=0)
     shares = SHARES if share is None else np.array([share])
     widths = np.gradient(shares) if len(shares) > 1 else np.ones(1)
