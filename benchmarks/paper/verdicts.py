@@ -156,7 +156,9 @@ def columns(results: Path) -> list[Column]:
     found = []
     for experiment in EXPERIMENTS.values():
         path = results / experiment.name / "numbers.csv"
-        if not published_numbers(experiment.reads or experiment.name) or not path.exists():
+        repeated = experiment.reading == "text" and experiment.reads
+        known = published_numbers(experiment.reads or experiment.name)
+        if repeated or not known or not path.exists():
             continue
         cells = _cells(experiment, read_numbers(path))
         groups: dict[tuple[Scenario | None, str], list[Cell]] = {}

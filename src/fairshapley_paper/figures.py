@@ -17,6 +17,7 @@ from fairshapley_paper.report import Number, Report
 
 DOTS_PER_INCH = 80
 COLUMNS = 4
+FIGURE_1 = "figure_1.png"
 # The paper's methods in hues, GAE in blues, ours in black and grey; the forms of one share a hue.
 COLOURS = {
     "mc": "#d95f02",
@@ -47,7 +48,8 @@ def shown_measures(report: Report) -> list[Measure]:
 
 def picture_names(report: Report) -> list[str]:
     """The files that `draw` writes."""
-    return [f"{measure.name}.png" for measure in shown_measures(report)]
+    names = [f"{measure.name}.png" for measure in shown_measures(report)]
+    return [FIGURE_1, *names] if "ranked_fidelity.png" in names else names
 
 
 def draw(report: Report) -> list[Path]:
@@ -89,12 +91,43 @@ def draw(report: Report) -> list[Path]:
             if measure.x:
                 handles, labels = grid[0].get_legend_handles_labels()
                 figure.legend(handles, labels, loc="outside right upper", fontsize=7)
-            path = report.folder / f"{measure.name}.png"
-            picture = io.BytesIO()
-            figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-            write_whole(path, picture.getvalue())
-            paths.append(path)
+            paths.append(_written(figure, report.folder / f"{measure.name}.png"))
+        if FIGURE_1 in picture_names(report):
+            paths.append(_written(_figure_1(report, Figure), report.folder / FIGURE_1))
     return paths
+
+
+def _written(figure: Any, path: Path) -> Path:
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    write_whole(path, picture.getvalue())
+    return path
+
+
+def _figure_1(report: Report, make: Any) -> Any:
+    """Figure 1 and the appendix scatter as the paper draws them: MC, f with the true φ."""
+    names = dict.fromkeys(one.scenario for one in report.numbers)
+    figure = make(figsize=(8.0, 2.9 * len(names)), layout="constrained")
+    grid = figure.subplots(len(names), 2, squeeze=False)
+    for (left, right), name in zip(grid, names, strict=True):
+        bands = []
+        for what in ("fidelity", "accuracy"):
+            own = [one for one in report.numbers if one.measure == f"ranked_{what}"]
+            own = [one for one in own if (one.scenario, one.method) == (name, "mc")]
+            bands.append(np.array([(one.value, one.error) for one in own]).T)
+        scenario = next(one for one in report.experiment.scenarios if one.name == name)
+        left.set_title(f"{scenario.title}, MC", fontsize=8)
+        for axes, (y, error), label, colour in zip(
+            (left, left.twinx()), bands, ("f", "APE^−½"), ("#1f77b4", "#ff7f0e"), strict=True
+        ):
+            axes.plot(y, color=colour)
+            axes.fill_between(np.arange(len(y)), y - error, y + error, color=colour, alpha=0.3)
+            axes.set_ylabel(label, color=colour)
+        left.set_xlabel("training example, by APE^−½")
+        right.plot(bands[1][0], bands[0][0], "o", ms=3, color="#1f77b4")
+        right.set_xlabel("APE^−½")
+        right.set_ylabel("f")
+    return figure
 
 
 def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
@@ -114,7 +147,7 @@ def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
         if len(x) > 1 and x[0] > 0 and x[-1] / x[0] > 1000:
             axes.set_xscale("log")
     positive = [one.value for one in numbers if one.value > 0]
-    if measure.name.endswith("fidelity_path") and positive:
+    if measure.name.startswith("ranked_") or (measure.name.endswith("fidelity_path") and positive):
         axes.set_yscale("log")
     axes.set_xlabel(measure.x)
     axes.set_ylabel(measure.label, fontsize=7)

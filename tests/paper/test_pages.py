@@ -54,7 +54,7 @@ def test_the_rule_for_a_column():
 def test_every_published_number_is_there_once_in_each_reading():
     found = columns(RESULTS)
     for experiment in EXPERIMENTS.values():
-        if experiment.reading == "guess":
+        if experiment.reading == "guess" or (experiment.reads and experiment.reading == "text"):
             continue
         known = published_numbers(experiment.reads or experiment.name)
         cells = [

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fairshapley.metrics.scaling import Normalise
 from fairshapley_paper.experiment import Experiment, Played, Scenario, Setting, Size
 from fairshapley_paper.measures import table_measures
-from fairshapley_paper.methods import ALL_METHODS, PROGRAM_METHODS
+from fairshapley_paper.methods import ALL_METHODS, GREEDY_METHODS, PROGRAM_METHODS
 
 # Half of all coalitions: with all of them, as the paper's budget pays for, everybody is exact.
 HONEST_SHARE = 0.5
@@ -121,8 +121,14 @@ def both_readings(
         written,
         name=f"{name}-code",
         title=f"{title}, as the authors' program does it",
-        scenarios=tuple(replace(one, build=built.get(one.name, one.build)) for one in scenarios),
-        methods=(*ALL_METHODS, *PROGRAM_METHODS),
+        scenarios=tuple(
+            replace(one, build=built.get(one.name, one.build))
+            for one in scenarios
+            if not one.form_of
+        ),
+        methods=tuple(
+            name for name in (*ALL_METHODS, *PROGRAM_METHODS) if name not in GREEDY_METHODS
+        ),
         settings=settings,
         measures=table_measures("mean"),
         seconds=seconds[1],
