@@ -10,6 +10,7 @@ from fairshapley.cli.commands.clean import clean_table
 from fairshapley.cli.commands.compare import compare_methods
 from fairshapley.cli.commands.demo import show_demo
 from fairshapley.cli.commands.exact import exact_values
+from fairshapley.cli.commands.explain import explain_table
 from fairshapley.cli.commands.guarantee import compute_guarantee
 from fairshapley.cli.commands.paper import paper_app
 from fairshapley.cli.commands.payout import divide_sum
@@ -86,6 +87,7 @@ for _name, _command in (
     ("volume", grouped(value_volume)),
     ("information", grouped(value_information)),
     ("federated", grouped(value_federated)),
+    ("explain", grouped(explain_table)),
     ("compare", grouped(compare_methods)),
     ("guarantee", compute_guarantee),
     ("report", write_report),

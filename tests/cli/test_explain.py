@@ -1,0 +1,36 @@
+"""`fairshapley explain`: columns of a table as players."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import fairshapley as fs
+from tests.cli.files import run
+
+DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--rows", "3", "--quiet")
+
+
+def test_values_are_those_of_the_library(folder):
+    done = run("explain", *DATA, "--json", "--out", "columns.csv")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert list(found) == ["row", "age", "income", "town", "supplier"]
+    made = fs.table_game("train.csv", "label", test="test.csv")
+    model = LogisticRegression(max_iter=1000).fit(*made.game.train)
+    chances = model.predict_proba(made.test_features[:3])[:, 1]
+    base = model.predict_proba(made.features)[:, 1].mean()
+    sums = np.sum([found[name] for name in list(found)[1:]], axis=0)
+    np.testing.assert_allclose(sums, chances - base, atol=1e-9)
+    with (folder / "columns.csv").open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert [float(line["age"]) for line in lines] == pytest.approx(found["age"])
+
+
+def test_sentences_and_refusals(folder):
+    said = run("explain", *DATA)
+    assert "values of 4 players for the predictions of 3 rows, exact" in said.stdout
+    assert run("explain", *DATA, "--out", "train.csv").exit_code == 2
+    assert run("explain", "train.csv", "--target", "nothing").exit_code == 2
