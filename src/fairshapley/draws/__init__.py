@@ -3,6 +3,7 @@
 from fairshapley.draws.coalitions import (
     AllCoalitions,
     Draw,
+    FreshCoalitions,
     ListedCoalitions,
     Neighbourhoods,
     SingleMarginals,
@@ -14,6 +15,7 @@ from fairshapley.draws.permutations import RankArray, random_ranks, random_sets,
 __all__ = [
     "AllCoalitions",
     "Draw",
+    "FreshCoalitions",
     "ListedCoalitions",
     "Neighbourhoods",
     "RankArray",

@@ -8,7 +8,7 @@ array of 10 000 × 10 000 and an engine may cut it into chunks of any size.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -18,7 +18,11 @@ from fairshapley.draws.permutations import RankArray
 
 
 class Draw(Protocol):
-    """The coalitions of one round."""
+    """The coalitions of one round.
+
+    A draw with the attribute ``fresh`` set says that all its coalitions were drawn at random for
+    this round: those of a size with very many coalitions need not be looked up.
+    """
 
     @property
     def marginals(self) -> int | None:
@@ -46,6 +50,8 @@ class Walks:
     """
 
     ranks: RankArray
+
+    fresh: ClassVar[bool] = True
 
     @property
     def marginals(self) -> int:
@@ -181,6 +187,12 @@ class ListedCoalitions:
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
         return bits.unpack(self.packed[start:stop], self.n_players)
+
+
+class FreshCoalitions(ListedCoalitions):
+    """Listed coalitions that were drawn at random for this round."""
+
+    fresh: ClassVar[bool] = True
 
 
 def packed_rows(draw: Draw, start: int, masks: BoolArray) -> ByteArray:

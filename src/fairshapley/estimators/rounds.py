@@ -9,6 +9,9 @@ from __future__ import annotations
 
 # On a small game a round holds several walks, so that it has this many coalitions.
 SMALL_ROUND = 32
+# Later rounds of plain walks are a 32nd of those before, so that hardly more of a budget is left
+# over, and have at most so many coalitions.
+LONG_SHARE, LONG_ROUND = 32, 4096
 # Marginal contributions of a round that asks for them one by one, at most one for each player: 128
 # coalitions, and 64 × n ranks stay small at any n.
 ROUND_MARGINALS = 64
@@ -59,16 +62,21 @@ def round_length(
     return max(1, length // busy) * busy
 
 
-def walks_of_round(told: int, coalitions: int, in_flight: int = 1) -> int:
+def walks_of_round(told: int, coalitions: int, in_flight: int = 1, *, long: bool = False) -> int:
     """The walks of the next round, each with its coalitions: a few on a small game, or one.
+
+    Long runs have longer rounds, where `long` says so.
 
     Examples
     --------
     >>> [walks_of_round(told, 10) for told in (0, 8, 100)]
     [1, 2, 4]
+    >>> [walks_of_round(told, 100, long=True) for told in (0, 63, 640, 10_000)]
+    [1, 1, 20, 40]
     """
-    wanted = -(-SMALL_ROUND // coalitions)
-    return round_length(told, early=wanted, most=wanted, busy=busy_units(in_flight, coalitions))
+    wanted, busy = -(-SMALL_ROUND // coalitions), busy_units(in_flight, coalitions)
+    most = max(wanted, LONG_ROUND // coalitions) if long else wanted
+    return round_length(told, early=wanted, most=most, late_share=LONG_SHARE, busy=busy)
 
 
 def busy_units(in_flight: int, coalitions: int) -> int:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.on_device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
@@ -31,6 +31,7 @@ from fairshapley.evaluation.noise import Noise, SeededGame
 from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
+from fairshapley.evaluation.unrepeated import Unrepeated
 from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
 from fairshapley.games.on_device import DeviceGame
 
@@ -88,6 +89,9 @@ class Evaluator:
         The game's form on a device, for draws that stay there.
     noise
         The draws of a game whose utility is random; nothing is remembered then.
+    remember_all
+        Whether utilities are asked for after the run, so that those are kept too that no method
+        asks for twice.
     """
 
     def __init__(
@@ -104,6 +108,7 @@ class Evaluator:
         replicates: bool = False,
         on_device: DeviceGame | None = None,
         noise: Noise | None = None,
+        remember_all: bool = False,
     ) -> None:
         self.game = game
         self.n_players = n_players
@@ -126,6 +131,17 @@ class Evaluator:
         self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
+        self._unrepeated = self._quick(remember_all=remember_all)
+
+    def _quick(self, *, remember_all: bool) -> Unrepeated | None:
+        """For coalitions that need no look; None where each must be known afterwards."""
+        here = isinstance(self.engine, SerialEngine) and self.game is not None
+        if remember_all or not here or self.slot is not None or self.noise is not None:
+            return None
+        if self.n_active < self.n_players:
+            return None
+        made = Unrepeated(self.n_players, self.tally, self.pace, self.guard, self.replicates)
+        return made if made.any else None
 
     def __enter__(self) -> Evaluator:
         return self
@@ -226,6 +242,14 @@ class Evaluator:
         """One round: the utilities of all coalitions of a draw, and their sizes."""
         if self._there is not None and isinstance(draw, DeviceDraw):
             return self._evaluate_there(self._there, draw, deadline, after_chunk)
+        if self._unrepeated is not None and getattr(draw, "fresh", False):
+            return self._evaluate_fresh(self._unrepeated, draw, deadline, after_chunk)
+        return self._evaluate_known(draw, deadline, after_chunk)
+
+    def _evaluate_known(
+        self, draw: Draw, deadline: float, after_chunk: Callable[[], None] | None
+    ) -> Answers:
+        """Every coalition is looked up first, and remembered."""
         self.cache.turn()
         self._ledger.remember = self._remembers(draw)
         count = len(draw)
@@ -269,6 +293,46 @@ class Evaluator:
         if found is None:
             raise OutOfTimeError
         return Answers(found, draw.sizes)
+
+    def _evaluate_fresh(
+        self,
+        unrepeated: Unrepeated,
+        draw: Draw,
+        deadline: float,
+        after_chunk: Callable[[], None] | None,
+    ) -> Answers:
+        """Only coalitions of sizes that may come again are looked up and remembered."""
+        count, start = len(draw), 0
+        values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
+        known: list[tuple[IntArray, ByteArray]] = []
+        while start < count:
+            self.guard.check()
+            if time.monotonic() > deadline:
+                raise OutOfTimeError
+            stop = min(count, start + self.pace.rows(0))
+            masks = draw.masks(start, stop)
+            packed = packed_rows(draw, start, masks)
+            sizes[start:stop] = part = bits.sizes(packed)
+            found = unrepeated.values(self._session_of_game(), masks, packed, part)
+            rows = found.rest + start
+            if found.failed:
+                listed = ListedCoalitions(packed[found.rest], self.n_players)
+                values[rows] = self._evaluate_known(listed, deadline, None).values
+            else:
+                known.append((rows, packed[found.rest]))
+            values[start:stop][found.rows] = found.values
+            start = stop
+            if after_chunk is not None:
+                after_chunk()
+        if any(len(rows) for rows, _ in known):
+            rows, bytes_of = (np.concatenate(parts) for parts in zip(*known, strict=True))
+            listed = ListedCoalitions(bytes_of, self.n_players)
+            values[rows] = self._evaluate_known(listed, deadline, after_chunk).values
+        return Answers(values, sizes)
+
+    def _session_of_game(self) -> Session:
+        assert self.game is not None  # noqa: S101 - asked before
+        return self._opened(self.game)[0]
 
     def _hungry(self) -> bool:
         return self._dispatcher is None or self._dispatcher.hungry

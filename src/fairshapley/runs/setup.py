@@ -154,6 +154,7 @@ def evaluating(
                 replicates=True,
                 on_device=on_device,
                 noise=facts.noise(),
+                remember_all=bool(facts.copies),
             )
         )
 
@@ -173,6 +174,7 @@ def staying_on_device(
         or (limit is not None and limit < least)
         or facts.n_players < LEAST_DEVICE_PLAYERS
         or facts.n_active < facts.n_players
+        or facts.random
         or journal is not None
         or plan.on_error == "skip"
         or facts.random

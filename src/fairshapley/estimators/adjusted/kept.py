@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.draws import ListedCoalitions, random_sets, random_sizes
+from fairshapley.draws import FreshCoalitions, ListedCoalitions, random_sets, random_sizes
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, ProxyOption, uses_kernel
 from fairshapley.estimators.adjusted.course import (
     LATE_RATIO,
@@ -115,7 +115,7 @@ class KeptUnits(Course[ListedCoalitions]):
             masks = random_sets(rng, 1 + random_sizes(rng, self.next_units, plan), n_players)
         if self.weights.paired:
             masks = bits.with_complements(masks)
-        return ListedCoalitions.of(masks, 2 if self.weights.paired else 1)
+        return FreshCoalitions.of(masks, 2 if self.weights.paired else 1)
 
     def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
         """Keep the units, or add up a part of an enumerated size."""

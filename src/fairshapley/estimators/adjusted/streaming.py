@@ -21,6 +21,7 @@ So sums and sums of squares are products of the masks with two numbers for each 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,6 +61,8 @@ class StreamedUnits:
     n_players: int
     sizes: IntArray
     paired: bool
+
+    fresh: ClassVar[bool] = True
 
     @classmethod
     def draw(

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
-from fairshapley.draws import ListedCoalitions, random_ranks, random_sizes
+from fairshapley.draws import FreshCoalitions, ListedCoalitions, random_ranks, random_sizes
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import busy_units, early_length, round_length
@@ -161,7 +161,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
         masks = random_ranks(rng, samples, n_players) < sizes[:, None]
         if self.paired:
             masks = np.stack([masks, ~masks], axis=1).reshape(-1, n_players)
-        return ListedCoalitions.of(masks, per_sample)
+        return FreshCoalitions.of(masks, per_sample)
 
     def tell(self, state: KernelState, draw: ListedCoalitions, values: FloatArray) -> None:
         """Fold in one contribution of every player for each sample."""

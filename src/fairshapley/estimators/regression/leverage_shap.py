@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley._basics import bits, checks
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import ListedCoalitions
+from fairshapley.draws import FreshCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.regression.pairs import PairBlock, PairClasses, PairStore
@@ -28,7 +28,7 @@ WORST_CONDITION = 1e10
 
 
 @dataclass(frozen=True, eq=False)
-class PairDraw(ListedCoalitions):
+class PairDraw(FreshCoalitions):
     """Coalitions, each followed by its complement."""
 
     classes: IntArray

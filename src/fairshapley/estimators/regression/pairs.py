@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.draws import random_ranks
+from fairshapley.draws import random_sets
 from fairshapley.estimators.statistics.store import CoalitionStore
 
 # Classes of up to 2**18 pairs are visited in a random order that is kept, 4 bytes a pair; all
@@ -84,8 +84,7 @@ class PairClasses:
         numbers = asked[chosen] + np.arange(len(chosen)) - firsts
         masks: BoolArray = np.empty((len(chosen), n_players), dtype=bool)
         free = ~self.listed[chosen]
-        sizes = self.sizes[chosen[free]]
-        masks[free] = random_ranks(rng, len(sizes), n_players) < sizes[:, None]
+        masks[free] = random_sets(rng, self.sizes[chosen[free]], n_players)
         for index in np.unique(chosen[~free]):
             rows = np.flatnonzero(chosen == index)
             masks[rows] = self._listed(int(index), orders[index][numbers[rows]].astype(np.int64))

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import ListedCoalitions, random_ranks
+from fairshapley.draws import FreshCoalitions, random_sets
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import round_length
@@ -18,7 +18,7 @@ from fairshapley.estimators.strata.weights import Part, Pool
 # Count, mean and squares of 2·n × n strata: 48 bytes each, 200 MB at 2000 players.
 MAX_PLAYERS = 2000
 # Coalitions of the first rounds and of the longest.
-FIRST_COALITIONS, MOST_COALITIONS = 32, 256
+FIRST_COALITIONS, MOST_COALITIONS = 32, 1024
 # Coalitions that one size can get in a round; if it should have more, the next makes up for it.
 SAME_SIZE_AT_ONCE = 32
 # A size that weighs less changes no value in the sixteenth digit.
@@ -26,7 +26,7 @@ NEGLIGIBLE_WEIGHT = 1e-17
 
 
 @dataclass(frozen=True, eq=False)
-class SizedCoalitions(ListedCoalitions):
+class SizedCoalitions(FreshCoalitions):
     """Coalitions in the order of their sizes."""
 
     rows: IntArray
@@ -138,7 +138,7 @@ class StratifiedSVARM(Estimator[SvarmState, SizedCoalitions]):
         if not state.asked.all():
             return _ask_covers(state, rng)
         rows = _choose(state)
-        masks = random_ranks(rng, len(rows), n_players) < state.sizes[rows][:, None]
+        masks = random_sets(rng, state.sizes[rows], n_players)
         return SizedCoalitions(bits.pack(masks), n_players, rows, covers=False)
 
     def tell(self, state: SvarmState, draw: SizedCoalitions, values: FloatArray) -> None:

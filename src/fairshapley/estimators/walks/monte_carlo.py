@@ -104,7 +104,7 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
         if device is not None:
             count = device_units(state.told, n_players, steps)
             return DeviceWalks.draw(rng, count, n_players, device, antithetic=self.antithetic)
-        walks = walks_of_round(state.told, steps, state.problem.in_flight)
+        walks = walks_of_round(state.told, steps, state.problem.in_flight, long=True)
         ranks = random_ranks(rng, walks, n_players)
         if self.antithetic:
             last = np.asarray(n_players - 1, dtype=ranks.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ class Steps:
     """The walks that go on"""
     size: int
     """The size of the coalitions"""
+
+    fresh: ClassVar[bool] = True
 
     @property
     def marginals(self) -> int:
