@@ -4,6 +4,8 @@ Between ``<!--= xi:diabetes-ridge:mc:mse -->`` and ``<!--/-->`` stands a number 
 `refresh` writes: experiment, scenario, method, measure, and x where it is a curve, then where they
 are not the usual ones ``@honest``, ``@published`` or ``@error``. Two of them with " / " between
 them are a ratio. ``*`` for a scenario, or ``gae-*`` for methods, is the range over all there are.
+``counts`` is the table of how many published numbers and columns were reproduced, ``accuracy NAME``
+that of a federation's whole model in the first and in the last valued round.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 
-from benchmarks.paper.verdicts import Key, read_numbers
+import numpy as np
+
+from benchmarks.paper.verdicts import Key, columns, counts, read_numbers
 from fairshapley.errors import InputError
 from fairshapley_paper.publications import Valued, published_numbers
 from fairshapley_paper.tables import digits
@@ -31,6 +35,13 @@ def refresh(text: str, results: Path) -> str:
 
 def tied(what: str, results: Path) -> str:
     """The number, or the range of numbers, that a tie stands for."""
+    if what == "counts":
+        return "\n\n" + "\n".join(counts(columns(results))) + "\n\n"
+    if what.startswith("accuracy "):
+        file = next((results / "federations" / "tables").glob(f"{what.split()[1]}-*.npz"))
+        with np.load(file, allow_pickle=False) as table:
+            shares = table["correct"][:, -1] / table["tested"]
+        return f"{shares[0]:.2f} to {shares[-1]:.2f}"
     top, _, bottom = what.partition(" / ")
     values = dict(_values(top, results))
     if bottom:

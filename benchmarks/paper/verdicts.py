@@ -191,7 +191,7 @@ def _cells(experiment: Experiment, numbers: dict[Key, Valued]) -> list[Cell]:
 def page(results: Path) -> str:
     """The page of all verdicts, as Markdown."""
     found = columns(results)
-    lines = ["# Every published number beside ours", "", RULE, "", *_counts(found), ""]
+    lines = ["# Every published number beside ours", "", RULE, "", *counts(found), ""]
     lines += ["## By table", "", *_overview(found), "", "## Number by number", ""]
     lines += ["Each cell: published → ours; z, and ours as a multiple of the published.", ""]
     for experiment in dict.fromkeys(column.experiment.name for column in found):
@@ -211,7 +211,7 @@ def _by(key: Callable[[Column], object], found: Iterable[Column]) -> dict[object
     return groups
 
 
-def _counts(found: Sequence[Column]) -> list[str]:
+def counts(found: Sequence[Column]) -> list[str]:
     """Numbers and columns by reading; an experiment with the text's alone counts in the other too.
 
     Once more without the rows whose published forms are biased.

@@ -119,7 +119,8 @@ FIDELITY_APE = Experiment(
     ),
 )
 
-_WALKED_TRUTH = Truth(method="mc-walks", evaluations=50_000)
+# As many permutations as the paper has marginals of each player in its truth, 5000.
+_WALKED_TRUTH = Truth(method="mc-walks", evaluations=25_000)
 
 FIGURE_1 = replace(
     FIDELITY_APE,
