@@ -138,9 +138,9 @@ SETS: dict[str, Callable[[], Rows]] = {
 }
 
 
-def load(name: str) -> Rows:
-    """All rows of a set as features and labels from 0 on."""
-    file = Path(FEATURES) / f"{name}.npz"
+def load(name: str, folder: Path = FEATURES) -> Rows:
+    """All rows of a set as features and labels from 0 on; they are kept in a folder."""
+    file = folder / f"{name}.npz"
     if not file.exists():
         X, y = SETS[name]()  # noqa: N806
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -163,14 +163,20 @@ class Case:
     """Which training rows were harmed"""
 
 
-def case(name: str, harm: str, seed: int, sizes: tuple[int, int, int] = SIZES) -> Case:
+def case(
+    name: str,
+    harm: str,
+    seed: int,
+    sizes: tuple[int, int, int] = SIZES,
+    folder: Path = FEATURES,
+) -> Case:
     """The rows of one repetition, as OpenDataVal makes them.
 
     Labels of a share of training and validation rows become other ones, all others alike; or
     features of a share of both get noise of standard deviation 1, that of the features. Test rows
     stay as they are.
     """
-    X, y = load(name)  # noqa: N806
+    X, y = load(name, folder)  # noqa: N806
     rng = np.random.default_rng([seed, *name.encode(), *harm.encode()])
     wanted = np.array(sizes)
     if wanted.sum() > len(y):

@@ -158,6 +158,22 @@ def test_tables_bring_their_columns():
     assert found.to_frame("dict", most=2)["row"][0] == "n5"
 
 
+def test_copies_of_rows_are_no_trouble():
+    x, labels, _, _ = planted(n_rows=100)
+    found = fs.suspects(np.repeat(x, 12, axis=0), np.repeat(labels, 12), checked=False)
+    assert np.isfinite(found.distance).all()
+    assert (found.agreement == 1).all()  # a copy vouches for its copies
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["no", "yes"]])
+def test_labels_of_tables_stay_what_they_are(labels):
+    x = np.random.default_rng(2).normal(size=60)
+    table = {"x": x.tolist(), "y": [labels[int(one > 0)] for one in x]}
+    found = fs.suspects(table, "y", test=table)
+    assert set(found.labels.tolist()) == set(labels)
+    assert found.checks.counts[0] == 0
+
+
 def test_small_classes_are_left_out():
     x, labels, _, _ = planted(n_rows=200)
     labels = labels.astype(object)
@@ -190,6 +206,8 @@ HALVES = np.tile(["a", "b"], 20)
         (X40, HALVES, {"names": "who"}, "a list"),
         (X40, HALVES, {"drop": ["x"]}, "drop= is for tables"),
         (X40, HALVES, {"random_state": 1}, "use seed="),
+        ({"x": [1, 2], "y": ["a", "b"]}, "y", {"names": ["p", "q"]}, "the name of a column"),
+        ({"x": [1, 2], "y": ["a", "b"]}, "z", {}, "no column 'z'"),
     ],
 )
 def test_bad_input_is_answered(rows, labels, options, words):

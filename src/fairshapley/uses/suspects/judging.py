@@ -113,8 +113,8 @@ def suspects(
         neighbours=data.classes[votes.argmax(axis=1)],
         agreement=(near == data.codes[:, None]).mean(axis=1),
         values=_values(data, seed),
-        # Half of the rows may be copies of others.
-        distance=away / max(float(np.median(away)), float(np.finfo(np.float64).tiny)),
+        # Half of the rows may be copies of others, at no distance.
+        distance=away / (float(np.median(away)) or 1.0),
         mistakes=judged.mistakes,
         weights=judged.seen.weights,
         checks=_checked(data, judged, share, seed) if checked else None,
@@ -154,6 +154,8 @@ def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) ->
     from sklearn.preprocessing import StandardScaler
 
     if isinstance(target, str):
+        if not isinstance(names, str | None):
+            raise InputError("names= of a table is the name of a column: give a text")
         table, notes, named, pairs = _from_table(rows, target, test, names, drop)
     elif drop or isinstance(names, str) or (test is not None and len(test) != 2):
         raise InputError("test is a pair (X, y), names= a list, and drop= is for tables")
@@ -192,11 +194,14 @@ def _from_table(
     for name in used:
         column_of(table, name, "training", "a parameter names it")
     encoder = Preprocessor.fit(table, [one for one in table.column_names if one not in used])
-    labels = read_target(table, target, "training").values
-    pairs = [(encoder.encode(table, "training"), labels)]
-    if test is not None:
-        other = arrow_table(test, "test rows")
-        pairs.append((encoder.encode(other, "test"), read_target(other, target, "test").values))
+    pairs = []
+    for part, what in ((table, "training"), (test, "test")):
+        if part is not None:
+            found = arrow_table(part, f"{what} rows")
+            given = read_target(found, target, what)
+            whole = given.guessed_task() == "classification"
+            labels = given.classes(text=given.is_text) if whole else given.values
+            pairs.append((encoder.encode(found, what), labels))
     named: Any = row_labels(rows)
     if names is not None:
         named = [one or "" for one in as_texts(table.column(names))]
@@ -307,7 +312,7 @@ def _plant(
     from sklearn.metrics import roc_auc_score
 
     rng = side_generator(seed, "planted")
-    candidates = np.flatnonzero(right)
+    candidates = np.flatnonzero(right if right.mean() > PLANTED else right | True)
     planted = max(1, int(PLANTED * len(candidates)))
     hit = rng.choice(candidates, planted, replace=False)
     codes, n_classes = data.codes[rows].copy(), len(data.classes)
