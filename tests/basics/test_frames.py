@@ -185,7 +185,25 @@ def test_predictions_of_every_kind_are_explained(kind):
     frame = made(kind, {"age": [1.0, 3.0], "town": ["Ulm", "Bonn"]})
     game = fs.games.FeatureGame(lambda rows: rows["age"] + 2.0 * (rows["town"] == "Ulm"), frame)
     assert game.player_names == ("age", "town")
-    np.testing.assert_allclose(fs.explain(game).values, [[-1.0, 1.0], [1.0, -1.0]])
+    found = fs.explain(game)
+    np.testing.assert_allclose(found.values, [[-1.0, 1.0], [1.0, -1.0]])
+    table = found.to_frame(frame if kind != "lazy" else "polars")
+    np.testing.assert_allclose([float(cell) for cell in table["age"]], [-1.0, 1.0])
+
+
+def test_outputs_of_explanations_are_a_column():
+    game = fs.games.FeatureGame(
+        lambda rows: np.c_[rows.sum(axis=1), -rows.sum(axis=1)],
+        [[0.0, 0.0], [2.0, 4.0]],
+        output=0,
+        feature_names=["row", "b"],
+    )
+    found = fs.explain(game, outputs="all")
+    plain = found.to_frame("dict")
+    assert plain["row_"] == [0, 0, 1, 1]
+    assert plain["output"] == list(found.output_names) * 2
+    np.testing.assert_allclose(plain["row"], [-1.0, 1.0, 1.0, -1.0])
+    assert found.to_frame().index.names == ["row_", "output"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "datasets", "dict"])

@@ -18,6 +18,14 @@ from fairshapley.fairness.levels import DELTA, EPSILON1
 INDICES = {"shapley": "SV", "banzhaf": "BV"}
 
 
+def shap_package() -> Any:
+    """The package shap, without what newer versions of matplotlib warn of in its colours."""
+    needed = extra("shap", "an explanation for shap's plots needs shap", "values is a plain array")
+    with needed, warnings.catch_warnings(action="ignore"):
+        import shap
+    return shap
+
+
 class Shared:
     """What `Result` has for other packages."""
 
@@ -36,11 +44,8 @@ class Shared:
         array([2., 3.])
         """
         base, shown = self._empty_value(), None if data is None else np.asarray(data)
-        silent = warnings.catch_warnings(action="ignore")
-        with extra("shap", "to_shap needs shap", "values is a plain array"), silent:
-            import shap  # newer versions of matplotlib warn of its colours
         names = list(self.names())
-        return shap.Explanation(self.values.copy(), base, shown, feature_names=names)
+        return shap_package().Explanation(self.values.copy(), base, shown, feature_names=names)
 
     def to_shapiq(self: Any) -> Any:
         """The values as shapiq's `InteractionValues`, for its plots and files (needs shapiq).

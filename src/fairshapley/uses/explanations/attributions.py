@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.extras import extra
+from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, sentences_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.features import FeatureGame
 from fairshapley.results.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
+from fairshapley.results.sharing import shap_package
 
 # Up to here all coalitions (1024) cost no more than the 100 evaluations per player that are the
 # default of an estimate, give or take the last few.
@@ -27,6 +24,7 @@ EXACT_PLAYERS = 10
 SHOWN_ROWS = 10
 SHOWN_PLAYERS = 5
 SHOWN_LETTERS = 40
+LINES = ("row", "output")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -142,7 +140,7 @@ class Attributions:
     def to_shap(self) -> Any:
         """The values as a `shap.Explanation`, for shap's plots (needs shap)."""
         named = {"output_names": list(self.output_names)} if self.values.ndim == 3 else {}
-        return _shap().Explanation(
+        return shap_package().Explanation(
             values=self.values.copy(),
             base_values=self.base_values.copy(),
             data=self.data.copy(),
@@ -150,17 +148,22 @@ class Attributions:
             **named,
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """One line per row (and output), one column per player (needs pandas)."""
-        with extra("report", "to_frame needs pandas", "values is a plain array"):
-            import pandas as pd
-        index: pd.Index[Any] = pd.Index(self.rows, name="row")
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """One line per row (and output), one column per player; `kind` as in `Result.to_frame`."""
+        # A player may have the name of one of these.
+        row, output = (f"{name}_" if name in self.player_names else name for name in LINES)
         values = self.values
+        columns: dict[str, Any] = {row: self.rows}
         if values.ndim == 3:
-            levels: list[Any] = [self.rows, self.output_names]
-            index = pd.MultiIndex.from_product(levels, names=["row", "output"])
             values = np.swapaxes(values, 1, 2).reshape(-1, len(self.player_names))
-        return pd.DataFrame(values, index=index, columns=list(self.player_names))
+            columns = {row: np.repeat(self.rows, len(self.output_names))}
+            columns[output] = list(self.output_names) * len(self.rows)
+        frame = make_frame({**columns, **dict(zip(self.player_names, values.T, strict=True))}, kind)
+        return (
+            frame.set_index(output, append=True)
+            if output in columns and hasattr(frame, "iloc")
+            else frame
+        )
 
 
 def shap_explanation(game: FeatureGame, result: Result) -> Any:
@@ -182,18 +185,9 @@ def shap_explanation(game: FeatureGame, result: Result) -> Any:
             "result of this game"
         )
     empty = np.zeros((1, game.n_players), dtype=bool)
-    return _shap().Explanation(
+    return shap_package().Explanation(
         values=result.values.copy(),
         base_values=float(game(empty)[0]),
         data=game.player_data[0] if len(game.rows) == 1 else None,
         feature_names=list(game.player_names),
     )
-
-
-def _shap() -> Any:
-    needed = extra("shap", "an explanation for shap's plots needs shap", "values is a plain array")
-    with needed, warnings.catch_warnings():
-        # shap sets up its colours in a way that newer versions of matplotlib warn about.
-        warnings.simplefilter("ignore")
-        import shap
-    return shap
