@@ -13,7 +13,7 @@ from fairshapley.datasets import DataError, load
 from fairshapley.datasets.images import read_cifar_batch, read_idx
 from fairshapley.datasets.parsing import read_numbers
 from fairshapley.datasets.texts import read_trees
-from fairshapley.datasets.uci import read_adult
+from fairshapley.datasets.uci import read_census
 from fairshapley.datasets.vehicles import read_make, read_rides
 
 ADULT = (
@@ -81,13 +81,13 @@ def test_adult_with_blanks_and_a_remark(tmp_path):
     data.write_text(ADULT)
     test.write_text("|1x3 Cross validator\n" + ADULT.replace("50K\n", "50K.\n"))
     for path in (data, test):
-        table = read_adult(path)
+        table = read_census(path)
         assert table["age"].tolist() == [39, 54]
         assert table["occupation"].tolist() == ["Adm-clerical", "?"]
         assert table["income"].tolist() == ["<=50K", ">50K"]
     data.write_text(ADULT.replace(">50K", "rich"))
     with pytest.raises(DataError, match="found 'rich'"):
-        read_adult(data)
+        read_census(data)
 
 
 def test_covertype_and_card_tables(tmp_path):

@@ -1,32 +1,29 @@
-"""What the catalogue knows about a set: what it is, and every way to get it."""
+"""The catalogue: what each set is, and every way to get it, as `catalogue.toml` says."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from numpy.typing import NDArray
+from fairshapley.datasets.dataset import Dataset
 
 SourceKind: TypeAlias = Literal["scikit-learn", "synthetic", "original", "compact", "download"]
 
-# The part of a set that is not cut into parts, and the only way to ask for it.
-WHOLE: Mapping[str, tuple[str, ...]] = {"all": ()}
+
+class Wanted(NamedTuple):
+    """What a reader is asked for: a part of one variant of a set, from one kind of source."""
+
+    name: str
+    variant: str
+    kind: SourceKind
+    part: str
 
 
-@dataclass(frozen=True)
-class Content:
-    """What a reader found: the fields of a `Dataset` that come from the files."""
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    feature_names: tuple[str, ...] = ()
-    target_names: tuple[str, ...] = ()
-    classes: tuple[int, ...] | None = None
-    groups: NDArray[Any] | None = None
-    split: NDArray[Any] | None = None
-    notes: tuple[str, ...] = ()
+# From the files of a part, in their order in the catalogue, to what is in them.
+Reader: TypeAlias = Callable[[tuple[Path, ...], Wanted], Dataset]
 
 
 @dataclass(frozen=True)
@@ -39,21 +36,22 @@ class Source:
         ``"scikit-learn"`` and ``"synthetic"`` are always there, ``"original"`` (the publisher's
         files) and ``"compact"`` (the small copies) come from the data folder, ``"download"`` is
         fetched by scikit-learn.
-    read
-        Reads the files of a part, in the order of `parts`, and gives their content.
     parts
         The parts that can be asked for, the default first, and the files of each.
     sha256
         The checksums of files, where they are known for certain.
     title
         What to call the source in `Dataset.source`; the files' names where it is empty.
+    notes, part_notes
+        What to know before using it, or one part of it.
     """
 
     kind: SourceKind
-    read: Callable[[tuple[Path, ...], str], Content]
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(WHOLE))
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"all": ()})
     sha256: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
+    notes: tuple[str, ...] = ()
+    part_notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,3 +88,16 @@ def _ways(source: Source) -> str:
     where = source.title or ", ".join(files)
     parts = "" if tuple(source.parts) == ("all",) else f"; parts {', '.join(source.parts)}"
     return f"{source.kind}: {where}{parts}"
+
+
+def _entry(name: str, *, variants: list[str], sources: list[dict[str, Any]], **about: str) -> Entry:
+    found: dict[str, tuple[Source, ...]] = dict.fromkeys(variants, ())
+    for fields in sources:
+        its_own = fields.pop("variants", variants)
+        for variant in its_own:
+            found[variant] += (Source(**fields),)
+    return Entry(name, variants=found, **about)
+
+
+with Path(__file__).with_name("catalogue.toml").open("rb") as _stream:
+    CATALOGUE = {name: _entry(name, **fields) for name, fields in tomllib.load(_stream).items()}

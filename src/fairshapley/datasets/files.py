@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -88,6 +89,21 @@ def check_found(path: Path, what: str, expected: object, found: object) -> None:
             f"{path}: expected {what} {expected}, found {found}. The file is cut off, or another "
             "edition of the data: get the publisher's file again"
         )
+
+
+@contextmanager
+def fetching(name: str, origin: str, instead: str) -> Iterator[None]:
+    """Whatever goes wrong while scikit-learn fetches a set, as an error that says what to do."""
+    try:
+        with warnings.catch_warnings():
+            # scikit-learn warns before it tries again; the failure is reported below.
+            warnings.simplefilter("ignore")
+            yield
+    except (OSError, ValueError) as error:
+        raise MissingDataError(
+            f"{name} could not be fetched {origin} ({error}): try again, or put {instead} in the "
+            f"folder that {ENVIRONMENT} names"
+        ) from None
 
 
 @contextmanager

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.types import ByteArray
-from fairshapley.datasets.entry import Content, Entry, Source
-from fairshapley.datasets.files import DataError, MissingDataError, check_found, read_bytes
+from fairshapley.datasets.dataset import Dataset
+from fairshapley.datasets.entry import Wanted
+from fairshapley.datasets.files import DataError, check_found, fetching, read_bytes
 from fairshapley.datasets.parsing import read_archive
 
+# Images and labels.
+_Part: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 _IDX_IMAGES, _IDX_LABELS = 2051, 2049
 # Published label counts, digits 0 to 9.
 _MNIST_COUNTS = {
@@ -22,7 +25,6 @@ _MNIST_COUNTS = {
 }
 # The mean pixel of the 60 000 training images, as a share of 255, to the published digits.
 _MNIST_MEAN = 0.1307
-_DIGITS = tuple(str(digit) for digit in range(10))
 _CIFAR_CLASSES = (
     "airplane",
     "automobile",
@@ -72,162 +74,78 @@ def read_cifar_batch(path: Path) -> tuple[ByteArray, ByteArray]:
     return records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1).copy(), records[:, 0]
 
 
-def _joined(
-    train: tuple[NDArray[Any], NDArray[Any]],
-    test: tuple[NDArray[Any], NDArray[Any]],
-    names: tuple[str, ...],
-    *notes: str,
-) -> Content:
+def _joined(train: _Part, test: _Part, names: tuple[str, ...]) -> Dataset:
     """The training images, then the test images."""
-    return Content(
+    return Dataset(
+        "images",
         X=np.concatenate([train[0], test[0]]),
         y=np.concatenate([train[1], test[1]]).astype(np.int64),
         target_names=names,
         classes=tuple(range(10)),
         split=np.repeat(["train", "test"], [len(train[1]), len(test[1])]),
-        notes=notes,
     )
 
 
+def _copy(path: Path) -> tuple[_Part, _Part]:
+    x_train, y_train, *test = read_archive(
+        path, ("x_train", "y_train", "x_test", "y_test")
+    ).values()
+    return (x_train, y_train), (test[0], test[1])
+
+
+def read_mnist(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
+    """The handwritten digits."""
+    if wanted.kind == "compact":
+        train, test = _copy(files[0])
+    else:
+        if wanted.kind == "original":
+            train = read_idx(files[0], _IDX_IMAGES), read_idx(files[1], _IDX_LABELS)
+            test = read_idx(files[2], _IDX_IMAGES), read_idx(files[3], _IDX_LABELS)
+        else:
+            train, test = _mnist_download()
+            files = (Path("mnist_784 (OpenML)"),) * 4
+        _check_mnist(files[0], "train", *train)
+        _check_mnist(files[2], "test", *test)
+    return _joined(train, test, tuple(map(str, range(10))))
+
+
 def _check_mnist(path: Path, part: str, images: NDArray[Any], labels: NDArray[Any]) -> None:
-    counts = np.bincount(labels, minlength=10).tolist()
-    check_found(path, f"{part} label counts", _MNIST_COUNTS[part], counts)
+    check_found(path, f"{part} label counts", _MNIST_COUNTS[part], _counts(labels))
     check_found(path, f"{part} images of shape", (len(labels), 28, 28), images.shape)
     if part == "train":
         mean = round(float(images.mean(dtype=np.float64)) / 255, 4)
         check_found(path, "mean pixel", _MNIST_MEAN, mean)
 
 
-def _mnist_original(files: tuple[Path, ...], _part: str) -> Content:
-    train = read_idx(files[0], _IDX_IMAGES), read_idx(files[1], _IDX_LABELS)
-    test = read_idx(files[2], _IDX_IMAGES), read_idx(files[3], _IDX_LABELS)
-    _check_mnist(files[0], "train", *train)
-    _check_mnist(files[2], "test", *test)
-    return _joined(train, test, _DIGITS)
-
-
-def _mnist_download(_files: tuple[Path, ...], _part: str) -> Content:
+def _mnist_download() -> tuple[_Part, _Part]:
     from sklearn.datasets import fetch_openml
 
-    try:
-        import pandas  # noqa: F401 - only whether it is there: its parser is faster
-
-        parser = "pandas"
-    except ImportError:
-        parser = "liac-arff"
-    try:
-        with warnings.catch_warnings():
-            # scikit-learn warns before it tries again; the failure is reported below.
-            warnings.simplefilter("ignore")
-            pixels, digits = fetch_openml(
-                "mnist_784", version=1, return_X_y=True, as_frame=False, parser=parser
-            )
-    except (OSError, ValueError) as error:
-        raise MissingDataError(
-            f"mnist could not be fetched from OpenML ({error}): try again, or put the files of "
-            "http://yann.lecun.com/exdb/mnist in the folder that FAIRSHAPLEY_DATA names"
-        ) from None
+    # The parser of pandas is faster.
+    parser = "pandas" if find_spec("pandas") else "liac-arff"
+    with fetching("mnist", "from OpenML", "the files of http://yann.lecun.com/exdb/mnist"):
+        pixels, digits = fetch_openml(
+            "mnist_784", version=1, return_X_y=True, as_frame=False, parser=parser
+        )
     images = np.asarray(pixels).astype(np.uint8).reshape(-1, 28, 28)
     labels = np.asarray(digits).astype(np.int64)
     # OpenML keeps the original order: 60 000 training images, then the test images.
-    train, test = (images[:60_000], labels[:60_000]), (images[60_000:], labels[60_000:])
-    _check_mnist(Path("mnist_784 (OpenML)"), "train", *train)
-    _check_mnist(Path("mnist_784 (OpenML)"), "test", *test)
-    return _joined(train, test, _DIGITS)
+    return (images[:60_000], labels[:60_000]), (images[60_000:], labels[60_000:])
 
 
-def _compact(files: tuple[Path, ...], names: tuple[str, ...], note: str) -> Content:
-    data = read_archive(files[0], ("x_train", "y_train", "x_test", "y_test"))
-    return _joined(
-        (data["x_train"], data["y_train"]), (data["x_test"], data["y_test"]), names, note
-    )
-
-
-def _cifar_original(files: tuple[Path, ...], _part: str) -> Content:
+def read_cifar10(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
+    """The colour images."""
+    if wanted.kind == "compact":
+        return _joined(*_copy(files[0]), _CIFAR_CLASSES)
     batches = [read_cifar_batch(path) for path in files]
     for path, (_, labels) in zip(files, batches, strict=True):
         check_found(path, "images", 10_000, len(labels))
+    images, labels = (np.concatenate(parts) for parts in zip(*batches[:5], strict=True))
     # Every class has 5000 training and 1000 test images; the five batches differ among themselves.
-    train = np.concatenate([labels for _, labels in batches[:5]])
-    check_found(files[0].parent, "training images per class", [5000] * 10, _counts(train))
+    check_found(files[0].parent, "training images per class", [5000] * 10, _counts(labels))
     check_found(files[5], "test images per class", [1000] * 10, _counts(batches[5][1]))
-    return _joined(
-        (np.concatenate([images for images, _ in batches[:5]]), train), batches[5], _CIFAR_CLASSES
-    )
+    return _joined((images, labels), batches[5], _CIFAR_CLASSES)
 
 
 def _counts(labels: NDArray[Any]) -> list[int]:
     counts: list[int] = np.bincount(labels, minlength=10).tolist()
     return counts
-
-
-_MNIST_FILES = (
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)
-_CIFAR_FILES = tuple(
-    f"cifar-10-batches-bin/{batch}.bin"
-    for batch in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
-)
-
-ENTRIES = (
-    Entry(
-        name="cifar10",
-        description="CIFAR-10: 60 000 colour images of 32×32 pixels, 10 classes.",
-        page="https://www.cs.toronto.edu/~kriz/cifar.html (the binary version)",
-        licence="none stated by the authors, who ask to be cited",
-        citation="Krizhevsky (2009), Learning multiple layers of features from tiny images",
-        variants={
-            "images": (
-                Source("original", _cifar_original, {"all": _CIFAR_FILES}),
-                Source(
-                    "compact",
-                    lambda files, _part: _compact(
-                        files,
-                        _CIFAR_CLASSES,
-                        "compact copy: 4,660 of the 50,000 training images (the first 932 of each "
-                        "of the five batches) and the first 846 of the 10,000 test images",
-                    ),
-                    {"all": ("cifar10.npz",)},
-                    {
-                        "cifar10.npz": "897863afe7a7dc68ecb1ce320f1b0ad1"
-                        "cbe0d9f5e1077decf2fafd807d634ce0"
-                    },
-                ),
-            )
-        },
-        paper="P3, federated learning, three splits",
-    ),
-    Entry(
-        name="mnist",
-        description="MNIST: 70 000 images of handwritten digits, 28×28 pixels.",
-        page="http://yann.lecun.com/exdb/mnist (a mirror: "
-        "https://ossci-datasets.s3.amazonaws.com/mnist)",
-        licence="CC BY-SA 3.0 (LeCun, Cortes)",
-        citation="LeCun, Bottou, Bengio & Haffner (1998), Gradient-based learning applied to "
-        "document recognition",
-        variants={
-            "images": (
-                Source("original", _mnist_original, {"all": _MNIST_FILES}),
-                Source(
-                    "compact",
-                    lambda files, _part: _compact(
-                        files,
-                        _DIGITS,
-                        "compact copy: 20,000 of the 60,000 training images, drawn at random and "
-                        "kept in their order, and all 10,000 test images",
-                    ),
-                    {"all": ("mnist.npz",)},
-                    {
-                        "mnist.npz": "54ca82af9a85d893d0f7ecda76008599"
-                        "f22f051d06366c52c6bee7cc7a07942f"
-                    },
-                ),
-                Source("download", _mnist_download, title="fetch_openml('mnist_784')"),
-            )
-        },
-        paper="P1, digit 1 against the rest, and P3, federated learning, three splits",
-    ),
-)

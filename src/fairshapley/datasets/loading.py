@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import os
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from fairshapley.datasets import bundled, creditcard, images, texts, uci, vehicles
 from fairshapley.datasets.dataset import Dataset
-from fairshapley.datasets.entry import Entry, Source, SourceKind
+from fairshapley.datasets.entry import CATALOGUE, Entry, Reader, Source, SourceKind, Wanted
 from fairshapley.datasets.files import (
     ENVIRONMENT,
     MissingDataError,
@@ -23,12 +24,18 @@ from fairshapley.errors import InputError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 
-_FAMILIES = (bundled, creditcard, images, texts, uci, vehicles)
-CATALOGUE: dict[str, Entry] = {
-    entry.name: entry
-    for entry in sorted(
-        (entry for family in _FAMILIES for entry in family.ENTRIES), key=lambda entry: entry.name
-    )
+_READERS: dict[str, Reader] = {
+    "adult": uci.read_adult,
+    "cifar10": images.read_cifar10,
+    "covertype": uci.read_covertype,
+    "creditcard": creditcard.read_creditcard,
+    "gaussian": bundled.read_gaussian,
+    "hotel_reviews": texts.read_hotel_reviews,
+    "mnist": images.read_mnist,
+    "mr": texts.read_mr,
+    "sst5": texts.read_sst5,
+    "uber_lyft": vehicles.read_uber_lyft,
+    "used_cars": vehicles.read_used_cars,
 }
 
 
@@ -179,27 +186,23 @@ def _read(
     for file, path in files.items():
         if file in source.sha256:
             check_sha256(path, source.sha256[file])
-    content = source.read(tuple(files.values()), part)
+    reader = _READERS.get(entry.name, bundled.read_bundled)
+    content = reader(tuple(files.values()), Wanted(entry.name, variant, source.kind, part))
     names = ", ".join(path.name for path in files.values())
     read = f"{source.kind}: {source.title or names}"
     if source.kind in ("scikit-learn", "download"):
         read += f" (scikit-learn {importlib.metadata.version('scikit-learn')})"
     read += f", variant {variant}" if len(entry.variants) > 1 else ""
     read += f", part {part}" if tuple(source.parts) != ("all",) else ""
-    return Dataset(
+    of_part = [source.part_notes[part]] if part in source.part_notes else []
+    return dataclasses.replace(
+        content,
         name=entry.name,
-        X=content.X,
-        y=content.y,
-        feature_names=content.feature_names,
-        target_names=content.target_names,
-        classes=content.classes,
-        groups=content.groups,
-        split=content.split,
         description=entry.description,
         source=read,
         licence=entry.licence,
         citation=entry.citation,
-        notes=(*content.notes, *notes),
+        notes=(*of_part, *source.notes, *content.notes, *notes),
         files={path.name: sha256(path) for path in files.values()},
     )
 

@@ -218,3 +218,8 @@ def object_table(columns: Columns, names: Sequence[str]) -> NDArray[Any]:
     for position, name in enumerate(names):
         table[:, position] = columns[name]
     return table
+
+
+def joined_tables(tables: Sequence[Columns]) -> Columns:
+    """Tables with the same columns, one below the other."""
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley.datasets.entry import Content, Entry, Source
-from fairshapley.datasets.files import DataError, MissingDataError, check_found
+from fairshapley.datasets.dataset import Dataset
+from fairshapley.datasets.entry import Wanted
+from fairshapley.datasets.files import DataError, check_found, fetching
 from fairshapley.datasets.parsing import (
     CellType,
     Columns,
+    joined_tables,
     object_table,
     read_archive,
     read_numbers,
@@ -53,7 +54,7 @@ _CODED_NOTE = (
 _RELATIONSHIPS = ("Not-in-family", "Unmarried", "Other-relative", "Own-child", "Husband", "Wife")
 
 
-def read_adult(path: Path) -> Columns:
+def read_census(path: Path) -> Columns:
     """A file of the census: ``adult.data`` and ``adult.test`` have no header, the copy has one."""
     if path.name.startswith("adult.csv"):
         table = read_table(path, _ADULT_KINDS)
@@ -69,28 +70,27 @@ def read_adult(path: Path) -> Columns:
     return table
 
 
-def _adult(files: tuple[Path, ...], part: str, *, coded: bool) -> Content:
-    tables = [read_adult(path) for path in files]
+def read_adult(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
+    """The census, its categories as codes or as text."""
+    tables = [read_census(path) for path in files]
     for path, table in zip(files, tables, strict=True):
         name = "adult.test" if path.name.startswith("adult.test") else "adult.data"
         found = [int((table["income"] == income).sum()) for income in _INCOMES]
         check_found(path, "rows with the incomes <=50K, >50K", _ADULT_COUNTS[name], found)
-    joined = {name: np.concatenate([table[name] for table in tables]) for name in _ADULT_KINDS}
-    split = np.repeat(["train", "test"][: len(tables)], [len(table["age"]) for table in tables])
     # The codes are those of all rows that were read, so that the two parts agree on them.
-    names = _ADULT_CODED if coded else _ADULT_FEATURES
-    features = _adult_codes(files[0], joined) if coded else object_table(joined, names)
-    keep = slice(None) if part != "test" else split == "test"
-    y = (joined["income"] == ">50K").astype(np.int64)
-    return Content(
-        features[keep],
-        y[keep],
-        names,
+    joined = joined_tables(tables)
+    coded = wanted.variant == "numeric"
+    read = Dataset(
+        wanted.name,
+        _adult_codes(files[0], joined) if coded else object_table(joined, _ADULT_FEATURES),
+        (joined["income"] == ">50K").astype(np.int64),
+        _ADULT_CODED if coded else _ADULT_FEATURES,
         _INCOMES,
         (0, 1),
-        split=split[keep],
+        split=np.repeat(["train", "test"][: len(tables)], [len(table["age"]) for table in tables]),
         notes=(_CODED_NOTE if coded else "categories are text, ? is missing",),
     )
+    return read.test if wanted.part == "test" else read
 
 
 def _adult_codes(path: Path, table: Columns) -> NDArray[np.float64]:
@@ -108,22 +108,6 @@ def _adult_codes(path: Path, table: Columns) -> NDArray[np.float64]:
         else:
             coded[:, position] = column
     return coded
-
-
-def _adult_sources(*, coded: bool) -> tuple[Source, ...]:
-    def read(files: tuple[Path, ...], part: str) -> Content:
-        return _adult(files, part, coded=coded)
-
-    both = ("adult.data", "adult.test")
-    return (
-        Source("original", read, {"train": ("adult.data",), "test": both, "all": both}),
-        Source(
-            "compact",
-            read,
-            {"train": ("adult.csv.gz",)},
-            {"adult.csv.gz": "a833df349bf96e939cb2de65a084d3a21cd64c4781a95551430453ac6892bb3b"},
-        ),
-    )
 
 
 # --- covertype ----------------------------------------------------------------------------------
@@ -152,100 +136,33 @@ _COVERTYPE_NAMES = (
     *(f"Soil_Type{number}" for number in range(1, 41)),
 )
 _COVERTYPE_COUNTS = [211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]
-_HEAD = 10_000
-_HEAD_NOTE = (
-    "part head: the first 10,000 rows, nearly balanced by class, unlike the whole set; "
-    "it overlaps with part rand"
-)
 
 
-def _covertype(features: NDArray[Any], y: NDArray[Any], *notes: str) -> Content:
-    classes = tuple(range(1, 8))
+def read_covertype(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
+    """The patches of forest."""
+    if wanted.kind == "compact":
+        names = [f"{wanted.part}_{name}" for name in ("num", "wilderness", "soil", "y")]
+        numbers, wilderness, soil, y = read_archive(files[0], names).values()
+        features = np.hstack([numbers, np.eye(4)[wilderness], np.eye(40)[soil]])
+    else:
+        if wanted.kind == "original":
+            path, table = files[0], read_numbers(files[0], 55, np.int16)
+            features, y = table[:, :-1], table[:, -1]
+        else:
+            path, (features, y) = Path("fetch_covtype"), _covertype_download()
+        found = [int((y == cover).sum()) for cover in range(1, 8)]
+        check_found(path, "rows", sum(_COVERTYPE_COUNTS), len(y))
+        check_found(path, "rows of the classes 1 to 7", _COVERTYPE_COUNTS, found)
+        if wanted.part == "head":
+            features, y = features[:10_000], y[:10_000]
     features, y = features.astype(np.float64), y.astype(np.int64)
-    return Content(features, y, _COVERTYPE_NAMES, _COVERS, classes, notes=notes)
+    return Dataset(wanted.name, features, y, _COVERTYPE_NAMES, _COVERS, tuple(range(1, 8)))
 
 
-def _covertype_rows(path: Path, features: NDArray[Any], y: NDArray[Any], part: str) -> Content:
-    """The whole set, checked, or its head."""
-    found = [int((y == cover).sum()) for cover in range(1, 8)]
-    check_found(path, "rows", sum(_COVERTYPE_COUNTS), len(y))
-    check_found(path, "rows of the classes 1 to 7", _COVERTYPE_COUNTS, found)
-    if part == "head":
-        return _covertype(features[:_HEAD], y[:_HEAD], _HEAD_NOTE)
-    return _covertype(features, y)
-
-
-def _covertype_original(files: tuple[Path, ...], part: str) -> Content:
-    table = read_numbers(files[0], 55, np.int16)
-    return _covertype_rows(files[0], table[:, :-1], table[:, -1], part)
-
-
-def _covertype_compact(files: tuple[Path, ...], part: str) -> Content:
-    names = [f"{part}_{name}" for name in ("num", "wilderness", "soil", "y")]
-    numbers, wilderness, soil, y = read_archive(files[0], names).values()
-    features = np.hstack([numbers, np.eye(4)[wilderness], np.eye(40)[soil]])
-    rand = "part rand: 92,962 of the 581,012 rows, a random 16 %; it overlaps with part head"
-    return _covertype(features, y, _HEAD_NOTE if part == "head" else rand)
-
-
-def _covertype_download(_files: tuple[Path, ...], part: str) -> Content:
+def _covertype_download() -> tuple[NDArray[Any], NDArray[Any]]:
     from sklearn.datasets import fetch_covtype
 
-    try:
-        with warnings.catch_warnings():
-            # scikit-learn warns before it tries again; the failure is reported below.
-            warnings.simplefilter("ignore")
-            features, y = fetch_covtype(return_X_y=True)
-    except (OSError, ValueError) as error:
-        raise MissingDataError(
-            f"covertype could not be fetched by scikit-learn ({error}): try again, or put "
-            "covtype.data.gz of https://archive.ics.uci.edu/dataset/31 in the folder that "
-            "FAIRSHAPLEY_DATA names"
-        ) from None
-    return _covertype_rows(Path("fetch_covtype"), features, y, part)
-
-
-ENTRIES = (
-    Entry(
-        name="adult",
-        description="Adult (census income): 32 561 people, 12 coded or 14 raw features, income "
-        "above 50 000 dollars or not; 16 281 more in adult.test.",
-        page="https://archive.ics.uci.edu/dataset/2",
-        licence="CC BY 4.0 (UCI)",
-        citation="Becker & Kohavi (1996), UCI Machine Learning Repository",
-        variants={"numeric": _adult_sources(coded=True), "raw": _adult_sources(coded=False)},
-        paper="P4, with a random forest, the first 2000 rows",
-    ),
-    Entry(
-        name="covertype",
-        description="Covertype: 581 012 patches of forest, 54 features, 7 classes.",
-        page="https://archive.ics.uci.edu/dataset/31",
-        licence="CC BY 4.0 (UCI)",
-        citation="Blackard (1998), UCI Machine Learning Repository",
-        variants={
-            "numeric": (
-                Source(
-                    "original",
-                    _covertype_original,
-                    {"all": ("covtype.data",), "head": ("covtype.data",)},
-                ),
-                Source(
-                    "compact",
-                    _covertype_compact,
-                    {"rand": ("covertype.npz",), "head": ("covertype.npz",)},
-                    {
-                        "covertype.npz": "71087cfe0e21d50fbb5520dbe34d8f8d"
-                        "7a5a0d8910b0c5ccca98c9f1afab55be"
-                    },
-                ),
-                Source(
-                    "download",
-                    _covertype_download,
-                    {"all": (), "head": ()},
-                    title="fetch_covtype",
-                ),
-            )
-        },
-        paper="P1, class 1 against the rest, and P4, with an MLP, the first 2000 rows",
-    ),
-)
+    instead = "covtype.data.gz of https://archive.ics.uci.edu/dataset/31"
+    with fetching("covertype", "by scikit-learn", instead):
+        features, y = fetch_covtype(return_X_y=True)
+    return features, y
