@@ -60,7 +60,7 @@ def test_a_model_is_given_frames_with_their_columns(kind):
             (kind, made(kind, parts(16, ROWS))),
         )
     ]
-    coalitions = np.random.default_rng(1).random((20, 16)) < 0.5
+    coalitions = np.random.default_rng(1).random((5, 16)) < 0.5
     np.testing.assert_array_equal(games[0](coalitions), games[1](coalitions))
     assert games[0].identical_players == games[1].identical_players == ((1, 3),)
     assert fs.games.fingerprint(games[1]) == fs.games.fingerprint(games[1])

@@ -86,23 +86,30 @@ def test_what_shapiq_has_no_word_for():
 def test_our_method_in_shapiqs_explainers():
     shapiq = pytest.importorskip("shapiq")
     rows, targets = load_diabetes(return_X_y=True)
+    rows = rows[:, :7]
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(rows, targets)
 
     def explained(approximator, budget):
         explainer = shapiq.TabularExplainer(
-            model, rows[:100], approximator=approximator, index="SV", max_order=1, random_state=0
+            model,
+            rows[:30],
+            sample_size=30,
+            approximator=approximator,
+            index="SV",
+            max_order=1,
+            random_state=0,
         )
         return explainer.explain(rows[0], budget=budget, random_state=0)
 
-    ours = fs.shapiq_approximator(10, seed=0)
-    truth = explained("auto", 1024)
-    found = explained(ours, 1024)
+    ours = fs.shapiq_approximator(7, seed=0)
+    truth = explained("auto", 128)
+    found = explained(ours, 128)
     assert ours.result.exact
     np.testing.assert_allclose(found.get_n_order_values(1), truth.get_n_order_values(1), atol=1e-3)
     assert found.baseline_value == pytest.approx(truth.baseline_value)
-    rough = explained(fs.shapiq_approximator(10, "mc"), 200).get_n_order_values(1)
+    rough = explained(fs.shapiq_approximator(7, "mc"), 60).get_n_order_values(1)
     assert np.corrcoef(rough, truth.get_n_order_values(1))[0, 1] > 0.9
-    again = explained(ours, 200), explained(ours, 200)
+    again = explained(ours, 40), explained(ours, 40)
     assert again[0] == again[1]
 
 
