@@ -136,7 +136,7 @@ def test_a_label_of_the_paper_is_a_name(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"name": "nothing"}, "there are fidelity-ape, xi, symmetry"),
+        ({"name": "nothing"}, "there are fidelity-ape, figure-1, xi, symmetry"),
         ({"only": ["iris"]}, "there are breast_cancer-logistic, diabetes-ridge"),
         ({"methods": ["magic"]}, "there are mc, owen, sobol"),
         ({"trials": 0}, "at least 1"),
