@@ -51,23 +51,6 @@ class Verdict:
     warnings: tuple[str, ...] = ()
 
 
-def limits(result: Result) -> tuple[str, ...]:
-    """What the report does not say, in sentences: a reader needs these before the numbers."""
-    unit = visible(result.unit) if result.unit else ""
-    measured = f"The utility of this analysis is {isolated(unit)}." if unit else ""
-    numbers = "values" if result.exact else "values and tolerances"
-    counted = "in this unit" if unit else "in the units of the utility"
-    return (
-        f"{measured} The values divide the gain in utility among "
-        f"{several(result.n_players, 'player')}. All {numbers} are {counted}.".strip(),
-        "The report covers the calculation of these values only. It does not say whether this "
-        "utility is the right measure, whether the test data behind it represent the cases that "
-        "matter, or whether the model is suitable.",
-        "A low or negative value describes an effect on the utility. It does not show that "
-        "anybody made a mistake or acted wrongly.",
-    )
-
-
 def verdict(
     result: Result,
     table: PlayerTable,

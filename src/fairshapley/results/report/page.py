@@ -20,28 +20,20 @@ from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import rounded_up
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
+from fairshapley.results.another_test_set import another_set, both_errors
 from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
 from fairshapley.results.report.drawing import Chart, charts
-from fairshapley.results.report.fairness import (
-    ToleranceCurves,
-    limits,
-    smallest_epsilon1,
-    verdict,
-)
+from fairshapley.results.report.fairness import ToleranceCurves, smallest_epsilon1, verdict
 from fairshapley.results.report.findings import callouts, label_rows
 from fairshapley.results.report.money import payments
-from fairshapley.results.report.other_test_sets import section_of
-from fairshapley.results.report.parts import by_part
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import facts, readable_time, snippet
-from fairshapley.results.report.wording import number, percent, unbroken
+from fairshapley.results.report.wording import isolated, number, percent, unbroken
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
-# Rows of the table for print and for browsers without scripts.
-PLAIN_ROWS = 200
 # Significant digits of the numbers in the page; a saved result has them all.
 DIGITS = 7
 # More labels than this are searched for rather than chosen from a list.
@@ -90,41 +82,30 @@ def report_html(
     drawn = charts(result, table, curves, epsilon1, delta)
     scripts = [plotly, *(_source(name) for name in ("common.js", "table.js", "charts.js"))]
     page: str = template.render(
-        title=visible(title) if title else f"{_kind(result)} of {_players(result)}",
+        result=result,
+        table=table,
+        title=visible(title) if title else "",
         policy=_policy(scripts),
         marks=page_marks(result.digest, result.journal_digest),
         style=_source("style.css"),
         scripts=scripts,
         data=_embedded(_data(result, table, drawn)),
-        dates=[
-            ("Run finished", readable_time(result.created)),
-            ("report written", readable_time(written)),
-        ],
-        limits=limits(result),
-        warnings=[visible(said) for said in result.warnings],
+        written=written,
         verdict=verdict(result, table, epsilon1, delta, smallest, asked=asked),
-        numbers=_numbers(result, table, delta, smallest),
-        meaning=table.intervals.meaning,
+        smallest=None if smallest is None or smallest >= 1 else rounded_up(smallest),
         charts=drawn,
-        equal_counts=int(result.counts[0]) if "contributions" not in drawn else None,
-        test_set=section_of(result, table, delta),
+        reach=None if result.replicates is None else another_set(result.replicates, delta),
+        test_set=both_errors(result, delta),
         payments=None if pool is None else payments(result, table, pool, epsilon1, delta),
-        parts=by_part(result, table),
+        gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
         callouts=callouts(result, table, epsilon1, delta),
         label_rows=label_rows(table),
         label_choice=_label_choice(table),
-        has_labels=table.labels is not None,
-        has_rows=table.row_counts is not None,
-        plain_rows=list(_plain_rows(table)),
-        n_players=result.n_players,
         facts=facts(result, written),
-        notes=[visible(note) for note in result.notes],
         unit=visible(result.unit),
         snippet=snippet(result),
-        epsilon1=number(epsilon1, 6),
-        delta=number(delta, 6),
-        xi=number(result.xi, 6),
-        exact=result.exact,
+        epsilon1=epsilon1,
+        delta=delta,
     )
     return with_page_digest(page)
 
@@ -143,7 +124,9 @@ def _tools() -> tuple[Any, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["whole"] = unbroken
+    filters = (duration, isolated, number, percent, readable_time, visible)
+    environment.filters |= {one.__name__: one for one in filters} | {"whole": unbroken}
+    environment.globals |= {"several": several}
     return environment.get_template("page.html"), str(get_plotlyjs())
 
 
@@ -212,84 +195,6 @@ def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[s
     return plain
 
 
-def _kind(result: Result) -> str:
-    name = result.semivalue
-    return f"{name.capitalize()} values"
-
-
-def _players(result: Result) -> str:
-    return several(result.n_players, "player")
-
-
-def _numbers(
-    result: Result, table: PlayerTable, delta: float, smallest: float | None
-) -> list[tuple[str, str, str]]:
-    """The headline numbers: name, number, and what it means."""
-    above, below = int((table.signs > 0).sum()), int((table.signs < 0).sum())
-    open_signs = result.n_players - above - below
-    signs = f"{above:,} above zero, {below:,} below zero"
-    if result.exact:
-        signs += f", {open_signs:,} equal to zero" if open_signs else ""
-    elif open_signs:
-        signs += f", {open_signs:,} undecided"
-    found = [
-        ("Players", f"{result.n_players:,}", "with a value each"),
-        ("Sum of values", number(float(result.values.sum()), 4), _sum_words(result)),
-        ("Utility evaluations", f"{result.evaluations:,}", f"in {duration(result.seconds)}"),
-        ("Signs decided", f"{result.n_players if result.exact else above + below:,}", signs),
-    ]
-    if result.exact:
-        return found
-    low = float(result.lower_fidelity().min())
-    words = "could not be estimated"
-    if not math.isnan(low):
-        words = f"cautious estimate {number(low)}"
-    found.append(("Minimum fidelity", number(result.min_fidelity), words))
-    if not table.intervals.joint:
-        reach, words = "none", "no confidence statement is possible"
-    elif smallest is None or smallest >= 1:
-        reach, words = "none", f"below 100 % with {percent(1 - delta)} confidence"
-    else:
-        reach = percent(rounded_up(smallest))
-        words = (
-            f"of each true value’s size plus {number(result.xi * rounded_up(smallest), 6)}, "
-            f"with {percent(1 - delta)} confidence"
-        )
-    found.append(("Smallest certified tolerance", reach, words))
-    return found
-
-
-def _sum_words(result: Result) -> str:
-    ends = result.endpoints
-    if ends is None:
-        return "over all players"
-    return f"utility {number(ends[0])} without players, {number(ends[1])} with all"
-
-
 def _label_choice(table: PlayerTable) -> list[str]:
     distinct = sorted(set(table.labels)) if table.labels is not None else []
     return distinct if 1 < len(distinct) <= MOST_LABELS else []
-
-
-def _plain_rows(table: PlayerTable) -> Iterable[dict[str, str]]:
-    groups = table.group_numbers()
-    for rank, player in enumerate(table.order[:PLAIN_ROWS].tolist(), start=1):
-        remarks = []
-        if groups[player] >= 0:
-            remarks.append(f"identical (group {groups[player] + 1})")
-        if table.signs[player] < 0:
-            remarks.append("below zero")
-        if table.nulls[player]:
-            remarks.append("near zero")
-        yield {
-            "rank": f"{rank:,}",
-            "name": table.names[player],
-            "label": table.labels[player] if table.labels is not None else "",
-            "rows": "" if table.row_counts is None else f"{table.row_counts[player]:,}",
-            "value": number(table.values[player], 4),
-            "interval": table.interval_text(player),
-            "error": number(table.errors[player]),
-            "fidelity": number(table.fidelity[player]),
-            "count": f"{table.counts[player]:,}",
-            "remarks": ", ".join(remarks),
-        }
