@@ -23,7 +23,8 @@ BENCHMARKS = {
 TITLE = "# Results"
 OTHERS = """Further results: [the referee](referee/RESULTS.md), all methods on all kinds of games;
 [efficiency at equal evaluations](efficiency/RESULTS.md) and calibration;
-[time to fairness](time_to_fairness/RESULTS.md); [on a GPU](gpu/RESULTS.md)."""
+[time to fairness](time_to_fairness/RESULTS.md); [on a GPU](gpu/RESULTS.md),
+[from draw to result there](gpu/PIPE.md)."""
 
 
 def section(name: str) -> str:

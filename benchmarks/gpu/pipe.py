@@ -91,24 +91,31 @@ def planted(
     return subject, flipped
 
 
-def decided(n_players: int, device: str, budget: int, flips: int, *, truth: int) -> Iterator[Line]:
+def decided(
+    n_players: int, device: str, budget: int, *, truth: int, base: int = 10, shares: float = 1.0
+) -> Iterator[Line]:
     """The worst and the best 5 %: who they are, as far as the budget decides it."""
-    subject, flipped = planted(n_players, device, flips)
+    subject, flipped = planted(n_players, device, n_players // 20, base=base)
     fs.estimate(subject, "adjusted", budget=20_000, seed=9, progress=False)
     some = n_players // 20
     rule = fs.Decided(bottom=some) & fs.Decided(top=some)
+    ends = subject(np.array([[False] * n_players, [True] * n_players]))
+    # Values closer than an equal share, or so many of them, are ties.
+    xi = shares * float(abs(ends[1] - ends[0])) / n_players
     taken, run = timed(
         lambda: fs.estimate(
-            subject, "adjusted", until=rule, budget=budget, seed=1, progress=False, xi=1e-6
+            subject, "adjusted", until=rule, budget=budget, seed=1, progress=False, xi=xi
         )
     )
     order = np.argsort(run.values)
     worst, best = order[:some], order[-some:]
     line = {
         "what": f"worst and best 5 % of {n_players:,} points",
+        "rows always there": base,
+        "ties within, in equal shares": shares,
         "evaluations": run.evaluations,
         "seconds": taken,
-        "stopped": run.stopped[:300],
+        "stopped": run.stopped[:160],
         "precision of the worst against flips": float(np.isin(worst, flipped).mean()),
         "signs settled at 1.96": float((np.abs(run.values) > 1.96 * run.standard_errors).mean()),
         "standard error": float(np.median(run.standard_errors)),
@@ -161,7 +168,7 @@ def command(device: str, n_rows: int, evaluations: int) -> Iterator[Line]:
         head = ",".join([*(f"x{at}" for at in range(5)), "y"])
         np.savetxt(table, np.column_stack([x, y]), delimiter=",", header=head, comments="")
         out = Path(folder) / "values.json"
-        words = ["value", str(table), "--target", "y", "--evaluations", str(evaluations)]
+        words = ["value", str(table), "--target", "y", "--budget", str(evaluations)]
         words += ["--device", device, "--precision", "single", "--seed", "1", "--out", str(out)]
         began = time.perf_counter()
         done = subprocess.run(
@@ -231,16 +238,19 @@ def main() -> None:
         "two": lambda: decided(
             100 if quick else 2000,
             device,
-            int(4e6 * size / 4),
-            5 if quick else 100,
-            truth=int(4e7 * size / 40 if quick else 4e7),
+            25_000 if quick else 20_000_000,
+            truth=50_000 if quick else 40_000_000,
         ),
         "ten": lambda: decided(
             200 if quick else 10_000,
             device,
-            int(4e6 * size / 4 if quick else 4e6),
-            10 if quick else 500,
-            truth=0,
+            25_000 if quick else 4_000_000,
+            truth=50_000 if quick else 40_000_000,
+            base=500,
+            shares=8.0,
+        ),
+        "bare": lambda: decided(
+            200 if quick else 10_000, device, 25_000 if quick else 4_000_000, truth=0, shares=8.0
         ),
         "command": lambda: command(device, 100, int(1e6 * size)),
     }
