@@ -14,7 +14,7 @@ from fairshapley.uses.suspects.held_out import FOLDS, held_out
 from fairshapley.uses.suspects.wrong_labels import true_classes
 
 RESULTS = Path(__file__).parent / "calibration.csv"
-KINDS = ("none", "any 5 %", "any 10 %", "any 20 %", "class 20 %", "pair 10 %")
+KINDS = ("any 5 %", "any 10 %", "any 20 %", "class 20 %", "pair 10 %")
 N_ROWS, SEEDS = 3000, 1
 
 

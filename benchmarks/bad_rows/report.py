@@ -17,7 +17,7 @@ README = Path(__file__).parents[2] / "README.md"
 OURS = "fairshapley suspects"
 DISTANCE = "fairshapley suspects, distance"
 Row = dict[str, str]
-# A tenth's share is uncertain by chance too: 400 rows, half of them wrong, by 0.025.
+# A tenth's share is uncertain by chance too: 300 rows, half of them wrong, by 0.03.
 GOOD_GAP = 0.05
 
 
@@ -68,7 +68,8 @@ place of 2.1; its loaders of pictures and texts are left out), pyDVL 0.10.0, cle
 a model is needed it is scikit-learn's logistic regression. Data-OOB has 250 models in place of
 1000, which took four times as long for 0.001 to 0.006 of AUC on two cases; Data Shapley has 5
 permutations (truncated) and DVRL 500 epochs in place of 1000, so that a repetition takes seconds:
-they would do better with more time. Only values that look at validation rows use them.
+they would do better with more time. LAVA fails where a class has no validation row (once, on
+covertype). The first run of a process, with 10 % wrong labels, also loads its packages.
 
 {_verdicts(rows)}"""
 
@@ -135,6 +136,15 @@ def _seconds(rows: list[Row], harm: str) -> str:
     )
 
 
+def _everywhere(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The methods that were run on all sets: only their means compare."""
+    return {
+        name: found
+        for name, found in _by_method(rows).items()
+        if {row["set"] for row in found} == set(SETS)
+    }
+
+
 def _by_method(rows: Iterable[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -174,7 +184,7 @@ def _cell(rows: list[Row], score: str) -> str:
 
 def _removal(rows: list[Row]) -> str:
     """The accuracy of a model without the rows of lowest value, as a mean over the sets."""
-    shares = (0, 10, 20, 30, 40)
+    shares = runner.SHARES
     lines = [
         "## A model without the lowest",
         "",
@@ -186,7 +196,7 @@ def _removal(rows: list[Row]) -> str:
         f"|---|{'---|' * len(shares)}",
     ]
     some = [row for row in rows if row["harm"] == "labels 20 %"]
-    for method, found in _by_method(some).items():
+    for method, found in _everywhere(some).items():
         cells = [f"{mean(float(row[f'without_{share}']) for row in found):.3f}" for share in shares]
         lines.append(f"| {method} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -197,13 +207,13 @@ def _calibration() -> str:
     lines = [
         "## Are the probabilities right?",
         "",
-        f"Up to {calibration.N_ROWS:,} rows, {calibration.SEEDS} repetitions. Mistakes: of any "
+        f"Up to {calibration.N_ROWS:,} rows, one repetition. Mistakes: of any "
         "kind; 20 % of the most frequent class "
         "alone; or each class for the next one. The gap is the largest distance, over tenths "
         "of the rows by probability, between the "
         "mean probability and the share of wrong labels. The last column has it when the "
         "share is given. "
-        f"**Bold**: within {GOOD_GAP}. Chance alone moves a tenth of 400 rows by up to 0.025 "
+        f"**Bold**: within {GOOD_GAP}. Chance alone moves a tenth of 300 rows by up to 0.03 "
         "(one standard error).",
         "",
         "| set | mistakes | wrong | estimated (range) | pattern found | gap | gap, share given |",
@@ -219,13 +229,13 @@ def _calibration() -> str:
             f"({row['lower']}–{row['upper']}) | "
             f"{row['pattern']} | {' | '.join(gaps)} |"
         )
-    good = sum(float(row["gap"]) <= GOOD_GAP for row in rows)
-    given = sum(float(row["gap_share_given"]) <= GOOD_GAP for row in rows)
-    lines += [
-        "",
-        f"Within {GOOD_GAP} in each tenth: {good} of {len(rows)} tables; {given} when the "
-        "share is given.",
-    ]
+    lines.append("")
+    for key, words in (("gap", ""), ("gap_share_given", ", share given")):
+        within = [sum(float(row[key]) <= most for row in rows) for most in (GOOD_GAP, 0.1)]
+        lines.append(
+            f"Within {GOOD_GAP} in each tenth{words}: {within[0]} of {len(rows)} tables; within "
+            f"0.1: {within[1]}."
+        )
     return "\n".join(lines)
 
 
@@ -234,7 +244,7 @@ def _summary(rows: list[Row]) -> str:
     lines = ["| 20 % wrong labels, mean over 8 sets | F1 | AUC | seconds |", "|---|---|---|---|"]
     some = [row for row in rows if row["harm"] == "labels 20 %"]
     ranked = sorted(
-        _by_method(some).items(), key=lambda item: -mean(float(row["auc"]) for row in item[1])
+        _everywhere(some).items(), key=lambda item: -mean(float(row["auc"]) for row in item[1])
     )
     for method, found in ranked:
         cells = [f"{mean(float(row[score]) for row in found):.3f}" for score in ("f1", "auc")]

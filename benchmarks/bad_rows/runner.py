@@ -74,6 +74,8 @@ METHODS = (
     Method("opendataval", "Data Shapley", TABLES, ()),
 )
 SEEDS = 3
+SHARES = (0, 20, 40)
+"""Percent of the rows that are removed"""
 
 
 def run(sets: Sequence[str] = tuple(SETS), owners: Sequence[str] = ()) -> None:
@@ -132,7 +134,7 @@ def scores(one: Case, values: NDArray[np.float64]) -> dict[str, float]:
         "auc": float(roc_auc_score(harmed, -values)),
         "precision": float(harmed[order[:n_harmed]].mean()),
     }
-    for share in (0, 10, 20, 30, 40):
+    for share in SHARES:
         kept = order[share * len(order) // 100 :]
         rows, labels = one.train[0][kept], one.train[1][kept]
         model = LogisticRegression(C=0.1, max_iter=300, tol=1e-3)
