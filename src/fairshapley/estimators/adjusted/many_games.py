@@ -123,6 +123,7 @@ class ManyGames:
         """The place among the units of each draw"""
         self._asked, self._next = self._masks, (self._interior, self._draws)
         """What is to be told: units, then the sizes that are sampled and all draws"""
+        self._worth: FloatArray | None = None
         self._fit: _Fit | None = None
         self._at: FloatArray | None = None
         self._later = 0
@@ -190,19 +191,41 @@ class ManyGames:
         if not self._full:
             self._interior, self._draws = self._next
             self._masks = np.concatenate([self._masks, self._asked])
-            self._gains = np.concatenate([self._gains, gains])
+            if self._worth is None and not self._interior[0]:
+                self._worth = self._additive(gains)
+            self._gains = np.concatenate([self._gains, gains - self._part(self._asked)])
             self._fit = None
             return
         fit = self._settled()
-        rest = gains - fit.process.predict(self._asked.astype(np.float64))
+        rest = gains - self._part(self._asked) - fit.process.predict(self._asked.astype(np.float64))
         factors = self._factors(self._asked)
         fit.sums += factors.T @ rest
         fit.squares += np.square(factors).T @ np.square(rest)
         self._later += len(gains)
 
+    def _additive(self, gains: FloatArray) -> FloatArray:
+        """The additive game with the gains of single players, which come first; (players, games).
+
+        Taken off beforehand: an additive game then has no residuals at all, not only small ones.
+        """
+        alone = np.empty((self.n_players, gains.shape[1]))
+        alone[0] = gains[0]
+        # Behind the first, the coalition with player 0 is that of all others.
+        alone[1:] = -gains[1 : self.n_players]
+        alone += (self._spans - alone.sum(axis=0)) / self.n_players
+        return alone
+
+    def _part(self, masks: BoolArray) -> FloatArray:
+        """What the additive game adds to the gains."""
+        if self._worth is None:
+            return np.zeros((len(masks), len(self._spans)))
+        part: FloatArray = (masks - 0.5) @ self._worth
+        return part
+
     def keep(self, games: BoolArray) -> None:
         """Go on with some of the games."""
         self._spans, self._gains = self._spans[games], self._gains[:, games]
+        self._worth = None if self._worth is None else self._worth[:, games]
         if self._fit is not None:
             fit = self._fit
             fit.process.coefficients = fit.process.coefficients[:, games]
@@ -217,7 +240,8 @@ class ManyGames:
         fit = self._settled()
         count = fit.count + self._later
         means = fit.sums / max(count, 1)
-        values = fit.values + means + self._spans / self.n_players
+        shared = self._spans / self.n_players
+        values = fit.values + means + (shared if self._worth is None else self._worth)
         squares = np.maximum(fit.squares - count * np.square(means), 0.0) * fit.factors
         if not self._interior.any():
             return ManyEstimates(values.T, np.zeros_like(values.T), count)

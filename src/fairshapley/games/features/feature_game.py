@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.arguments import known_names
+from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError
 from fairshapley.games.features.arguments import (
@@ -168,6 +169,7 @@ class FeatureGame:
             )
         self._setting = FeatureSetting(predictor, data, chosen, players, near, kind)
         self.kind: GameKind = kind
+        self._drawn = not hasattr(background, "__len__") and len(chosen) < len(data)
         self.output = check_output(output, self.output_names)
         self.n_players = len(players.names)
         self.player_names = players.names
@@ -186,6 +188,14 @@ class FeatureGame:
     def n_outputs(self) -> int:
         """The number of outputs of a prediction."""
         return len(self.output_names)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stands in for absent features, in a sentence."""
+        kind = "by a function" if callable(self.kind) else f"by kind={self.kind!r}"
+        drawn = " drawn from X" if self._drawn else ""
+        background = several(len(self._setting.background), "background row")
+        return (f"absent features were replaced {kind}, with {background}{drawn}",)
 
     @property
     def n_rows(self) -> int:

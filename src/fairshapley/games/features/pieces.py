@@ -47,6 +47,7 @@ class Pieces(ABC):
     """Rows that fall into pieces; absent ones are replaced, and each mixture is predicted once."""
 
     shape: ClassVar[Literal["texts", "images"]]
+    notes: ClassVar[tuple[str, ...]] = ()
     counts: IntArray
     """The players of each row"""
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, sentences_html
 from fairshapley._basics.text import one_line, several
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features import FeatureGame
+from fairshapley.games.features.pieces import Pieces
 from fairshapley.results.result import Result
 from fairshapley.results.sharing import shap_package
 
@@ -166,6 +167,43 @@ class Attributions:
         )
 
 
+def gathered(
+    subject: FeatureGame | Pieces,
+    positions: IntArray,
+    outputs: tuple[int, ...],
+    results: dict[int, tuple[Result, ...]],
+    *,
+    single: bool,
+    complete: bool,
+) -> Attributions:
+    """The results of rows, by their place among the positions, as arrays."""
+    if not results:
+        raise KeyboardInterrupt  # it came before any row had values
+    kept = np.array(sorted(results))
+    shape = len(kept), max(row[0].n_players for row in results.values()), len(outputs)
+    values, errors = np.full((2, *shape), np.nan)
+    ends = np.zeros((2, len(kept), len(outputs)))
+    for place, row in enumerate(kept.tolist()):
+        for at, one in enumerate(results[row]):
+            values[place, : one.n_players, at] = one.values
+            errors[place, : one.n_players, at] = one.standard_errors
+            ends[:, place, at] = one.endpoints
+    last: Any = 0 if single else slice(None)
+    return Attributions(
+        values=values[:, :, last],
+        standard_errors=errors[:, :, last],
+        base_values=ends[0][:, last],
+        predictions=ends[1][:, last],
+        data=subject.shown(positions[kept])[:, : shape[1]],
+        rows=tuple(positions[kept].tolist()),
+        player_names=subject.player_names[: shape[1]],
+        output_names=tuple(subject.output_names[output] for output in outputs),
+        results=tuple(results[row] for row in kept.tolist()),
+        kind=subject.shape,
+        complete=complete,
+    )
+
+
 def shap_explanation(game: FeatureGame, result: Result) -> Any:
     """The result of one feature game as a `shap.Explanation` with one value per player.
 
@@ -175,6 +213,7 @@ def shap_explanation(game: FeatureGame, result: Result) -> Any:
     --------
     >>> import fairshapley as fs
     >>> from fairshapley.games.features import FeatureGame
+    from fairshapley.games.features.pieces import Pieces
     >>> game = FeatureGame(lambda X: X[:, 0], [[1.0], [2.0]], rows=1)
     >>> shap_explanation(game, fs.exact(game)).values
     array([0.5])

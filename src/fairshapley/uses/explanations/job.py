@@ -21,7 +21,7 @@ from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
 from fairshapley.runs.plan import versions
 from fairshapley.runs.progress import REFRESH_SECONDS, TerminalBar
 from fairshapley.stopping import Budget, Fair, Rule
-from fairshapley.uses.explanations.attributions import Attributions
+from fairshapley.uses.explanations.attributions import Attributions, gathered
 from fairshapley.uses.explanations.closed_forms import ClosedForm, closed_form
 from fairshapley.uses.explanations.together import EXACT_PLAYERS, Explained, Limits, Together
 
@@ -68,7 +68,7 @@ class Job:
         if isinstance(self.subject, FeatureGame):
             closed = closed_form(self.subject, self.positions)
             if closed is not None:
-                return self._gathered([self._exact(closed)], int(counts.max()))
+                return self._gathered([self._exact(closed)])
         step = max(1, MOST_COLUMNS // len(self.outputs))
         blocks = [
             (count, places[at : at + step])
@@ -93,26 +93,13 @@ class Job:
                 parts.append(_Part(places, found, limits))
                 if not found.complete:
                     break
-        return self._gathered(parts, int(counts.max()))
+        return self._gathered(parts)
 
     def _exact(self, closed: ClosedForm) -> _Part:
         """Values that were not sampled."""
-        n_rows, chosen = len(self.positions), list(self.outputs)
-        values = closed.values[:, :, chosen]
-        every = np.ones(n_rows, dtype=bool)
-        none = np.zeros(n_rows, dtype=np.int64)
-        found = Explained(
-            ends=closed.ends[:, :, chosen],
-            values=values,
-            errors=np.zeros_like(values),
-            counts=none,
-            evaluations=none + 2,
-            level_shares=np.ones(n_rows),
-            stopped=[f"the values are exact: {closed.how}"] * n_rows,
-            done=every,
-            exact=every,
-        )
-        return _Part(np.arange(n_rows), found, self._limits(values.shape[1]))
+        found = Explained.nothing(closed.ends[:, :, list(self.outputs)], closed.values.shape[1])
+        found.settle(slice(None), closed.values[:, :, list(self.outputs)], 2, closed.how)
+        return _Part(np.arange(len(self.positions)), found, self._limits(closed.values.shape[1]))
 
     def _limits(self, n_players: int) -> Limits:
         if self.budget is not None or self.until is not None:
@@ -122,36 +109,16 @@ class Job:
         each = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         return Limits(evaluations=each, until=DEFAULT_RULE, xi=self.xi)
 
-    def _gathered(self, parts: list[_Part], n_players: int) -> Attributions:
-        shape = len(self.positions), n_players, len(self.outputs)
-        values, errors = np.full((2, *shape), np.nan)
-        ends = np.full((2, shape[0], shape[2]), np.nan)
-        results: dict[int, tuple[Result, ...]] = {}
-        fields = {**origin_fields(), "versions": versions(), "seed": self.seed}
-        for part in parts:
-            count = part.found.values.shape[1]
-            values[part.places, :count] = part.found.values
-            errors[part.places, :count] = part.found.errors
-            ends[:, part.places] = part.found.ends
-            for at in np.flatnonzero(part.found.done).tolist():
-                results[int(part.places[at])] = self._results(part, at, fields)
-        if not results:
-            raise KeyboardInterrupt  # it came before any row had values
-        kept = np.array(sorted(results))
-        last: Any = 0 if self.single else slice(None)
-        return Attributions(
-            values=values[kept][:, :, last],
-            standard_errors=errors[kept][:, :, last],
-            base_values=ends[0, kept][:, last],
-            predictions=ends[1, kept][:, last],
-            data=self.subject.shown(self.positions[kept]),
-            rows=tuple(self.positions[kept].tolist()),
-            player_names=self.subject.player_names,
-            output_names=tuple(self.subject.output_names[output] for output in self.outputs),
-            results=tuple(results[place] for place in kept.tolist()),
-            kind=self.subject.shape,
-            complete=all(part.found.complete for part in parts),
-        )
+    def _gathered(self, parts: list[_Part]) -> Attributions:
+        fields = {**origin_fields(self.subject.notes), "versions": versions(), "seed": self.seed}
+        results = {
+            int(part.places[at]): self._results(part, at, fields)
+            for part in parts
+            for at in np.flatnonzero(part.found.done).tolist()
+        }
+        complete = all(part.found.complete for part in parts)
+        chosen = self.positions, self.outputs
+        return gathered(self.subject, *chosen, results, single=self.single, complete=complete)
 
     def _results(self, part: _Part, at: int, fields: dict[str, Any]) -> tuple[Result, ...]:
         """One result for each output of a row."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import FairShapleyError
 from fairshapley.estimators import Estimator, Exact
 from fairshapley.evaluation.engines import EngineOption, opened_engine
@@ -24,7 +20,7 @@ from fairshapley.runs.calls import estimate
 from fairshapley.runs.setup import JournalOption
 from fairshapley.semivalues import Semivalue
 from fairshapley.stopping import Budget, Rule
-from fairshapley.uses.explanations.attributions import Attributions
+from fairshapley.uses.explanations.attributions import Attributions, gathered
 from fairshapley.uses.explanations.together import EXACT_PLAYERS
 
 
@@ -65,74 +61,28 @@ def one_by_one(
         )
         rows = game.each_row(positions)
         finished, complete = _explain_rows(rows, outputs, root_seed(seed), run)
-    if not finished:
-        raise KeyboardInterrupt  # taken by the run of the first row; there is nothing to give
-    return _gathered(game, finished, outputs, single, complete)
+    return gathered(game, positions, outputs, finished, single=single, complete=complete)
 
 
 def _explain_rows(
     games: Iterable[FeatureGame], chosen: tuple[int, ...], seed: int, run: Callable[..., Result]
-) -> tuple[list[_Row], bool]:
-    """The rows one after the other, and whether all were finished before Ctrl-C came."""
-    finished: list[_Row] = []
-    for one in games:
+) -> tuple[dict[int, tuple[Result, ...]], bool]:
+    """Results by the place of the row, and whether all were finished before Ctrl-C came."""
+    finished: dict[int, tuple[Result, ...]] = {}
+    for place, one in enumerate(games):
         row = one.rows[0]
         row_seed = int(side_generator(seed, f"row {row}").integers(2**62))
-        # What was predicted is remembered by `one`, for all its outputs.
-        outputs = [one.for_output(output) for output in chosen]
         results = []
         try:
-            for each in outputs:
-                results.append(run(each, seed=row_seed))
+            # What was predicted is remembered by `one`, for all its outputs.
+            for output in chosen:
+                results.append(run(one.for_output(output), seed=row_seed))
                 if not results[-1].complete:
                     return finished, False
-            finished.append(_Row(row, one.player_data, tuple(results), _ends(outputs)))
+            finished[place] = tuple(results)
         except KeyboardInterrupt:
             return finished, False
         except FairShapleyError as error:
             error.add_note(f"It was raised while row {row} was explained.")
             raise
     return finished, True
-
-
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """What is kept of an explained row: not its game, whose memory is large."""
-
-    row: int
-    data: NDArray[Any]
-    results: tuple[Result, ...]
-    ends: FloatArray
-    """v(∅) and v(N) of each output"""
-
-
-def _ends(games: list[FeatureGame]) -> FloatArray:
-    ends = np.zeros((2, games[0].n_players), dtype=bool)
-    ends[1] = True
-    return np.stack([each(ends) for each in games])
-
-
-def _gathered(
-    game: FeatureGame,
-    finished: list[_Row],
-    chosen: tuple[int, ...],
-    single: bool,
-    complete: bool,
-) -> Attributions:
-    """The results of all rows as arrays, without the axis of outputs where there is only one."""
-    last: Any = 0 if single else slice(None)
-    values = [np.stack([one.values for one in row.results], axis=1) for row in finished]
-    errors = [np.stack([one.standard_errors for one in row.results], axis=1) for row in finished]
-    ends = np.stack([row.ends for row in finished])
-    return Attributions(
-        values=np.stack(values)[:, :, last],
-        standard_errors=np.stack(errors)[:, :, last],
-        base_values=ends[:, :, 0][:, last],
-        predictions=ends[:, :, 1][:, last],
-        data=np.concatenate([row.data for row in finished]),
-        rows=tuple(row.row for row in finished),
-        player_names=game.player_names,
-        output_names=tuple(game.output_names[output] for output in chosen),
-        results=tuple(row.results for row in finished),
-        complete=complete,
-    )

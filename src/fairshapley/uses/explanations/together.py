@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -86,6 +86,24 @@ class Explained:
     exact: BoolArray
     complete: bool = True
 
+    @classmethod
+    def nothing(cls, ends: FloatArray, n_players: int) -> Explained:
+        """Before any values are known."""
+        _, rows, outputs = ends.shape
+        values, errors = np.full((2, rows, n_players, outputs), np.nan)
+        counts, evaluations = np.zeros((2, rows), dtype=np.int64)
+        done, exact = np.zeros((2, rows), dtype=bool)
+        stopped = ["interrupted"] * rows
+        return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, done, exact)
+
+    def settle(self, rows: Any, values: FloatArray, evaluations: int, how: str) -> None:
+        """Exact values of some rows."""
+        self.values[rows], self.errors[rows] = values, 0.0
+        self.counts[rows] = self.evaluations[rows] = evaluations
+        self.done[rows] = self.exact[rows] = True
+        for row in np.arange(len(self.done))[rows].tolist():
+            self.stopped[row] = f"the values are exact: {how}"
+
 
 @dataclass(eq=False)
 class Together:
@@ -119,18 +137,8 @@ class Together:
         """Explain the rows; Ctrl-C keeps what was estimated before."""
         ends = np.zeros((2, self.n_players), dtype=bool)
         ends[1] = True
-        shape = len(self.rows), self.n_players, len(self.outputs)
-        self.found = Explained(
-            self._values(ends, np.arange(len(self.rows))),
-            np.full(shape, np.nan),
-            np.full(shape, np.nan),
-            np.zeros(len(self.rows), dtype=np.int64),
-            np.full(len(self.rows), 2),
-            np.ones(len(self.rows)),
-            ["interrupted"] * len(self.rows),
-            np.zeros(len(self.rows), dtype=bool),
-            np.zeros(len(self.rows), dtype=bool),
-        )
+        first = self._values(ends, np.arange(len(self.rows)))
+        self.found = Explained.nothing(first, self.n_players)
         try:
             if self._enumerable:
                 self._enumerate(np.arange(len(self.rows)))
@@ -189,18 +197,14 @@ class Together:
 
     def _enumerate(self, rows: IntArray) -> None:
         """Exact values of some rows, from all coalitions; as many at a time as memory holds."""
-        found, n_players = self.found, self.n_players
-        masks = bits.numbered(range(1 << n_players), n_players)
+        masks = bits.numbered(range(1 << self.n_players), self.n_players)
         step = max(1, _TABLE // (len(masks) * len(self.outputs)))
         for start in range(0, len(rows), step):
             at = rows[start : start + step]
             tables = np.ascontiguousarray(self._values(masks, at).transpose(1, 2, 0))
-            for place, row in enumerate(at.tolist()):
-                values = [exact_values(table, Shapley()) for table in tables[place]]
-                found.values[row], found.errors[row] = np.stack(values, axis=1), 0.0
-                found.stopped[row] = "every coalition was evaluated: the values are exact"
-            found.evaluations[at] = found.counts[at] = len(masks)
-            found.done[at] = found.exact[at] = True
+            values = [[exact_values(table, Shapley()) for table in row] for row in tables]
+            how = "every coalition was evaluated"
+            self.found.settle(at, np.array(values).transpose(0, 2, 1), len(masks), how)
 
     def _sample(self) -> None:
         """Estimates, in rounds that grow as planned looks do, until every row is done."""

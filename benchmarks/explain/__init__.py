@@ -1,0 +1,1 @@
+"""Explanations beside shap and shapiq: errors at equal model rows, times, and what is certified."""
