@@ -1,7 +1,8 @@
 """Explanations beside shap and shapiq, in one run: ``python -m benchmarks.explain --write``.
 
-``--only error,speed,certified,texts,gpu`` runs some parts; ``--device cuda --only gpu`` needs neither
-peer. A *model row* is one row handed to the model; an evaluation takes one for each background row.
+``--only error,speed,certified,texts,gpu`` runs some parts; ``--device cuda --only gpu`` needs
+neither peer. A *model row* is one row handed to the model; an evaluation takes one for each
+background row.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def ours(task: models.Task, predict: Any, budget: int, seed: int) -> np.ndarray:
     ).values
 
 
-def permutation(task: models.Task, predict: Any, budget: int, seed: int) -> np.ndarray:
+def permutation(task: models.Task, predict: Any, budget: int, seed: int) -> Any:
     import shap
 
     masker = shap.maskers.Independent(task.background, max_samples=len(task.background))
@@ -234,9 +235,8 @@ def text_table() -> list[str]:
         for at, text in enumerate(texts[:50])
     )
     lines = ["| model | texts | seconds | what was found |", "|---|---|---|---|"]
-    lines.append(
-        f"| bag of words, linear | 50 | {seconds:.1f} | largest difference from the closed form {off:.1e} |"
-    )
+    said = f"largest difference from the closed form {off:.1e}"
+    lines.append(f"| bag of words, linear | 50 | {seconds:.1f} | {said} |")
     torch.manual_seed(0)
     codes = {word: at + 1 for at, word in enumerate(models.WORDS)}
 
@@ -257,7 +257,8 @@ def text_table() -> list[str]:
     target = torch.tensor(praise).float()
     for _ in range(150):
         optimiser.zero_grad()
-        torch.nn.functional.binary_cross_entropy(classify(texts), target).backward()
+        loss: Any = torch.nn.functional.binary_cross_entropy(classify(texts), target)
+        loss.backward()
         optimiser.step()
     began = time.perf_counter()
     found = fs.explain(classify, texts[:50], seed=0, progress=False)
@@ -281,11 +282,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="renew RESULTS.md")
     options = parser.parse_args()
     parts = {
-        "error": ("Mean squared error at equal model rows, as a share of the mean squared value", error_table),
+        "error": ("Mean squared error over the mean square, at equal model rows", error_table),
         "speed": ("20 rows × 14 features of gradient boosting, background 50", speed_table),
         "certified": (
-            "1000 rows × 30 features of a network, until each row is certified: ε1 = 0.5, δ = 0.1, ξ the mean "
-            "|value|, background 100", lambda: certified("cpu")),
+            "1000 rows × 30 features of a network, until each row is certified: ε1 = 0.5, δ = 0.1, "
+            "ξ the mean |value|, background 100", lambda: certified("cpu")),
         "gpu": ("The same on a GPU", lambda: certified(options.device)),
         "texts": ("Texts, explained by their words", text_table),
     }  # fmt: skip

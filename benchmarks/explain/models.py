@@ -77,7 +77,7 @@ def network(
         optimiser.step()
     module.eval()
 
-    def predict(x: np.ndarray) -> np.ndarray:
+    def predict(x: np.ndarray) -> Any:
         with torch.no_grad():
             return module(torch.as_tensor(x).float())[:, 0].numpy().astype(np.float64)
 

@@ -14,7 +14,7 @@ from fairshapley.games.combinators import (
     WithNullPlayers,
     with_null_players,
 )
-from fairshapley.games.features import FeatureGame
+from fairshapley.games.features import FeatureGame, FeatureLossGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import FunctionGame, Game, TableGame
@@ -40,6 +40,7 @@ __all__ = [
     "Airport",
     "DataGame",
     "FeatureGame",
+    "FeatureLossGame",
     "FederatedGame",
     "FunctionGame",
     "Game",

@@ -102,12 +102,12 @@ def test_rows_share_few_calls():
 
 
 def test_every_row_is_certified_and_done_rows_leave_their_budget():
-    rule = fs.Fair(epsilon1=0.2, delta=0.1)
+    rule = fs.Fair(epsilon1=0.002, delta=0.1)
     found = fs.explain(curved, ROWS, 8, rows=range(12), until=rule, budget=400, seed=0)
     evaluations = np.array([row[0].evaluations for row in found.results])
     for row in found.results:
-        assert row[0].stopped.startswith("certified as (0.2,")
-        assert row[0].certificate(0.2, 0.1).holds
+        assert row[0].stopped.startswith("certified as (0.002,")
+        assert row[0].certificate(0.002, 0.1).holds
         assert row[0].xi == pytest.approx(np.abs(row[0].values).mean())
     assert len(set(evaluations)) > 1
     assert evaluations.mean() <= 400

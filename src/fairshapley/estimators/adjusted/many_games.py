@@ -146,6 +146,8 @@ class ManyGames:
             self._asked = self._draw(units - len(self), self._interior)
             return self._asked
         units = min(units, MOST_TRAINED)
+        if len(self) == 0 and SINGLES_SHARE * self.n_players <= most:
+            units = max(units, min(self.n_players, MOST_TRAINED))
         new: list[BoolArray] = []
         interior, draws = self._interior.copy(), [self._draws]
         for border in borders(self._weights):
@@ -190,9 +192,9 @@ class ManyGames:
         gains = 0.5 * (values - others)
         if not self._full:
             self._interior, self._draws = self._next
-            self._masks = np.concatenate([self._masks, self._asked])
-            if self._worth is None and not self._interior[0]:
+            if len(self) == 0 and not self._interior[0]:
                 self._worth = self._additive(gains)
+            self._masks = np.concatenate([self._masks, self._asked])
             self._gains = np.concatenate([self._gains, gains - self._part(self._asked)])
             self._fit = None
             return

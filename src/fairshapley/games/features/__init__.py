@@ -1,5 +1,6 @@
-"""Features as players: any prediction function, marginal or conditional expectations."""
+"""Features as players: any prediction function, what it predicts and how well."""
 
 from fairshapley.games.features.feature_game import FeatureGame
+from fairshapley.games.features.loss_game import FeatureLossGame
 
-__all__ = ["FeatureGame"]
+__all__ = ["FeatureGame", "FeatureLossGame"]

@@ -25,7 +25,7 @@ from fairshapley.games.features.arguments import (
 from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
 from fairshapley.games.features.marginal import MarginalExpectation
 from fairshapley.games.features.memo import Memo
-from fairshapley.games.features.players import Groups, make_players
+from fairshapley.games.features.players import Groups, make_players, one_hot_groups
 from fairshapley.games.features.predictor import (
     ModulePredict,
     Predictor,
@@ -84,7 +84,8 @@ class FeatureGame:
     groups
         Columns that are one player, such as the one-hots of a category:
         ``{"colour": ["red", "blue"]}`` or a list of lists of columns, by name or position. Columns
-        in no group are players of their own.
+        in no group are players of their own. "one-hot" finds columns of 0 and 1 whose names begin
+        alike (colour_red, colour_blue) and of which one is 1 in every row.
     background
         Rows like those of X, or how many to draw from X without replacement. By default 100
         (all where there are fewer) for "marginal", and all of X for "conditional".
@@ -140,7 +141,7 @@ class FeatureGame:
         kind: GameKind = "marginal",
         rows: Rows = None,
         output: int | str | None = None,
-        groups: Groups | None = None,
+        groups: Groups | str | None = None,
         background: Any = None,
         tolerance: float | None = None,
         relative_to: RelativeTo | None = None,
@@ -155,6 +156,8 @@ class FeatureGame:
         data = as_table(X, "X", feature_names)
         if isinstance(function, ModulePredict):
             data = data.as_array()
+        if isinstance(groups, str) and groups == "one-hot":
+            groups = one_hot_groups(data)
         players = make_players(data.labels, groups)
         chosen = choose_background(data, background, kind, seed)
         predictor = Predictor(function, chosen, check_max_rows(max_rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def _group_text(names: Sequence[str], row: Sequence[Any]) -> str:
     return ", ".join(f"{item:.4g}" if isinstance(item, float) else str(item) for item in row)
 
 
-def make_players(labels: Sequence[Hashable], groups: Groups | None) -> Players:
+def make_players(labels: Sequence[Hashable], groups: Groups | str | None) -> Players:
     """The players in the order of their first columns; columns in no group are on their own.
 
     Examples
@@ -102,8 +103,32 @@ def make_players(labels: Sequence[Hashable], groups: Groups | None) -> Players:
     return Players(names, tuple(columns for _, columns in players))
 
 
+def one_hot_groups(table: Table) -> dict[str, list[int]]:
+    """Columns of 0 and 1 whose names begin alike, and of which one is 1 in every row.
+
+    Examples
+    --------
+    >>> from fairshapley.games.features.tables import as_table
+    >>> rows = np.array([[3.0, 1, 0], [4.0, 0, 1]])
+    >>> one_hot_groups(as_table(rows, "X", ["size", "colour_red", "colour_blue"]))
+    {'colour': [1, 2]}
+    """
+    found: dict[str, list[int]] = {}
+    for at, label in enumerate(table.labels):
+        start = re.split(r"[_=](?=[^_=]*$)", str(label))
+        numbers = as_numbers(table.column(at))
+        if len(start) == 2 and numbers is not None and np.isin(numbers, (0, 1)).all():
+            found.setdefault(start[0], []).append(at)
+    return {
+        name: columns
+        for name, columns in found.items()
+        if len(columns) > 1
+        and (np.sum([table.column(at).astype(np.float64) for at in columns], axis=0) == 1).all()
+    }
+
+
 def _named_groups(
-    groups: Groups | None, labels: Sequence[Hashable]
+    groups: Groups | str | None, labels: Sequence[Hashable]
 ) -> list[tuple[str, tuple[int, ...]]]:
     """Each group with its name and the positions of its columns in increasing order."""
     if groups is None:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import checks
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, sentences_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features.pieces import Pieces
+from fairshapley.games.features.arguments import check_output
+from fairshapley.games.features.pieces import Images, Pieces
+from fairshapley.results.plots import explanations as plots
+from fairshapley.results.plots.values import plot_values
 from fairshapley.results.result import Result
 from fairshapley.results.sharing import shap_package
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Up to here all coalitions (1024) cost no more than the 100 evaluations per player that are the
 # default of an estimate, give or take the last few.
@@ -56,6 +63,8 @@ class Attributions:
     kind: Literal["columns", "texts", "images"] = "columns"
     """What the players are: columns, or pieces of texts or images, whose number may differ from row
     to row; values behind a row's last player are NaN"""
+    segments: IntArray | None = None
+    """The piece of each pixel of each image, where the rows are images"""
     complete: bool = True
     """False when Ctrl-C came: then the rows are those that were finished"""
 
@@ -72,6 +81,92 @@ class Attributions:
         """The mean |φ̂| over the rows, (players[, outputs]): what matters in the whole data."""
         importance: FloatArray = np.abs(self.values).mean(axis=0)
         return importance
+
+    def overall(self, output: int | str | None = None) -> Result:
+        """The importance of the players in the data that the rows come from, as a result.
+
+        Its values are the means of |φ̂| over the rows, its errors those of the choice of the rows
+        and of the coalitions together: rows share their coalitions, so that their errors count as
+        if they were all alike. ``overall().decisions().top(3)`` names features that are certified
+        to matter most.
+        """
+        at = self._output(output)
+        sizes, errors = np.abs(self.values[at]), self.standard_errors[at]
+        if self.kind != "columns" or len(sizes) < 2:
+            raise InputError("what matters overall is known from at least two rows of a table")
+        spread = np.sqrt(sizes.var(axis=0, ddof=1) / len(sizes) + np.square(errors.mean(axis=0)))
+        first = self.results[0][0]
+        return replace(
+            first,
+            values=sizes.mean(axis=0),
+            standard_errors=spread,
+            counts=np.full(sizes.shape[1], len(sizes)),
+            evaluations=sum(row[0].evaluations for row in self.results),
+            exact=False,
+            level_share=1.0,
+            endpoints=None,
+            xi=float(sizes.mean()),
+            stopped=f"the mean |value| over {len(sizes)} rows",
+            notes=(
+                *first.notes,
+                "means of |value|: their errors include those of the rows",
+            ),
+        )
+
+    def plot(
+        self,
+        kind: Literal["waterfall", "beeswarm", "bar", "text", "image"] | None = None,
+        *,
+        row: int = 0,
+        output: int | str | None = None,
+        axes: Axes | None = None,
+        most: int = plots.MOST,
+    ) -> Axes:
+        """Draw one row or all (needs matplotlib).
+
+        Parameters
+        ----------
+        kind
+            "waterfall", "text" or "image" for one row; "beeswarm" or "bar" for all of them. By
+            default what suits: all rows of a table, or one text or image.
+        row
+            The place of the row among those explained.
+        output
+            Which output, where there are several.
+        axes, most
+            Where to draw; how many players.
+        """
+        single = {"texts": "text", "images": "image"}.get(self.kind, "waterfall")
+        several_rows = self.kind == "columns" and len(self.rows) > 1
+        kind = kind or ("beeswarm" if several_rows else single)  # type: ignore[assignment]
+        checks.choice("kind", kind, ("waterfall", "beeswarm", "bar", "text", "image"))
+        at, place = self._output(output), plots.check_row(row, len(self.rows))
+        if kind == "bar":
+            return plot_values(self.overall(output), axes, most=max(most, 2))
+        if kind == "beeswarm":
+            names = list(self.player_names)
+            return plots.plot_beeswarm(self.values[at], self.data, names, axes, most)
+        values, errors = self.values[at][place], self.standard_errors[at][place]
+        known = ~np.isnan(values)
+        values, errors = values[known], errors[known]
+        if kind == "image":
+            if self.segments is None:
+                raise InputError("these rows are no images: draw a waterfall")
+            return plots.plot_image(values, self.segments[place], axes)
+        if kind == "text":
+            return plots.plot_text(values, errors, list(self.names(place))[: len(values)], axes)
+        shown = [str(name) for name in self.names(place)[: len(values)]]
+        if self.kind == "columns":
+            shown = [f"{n} = {_short(d)}" for n, d in zip(shown, self.data[place], strict=True)]
+        return plots.plot_waterfall(
+            values, errors, shown, float(self.base_values[at][place]), axes, most
+        )
+
+    def _output(self, output: int | str | None) -> Any:
+        """The index of one output in the arrays."""
+        if self.values.ndim == 2:
+            return ...
+        return (..., check_output(output, self.output_names))
 
     def __str__(self) -> str:
         title, lines = self._told()
@@ -167,6 +262,10 @@ class Attributions:
         )
 
 
+def _short(content: Any) -> str:
+    return f"{content:.4g}" if isinstance(content, float) else str(content)
+
+
 def gathered(
     subject: FeatureGame | Pieces,
     positions: IntArray,
@@ -200,6 +299,7 @@ def gathered(
         output_names=tuple(subject.output_names[output] for output in outputs),
         results=tuple(results[row] for row in kept.tolist()),
         kind=subject.shape,
+        segments=subject.labels[positions[kept]] if isinstance(subject, Images) else None,
         complete=complete,
     )
 
@@ -213,7 +313,6 @@ def shap_explanation(game: FeatureGame, result: Result) -> Any:
     --------
     >>> import fairshapley as fs
     >>> from fairshapley.games.features import FeatureGame
-    from fairshapley.games.features.pieces import Pieces
     >>> game = FeatureGame(lambda X: X[:, 0], [[1.0], [2.0]], rows=1)
     >>> shap_explanation(game, fs.exact(game)).values
     array([0.5])

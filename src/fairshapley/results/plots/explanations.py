@@ -1,0 +1,125 @@
+"""Explanations: what each feature, word or patch adds to a prediction, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshapley._basics import checks
+from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
+from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Inches a player takes, and how many are drawn by default.
+ROW_HEIGHT, MOST = 0.3, 12
+# A bar of two standard errors to either side misses in about one case of twenty.
+REACH = 2.0
+# Words in a line of a text.
+LINE = 10
+
+
+def plot_waterfall(
+    values: FloatArray,
+    errors: FloatArray,
+    names: list[str],
+    base: float,
+    axes: Axes | None = None,
+    most: int = MOST,
+) -> Axes:
+    """From the base value to the prediction, the largest steps on top; whiskers are 2 errors."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    shown, rest = order[:most], order[most:]
+    steps = np.append(values[shown], values[rest].sum() if len(rest) else [])
+    widths = np.append(errors[shown], np.sqrt(np.square(errors[rest]).sum()) if len(rest) else [])
+    labels = [names[player] for player in shown] + [f"{len(rest)} others"] * bool(len(rest))
+    axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(steps)))
+    # The smallest comes first, at the bottom, so that the largest step ends at the prediction.
+    starts = base + np.append(0.0, np.cumsum(steps[::-1])[:-1])[::-1]
+    colours = [BLUE if step >= 0 else ORANGE for step in steps]
+    places = np.arange(len(steps))
+    axes.barh(places, steps, left=starts, color=colours)
+    axes.errorbar(
+        starts + steps, places, xerr=REACH * widths, fmt="none", ecolor="black", capsize=2
+    )
+    axes.axvline(base, color=GREY, linewidth=0.8)
+    marked = [f"{literal(name)} {step:+.3g}" for name, step in zip(labels, steps, strict=True)]
+    axes.set_yticks(places, marked)
+    axes.set_ylim(len(steps) - 0.5, -0.5)
+    axes.set_xlabel(f"prediction {base + values.sum():.4g}, on average {base:.4g}")
+    return axes
+
+
+def plot_beeswarm(
+    values: FloatArray,
+    data: NDArray[Any],
+    names: list[str],
+    axes: Axes | None = None,
+    most: int = MOST,
+) -> Axes:
+    """A dot for each row and feature at its value, coloured by the rank of its content."""
+    order = np.argsort(-np.nanmean(np.abs(values), axis=0), kind="stable")[:most]
+    axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(order)))
+    for place, player in enumerate(order.tolist()):
+        dots = values[:, player]
+        # Dots that would overlap go up and down in turn, farther with each.
+        bins = np.round(dots / max(float(np.ptp(values[:, order])), 1e-300) * 60)
+        above = np.array([int((bins[:at] == one).sum()) for at, one in enumerate(bins)])
+        offsets = (above + 1) // 2 * np.where(above % 2, 1, -1) * min(0.06, 0.8 / (above.max() + 1))
+        ranks = np.unique(_numbers(data[:, player]), return_inverse=True)[1]
+        axes.scatter(dots, place + offsets, s=10, c=ranks, cmap="cividis")
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    axes.set_yticks(np.arange(len(order)), [literal(names[player]) for player in order])
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel("value; dark: a low content of the feature, bright: a high one")
+    return axes
+
+
+def _numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of numbers as it is, any other one as texts."""
+    try:
+        return np.nan_to_num(column.astype(np.float64))
+    except (TypeError, ValueError):
+        return column.astype(str)
+
+
+def plot_text(
+    values: FloatArray, errors: FloatArray, words: list[str], axes: Axes | None = None
+) -> Axes:
+    """The words of a text on their values; those within 2 errors of zero are grey."""
+    axes = new_axes(axes, height=1.0 + 0.5 * (1 + len(words) // LINE))
+    largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    for at, (word, value) in enumerate(zip(words, values.tolist(), strict=True)):
+        line, place = divmod(at, LINE)
+        sure = abs(value) > REACH * errors[at]
+        colour = (BLUE if value > 0 else ORANGE) if sure else GREY
+        box = {"facecolor": colour, "alpha": 0.15 + 0.7 * abs(value) / largest, "edgecolor": "none"}
+        text = f"{literal(word)}\n{value:+.2g}"
+        axes.text((place + 0.5) / LINE, -line, text, ha="center", va="center", bbox=box, fontsize=8)
+    axes.set_ylim(-(len(words) - 1) // LINE - 0.6, 0.6)
+    axes.set_axis_off()
+    return axes
+
+
+def plot_image(values: FloatArray, labels: NDArray[Any], axes: Axes | None = None) -> Axes:
+    """The pieces of an image, coloured by their values: blue adds, orange takes away."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    axes = new_axes(axes)
+    largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    colours = LinearSegmentedColormap.from_list("values", [ORANGE, "white", BLUE])
+    shown = axes.imshow(values[labels], cmap=colours, vmin=-largest, vmax=largest)
+    axes.figure.colorbar(shown, ax=axes, label="value")
+    axes.set_axis_off()
+    return axes
+
+
+def check_row(row: int, count: int) -> int:
+    """The place of a row, or an InputError."""
+    if not -count <= checks.whole("row", row, least=-count) < count:
+        raise InputError(f"row {row} is out of range: there are {count} explained rows")
+    return row % count

@@ -1,0 +1,138 @@
+"""What matters in all rows, by values and by loss; one-hot columns as one player; the plots."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+
+import fairshapley as fs
+from fairshapley.games.features import FeatureGame, FeatureLossGame
+
+ROWS = np.random.default_rng(3).normal(size=(200, 12))
+WEIGHTS = np.array([3.0, 2.0, 1.0] + [0.05] * 9)
+
+
+def bent(rows):
+    return rows @ WEIGHTS + 0.3 * rows[:, 0] * rows[:, 1]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return fs.explain(bent, ROWS, 20, rows=range(60), budget=100, seed=0)
+
+
+# --- all rows -----------------------------------------------------------------------------------
+
+
+def test_importance_has_the_errors_of_rows_and_coalitions(found):
+    overall = found.overall()
+    assert_allclose(overall.values, np.abs(found.values).mean(axis=0))
+    rows_alone = np.abs(found.values).std(axis=0, ddof=1) / np.sqrt(60)
+    assert (overall.standard_errors >= rows_alone).all()
+    top = overall.decisions().top(3)
+    assert top.settled
+    assert sorted(top.certain) == [0, 1, 2]
+    assert overall.decided(top=3)
+    with pytest.raises(fs.InputError, match="at least two rows"):
+        fs.explain(bent, ROWS, 5, rows=0, budget=60).overall()
+
+
+def test_importance_by_loss_is_the_exact_decomposition():
+    """Of a linear model: v(S) = −mean (y − E[f | S])², all features take the loss to 0."""
+    rows = ROWS[:50, :3]
+    game = FeatureGame(lambda x: x @ WEIGHTS[:3], rows, background=50)
+    target = rows @ WEIGHTS[:3]
+    result = fs.exact(FeatureLossGame(game, target))
+    assert result.values.sum() == pytest.approx(target.var())
+    assert (np.diff(result.values) < 0).all()
+
+
+def test_importance_by_log_loss_and_by_a_function():
+    rows = ROWS[:60, :3]
+    model = LogisticRegression().fit(rows, np.where(rows[:, 0] > 0, "yes", "no"))
+    game = FeatureGame(model, rows, background=10, output="yes")
+    labels = np.where(rows[:, 0] > 0, "yes", "no")
+    by_name = fs.exact(FeatureLossGame(game, labels, "log"))
+    own = FeatureLossGame(
+        game, labels == "yes", lambda y, p: -np.log(np.where(y, p[:, 1], p[:, 0]))
+    )
+    assert_allclose(by_name.values, fs.exact(own).values)
+    assert by_name.values.argmax() == 0
+    for arguments, message in (
+        ((labels[:5], "log"), "y has the shape"),
+        ((np.full(60, "maybe"), "log"), "is no output"),
+        ((labels == "yes",), "for one output"),
+        ((labels, "hinge"), "loss must be one of"),
+    ):
+        with pytest.raises(fs.InputError, match=message):
+            FeatureLossGame(game, *arguments)
+
+
+def test_one_hot_columns_are_found():
+    frame = pd.DataFrame(
+        {"size": [1.0, 2.0, 3.0], "colour_red": [1, 0, 0], "colour_blue": [0, 1, 1],
+         "is_new": [0, 1, 1], "is_used": [1, 1, 0]}
+    )  # fmt: skip
+    explained = fs.explain(lambda x: x["size"] + 5 * x["colour_red"], frame, groups="one-hot")
+    assert explained.player_names == ("size", "colour", "is_new", "is_used")
+    assert explained.data[0].tolist()[1] == "colour_red"
+
+
+def test_the_background_is_said(found):
+    assert "20 background rows drawn from X" in found.results[0][0].notes[0]
+
+
+# --- plots --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plt():
+    pytest.importorskip("matplotlib", reason="the extra 'report' is not installed").use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_a_waterfall_ends_at_the_prediction(found, plt):
+    axes = found.plot("waterfall", row=4, most=5)
+    first = axes.patches[0]
+    assert first.get_x() + first.get_width() == pytest.approx(found.predictions[4], abs=1e-9)
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert len(labels) == 6
+    assert labels[-1].startswith("7 others")
+    assert any(label.startswith("x0 = ") for label in labels)
+
+
+def test_bars_and_bees_show_all_rows(found, plt):
+    bees = found.plot(most=3)
+    assert len(bees.collections) == 3
+    assert len(bees.collections[0].get_offsets()) == 60
+    bars = found.plot("bar", axes=plt.subplots()[1])
+    assert bars.get_yticklabels()[0].get_text() == "x0"
+    with pytest.raises(fs.InputError, match="kind must be one of"):
+        found.plot("pie")
+    with pytest.raises(fs.InputError, match="row 60 is out of range"):
+        found.plot("waterfall", row=60)
+    with pytest.raises(fs.InputError, match="no images"):
+        found.plot("image")
+
+
+def test_outputs_are_chosen_for_a_plot(plt):
+    both = fs.explain(lambda x: np.stack([x[:, 0], -x[:, 0]], axis=1), ROWS[:, :2], 5, rows=[0, 1],
+                      outputs="all")  # fmt: skip
+    down = both.plot("waterfall", output=1).patches[0].get_width()
+    assert both.plot("waterfall", output=0).patches[0].get_width() == pytest.approx(-down)
+    with pytest.raises(fs.InputError, match="say which one"):
+        both.plot()
+
+
+def test_texts_and_images_are_drawn(plt):
+    texts = fs.explain(lambda texts: [text.count("good") for text in texts], ["very $good$ film"])
+    shown = [text.get_text() for text in texts.plot().texts]
+    assert len(shown) == 3
+    assert "\\$good" in shown[1]
+    images = fs.explain(lambda x: x.sum(axis=(1, 2)), np.ones((2, 6, 6)), 0.0, groups=2)
+    drawn = images.plot(row=1).images[0].get_array()
+    assert_allclose(drawn, np.full((6, 6), 9.0))
