@@ -217,6 +217,10 @@ class ManyGames:
         alone += (self._spans - alone.sum(axis=0)) / self.n_players
         return alone
 
+    @property
+    def _largest(self) -> FloatArray | float:
+        return 0.0 if self._worth is None else np.abs(self._worth).max(axis=0)
+
     def _part(self, masks: BoolArray) -> FloatArray:
         """What the additive game adds to the gains."""
         if self._worth is None:
@@ -272,9 +276,11 @@ class ManyGames:
         if self._fit is None:
             units = np.sqrt(np.square(self._gains).mean(axis=0))
             seen = Observations(self._masks.astype(np.float64), self._gains)
+            # An additive game leaves nothing but rounding.
+            varied = units > ROUNDING * self._largest
             at = self._at
             if at is None or len(self._masks) <= 2 * SEARCH_UNITS:
-                self._at = at = self._search(self._gains[:, units > 0] / units[units > 0])
+                self._at = at = self._search(self._gains[:, varied] / units[varied])
             with np.errstate(all="ignore"):
                 self._fit = self._judged(Process(seen, self._prior, at))
         return self._fit

@@ -25,9 +25,6 @@ from fairshapley.results.sharing import shap_package
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Up to here all coalitions (1024) cost no more than the 100 evaluations per player that are the
-# default of an estimate, give or take the last few.
-EXACT_PLAYERS = 10
 # What is printed: the first rows, in each the players that matter most, names cut to a length.
 SHOWN_ROWS = 10
 SHOWN_PLAYERS = 5
