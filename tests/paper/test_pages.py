@@ -107,3 +107,9 @@ def test_every_number_in_prose_is_that_of_the_results():
     prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", TIE.sub("", text), flags=re.DOTALL)
     found = set(re.findall(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)", prose))
     assert found <= STATED, f"tie these to the results: {sorted(found - STATED)}"
+
+
+def test_no_line_begins_with_a_tied_number():
+    """In Markdown such a line is a block of HTML, and ends the paragraph."""
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("<!--=")] == ["<!--= counts -->"]
