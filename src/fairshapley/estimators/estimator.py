@@ -51,6 +51,8 @@ class Problem:
     """Coalitions that an engine computes at a time, where a round should hold as many"""
     device: str | None = None
     """Where draws and sums are to stay, as torch names it; None is the host"""
+    prices: FloatArray | None = None
+    """The mean price of a coalition of each size 0 … n, where coalitions have prices"""
     noise: NoiseLevel | None = None
     """Of a random utility; a coalition that is asked for again is then drawn again"""
 
@@ -128,6 +130,10 @@ class Estimator(ABC, Generic[State, Drawn]):
     @abstractmethod
     def traits(self) -> Traits:
         """What holds for this configuration."""
+
+    repeats_often: ClassVar[bool] = False
+    """Whether it asks for the same coalitions so often that draws of random ones are used again
+    (its estimates take no time)"""
 
     @property
     def pools(self) -> bool:

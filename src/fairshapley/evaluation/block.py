@@ -34,6 +34,8 @@ class Tally:
     """The first of them, with the reason"""
     recovered: int = 0
     """Batches that failed as a whole and succeeded in parts"""
+    cost: float = 0.0
+    """What the evaluations cost, where the game has prices"""
     lost: int = 0
     """Chunks that were lost with their worker and computed again"""
 
@@ -69,6 +71,8 @@ class Block:
     """Their values, from the journal or computed"""
     failures: dict[bytes, str] = field(default_factory=dict)
     """Those that are skipped, with the reason"""
+    cost: float = 0.0
+    """What the distinct new coalitions cost"""
     leaves: list[Chunk] = field(default_factory=list)
     """The chunks that are not settled yet, in order"""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 
 from fairshapley._basics import bits
@@ -45,6 +47,13 @@ class Cache:
         if self._old:
             return [self.get(key) for key in keys]
         return list(map(self._young.get, keys))
+
+    def some(self, count: int) -> dict[bytes, float]:
+        """N and the first few coalitions that are remembered, without ∅."""
+        empty, full = self._ends
+        keys = [full, *(key for key in islice(self._young, count + 2) if key not in (empty, full))]
+        known = {key: self._young[key] for key in keys if key in self._young}
+        return {key: known[key] for key in islice(known, count)}
 
     def update(self, entries: dict[bytes, float]) -> None:
         """Remember utilities."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from fairshapley.evaluation.ledger import Ledger
 from fairshapley.evaluation.noise import Noise, SeededGame
 from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
+from fairshapley.evaluation.prices import Prices
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
 from fairshapley.evaluation.unrepeated import Unrepeated
 from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
@@ -122,6 +123,7 @@ class Evaluator:
         worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
         self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
         self.noise = noise
+        self.prices = Prices.of(game)
         wanted = replicates and noise is None
         self.replicates = Replicates.of(game, self.n_active) if wanted else None
         self._ledger = Ledger(
@@ -205,7 +207,8 @@ class Evaluator:
 
     def _remembers(self, draw: Draw) -> bool:
         """Whether a round stays in the cache: not when it would fill half of it or more."""
-        return self.noise is None and len(draw) <= self.cache.generation_size
+        remembered = self.noise is None or self.noise.reuse
+        return remembered and len(draw) <= self.cache.generation_size
 
     def price(self, draw: Draw, at_most: int) -> int:
         """How many evaluations a draw would add; counting ends above `at_most`.
@@ -215,23 +218,57 @@ class Evaluator:
         exchangeable given how many fit, and their mean stays unbiased; pricing a round by its
         length would not leave it so. Only the first round must fit as a whole, see `Run`.
         """
-        if len(draw) <= at_most or self.noise is not None:
+        if len(draw) <= at_most:
             return len(draw)
-        if 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
+        if self.noise is None and 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
             return 0  # all coalitions together do not exceed the budget
         if self._there is not None or not self._remembers(draw):
             return len(draw)
+        count = 0
+        for masks in self._new(draw):
+            count += len(masks)
+            if count > at_most:
+                break
+        return count
+
+    def cost(self, draw: Draw, *, whole: bool = False) -> float:
+        """What the new coalitions of a draw cost, or all of them, where the game has prices."""
+        if self.prices is None:
+            return 0.0
+        parts = self._new(draw, whole=whole or not self._remembers(draw))
+        return sum(float(self.prices.each(masks).sum()) for masks in parts)
+
+    def _new(self, draw: Draw, *, whole: bool = False) -> Iterator[BoolArray]:
+        """The coalitions of a draw that are not known yet, each once; or all of them."""
         self.cache.turn()  # as `evaluate` will
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
             masks = draw.masks(start, min(len(draw), start + rows))
-            keys = bits.packed_keys(self._packed(draw, start, masks))
-            known = self.cache.get_many(keys)
-            seen.update(key for key, value in zip(keys, known, strict=True) if value is None)
-            if len(seen) > at_most:
-                break
-        return len(seen)
+            if whole:
+                yield masks
+                continue
+            _, keys, found = self._found(draw, start, masks, self._packed(draw, start, masks))
+            first: dict[bytes, int] = {}
+            for at, (key, value) in enumerate(zip(keys, found, strict=True)):
+                if value is None and key not in seen:
+                    first.setdefault(key, at)
+            seen.update(first)
+            yield masks[list(first.values())]
+
+    def _found(
+        self, draw: Draw, start: int, masks: BoolArray, packed: ByteArray
+    ) -> tuple[BoolArray, list[bytes], list[float | None]]:
+        """Coalitions as the engine takes them, their keys, and what is known of them."""
+        if self.noise is None:
+            keys = bits.packed_keys(packed)
+            return masks, keys, self.cache.get_many(keys)
+        seeded, keys, ends = self.noise.rows(draw, start, masks, packed)
+        if not self.noise.reuse:
+            return seeded, keys, ends
+        known = self.cache.get_many(keys)
+        pairs = zip(ends, known, strict=True)
+        return seeded, keys, [value if end is None else end for end, value in pairs]
 
     def evaluate(
         self,
@@ -384,16 +421,25 @@ class Evaluator:
                 if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
                     raise changed(coalition, value, journalled, self.slot.journal.path)
 
+    def changes(self, count: int) -> FloatArray:
+        """By how much up to `count` utilities that the run knows differ when computed again."""
+        known = {key: value for key, value in self.cache.some(count).items() if value == value}
+        if self.game is None or self.noise is not None or not known:
+            return np.empty(0)
+        session, _ = self._opened(self.game)
+        chunks = [Chunk([key], self._ledger.mask(key)[None]) for key in known]
+        Dispatcher(session, self.pace, self.guard).compute(chunks)
+        pairs = zip(chunks, known.values(), strict=True)
+        return np.array(
+            [float(one.values[0]) - was for one, was in pairs if one.values is not None]
+        )
+
     def _look_up(self, draw: Draw, start: int) -> Block:
         """The next rows of a draw: what is known of them, and chunks of what is not."""
         stop = min(len(draw), start + self.pace.rows(self.workers))
         masks = draw.masks(start, stop)
         packed = self._packed(draw, start, masks)
-        if self.noise is None:
-            keys = bits.packed_keys(packed)
-            found = self.cache.get_many(keys)
-        else:
-            masks, keys, found = self.noise.rows(draw, start, masks, packed)
+        masks, keys, found = self._found(draw, start, masks, packed)
         block = Block(start, stop, packed, keys, found)
         pending = self._ledger.pending
         missing: Sequence[int] = range(len(keys))
@@ -409,6 +455,9 @@ class Evaluator:
                 block.first.setdefault(key, at)
         block.missing = len(missing)
         if block.first:
+            if self.prices is not None:
+                own = masks[list(block.first.values()), : self.n_players]
+                block.cost = float(self.prices.each(own).sum())
             self._obtain(block, masks, len(draw) - stop)
             if self._ledger.remember and stop < len(draw):
                 pending.update(block.first)

@@ -39,7 +39,8 @@ def changed(mask: BoolArray, value: float, journalled: float, path: object) -> J
     return JournalError(
         f"the utility of coalition {shorten(members(mask))} is {value!r} now and {journalled!r} "
         f"in the journal {path}: the game has changed or is random. Use a new journal, fix its "
-        "random seed, or give the game another key"
+        "random seed, or give the game another key; where the expected utility is meant, say "
+        "random=True or use fs.games.Random"
     )
 
 

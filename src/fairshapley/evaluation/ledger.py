@@ -185,6 +185,7 @@ class Ledger:
         # Without memory the blocks do not know of each other: count as if each were one row.
         new = len(block.first) if self.remember else block.missing
         self.tally.evaluations += new
+        self.tally.cost += block.cost
         self.tally.cache_hits += len(block.keys) - new
         if self.remember and block.first:
             self.cache.update(block.fresh)

@@ -161,6 +161,11 @@ class Noise:
         """Coalitions drawn twice"""
         self._apart = 0.0
         """Half of the squared difference of both draws, added up"""
+        self.reuse = False
+        """Whether a coalition that is asked for again in the same epoch has the draw it had"""
+        self._first: dict[bytes, int] = {}
+        """Of the epoch's coalitions, the number of their draw"""
+        self._asked, self._asked_before, self._squares = 0, 0, 0.0
 
     def first(self) -> ListedCoalitions:
         """The draws of v(∅) and v(N) that a run begins with."""
@@ -192,7 +197,11 @@ class Noise:
         if self.same_seed:
             together = getattr(own, "together", 1)
             places = np.where(places < len(own), places // together * together, places)
-        seeds = draw_seeds(self._seed, self._drawn + places)[:, None].view(np.uint8)
+        numbers = self._drawn + places
+        if self.reuse:
+            for at, key in enumerate(bits.packed_keys(packed[: max(0, len(own) - start)])):
+                numbers[at] = self._first.setdefault(key, int(numbers[at]))
+        seeds = draw_seeds(self._seed, numbers)[:, None].view(np.uint8)
         keys = bits.packed_keys(np.concatenate([packed, seeds], axis=1))
         found: list[float | None] = [None] * len(keys)
         if self.known is not None:
@@ -225,7 +234,25 @@ class Noise:
         if not self.same_seed:  # a mean of two seeds would differ from the rest of its walk
             told[rows] = 0.5 * (told[rows] + second[inside])
         self._drawn += len(draw)
+        self._asked += own
         return told
+
+    @property
+    def frozen(self) -> float:
+        """Σ share² over the epochs, each with its share of all requests; 0 without epochs.
+
+        Within an epoch a coalition keeps its draw. So what is estimated there is the value of
+        v + ε, ε the noise of all coalitions, and the value of ε does not average out.
+        """
+        total = self._asked_before + self._asked
+        return (self._squares + self._asked**2) / total**2 if self.reuse and total else 0.0
+
+    def begin_epoch(self) -> None:
+        """From now on coalitions are drawn anew."""
+        self._squares += float(self._asked) ** 2
+        self._asked_before += self._asked
+        self._asked = 0
+        self._first.clear()
 
     @property
     def variance(self) -> float:

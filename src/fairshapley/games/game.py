@@ -26,7 +26,8 @@ class Game(Protocol):
     ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
     ``n_active`` (all players from this number on are null: they change no utility),
     ``identical_players`` (pairs of players that no utility tells apart), ``unit`` (what a utility
-    measures, in a few words for reports), and ``random`` (each call gives a new draw, and values
+    measures, in a few words for reports), ``cost(coalitions)`` (the price of
+    each, in the unit ``cost_unit``), and ``random`` (each call gives a new draw, and values
     are those of the expected utility; one with ``draw(coalitions, seeds)`` is handed the seeds).
     shapiq's games fit this protocol, and shapiq's approximators accept ours.
     """
@@ -110,6 +111,9 @@ class FunctionGame:
         that are known to be identical.
     unit
         What a utility measures, in a few words for reports: "revenue in euros".
+    cost, cost_unit
+        What a call costs, as a function of the members, and in what unit ("euros"): for
+        ``fs.Budget(cost=…)``, and so that cheap coalitions are drawn more often.
     random
         Whether the function gives another number each time, so that its expectation is meant. A
         function that takes a seed can be repeated: see `Random`.
@@ -133,6 +137,8 @@ class FunctionGame:
         value_range: tuple[float, float] | None = None,
         identical_players: Sequence[tuple[int, int]] = (),
         unit: str = "",
+        cost: Callable[[tuple[int, ...]], float] | None = None,
+        cost_unit: str = "",
         random: bool = False,
     ) -> None:
         if not callable(fn):
@@ -151,6 +157,10 @@ class FunctionGame:
         self.unit = unit
         if checks.flag("random", random):
             self.random = True
+        if cost is not None:
+            if not callable(cost):
+                raise InputError(f"cost must be a function of a coalition, not {cost!r}")
+            self.cost, self.cost_unit = EachCost(cost), cost_unit
 
     @property
     def is_async(self) -> bool:
@@ -183,6 +193,17 @@ class FunctionGame:
                 value = await value
             values.append(_as_utility(value, call[0]))
         return np.array(values, dtype=np.float64)
+
+
+class EachCost:
+    """The cost of each of some coalitions, from a function of one."""
+
+    def __init__(self, fn: Callable[[tuple[int, ...]], float]) -> None:
+        self.fn = fn
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """One number for each row."""
+        return np.array([self.fn(members(row)) for row in coalitions], dtype=np.float64)
 
 
 def is_random(game: object) -> bool:

@@ -31,7 +31,7 @@ class Random(FunctionGame):
         Whether coalitions that are compared with each other, those of a walk or of a pair, get the
         same seed (common random numbers). It lowers the noise where a seed does the same to all
         coalitions: the same test questions, the same initial weights.
-    key, player_names, value_range, identical_players, unit
+    key, player_names, value_range, identical_players, unit, cost, cost_unit
         As in `FunctionGame`.
 
     Examples
@@ -57,6 +57,8 @@ class Random(FunctionGame):
         value_range: tuple[float, float] | None = None,
         identical_players: Sequence[tuple[int, int]] = (),
         unit: str = "",
+        cost: Callable[[tuple[int, ...]], float] | None = None,
+        cost_unit: str = "",
     ) -> None:
         super().__init__(
             fn,  # type: ignore[arg-type]
@@ -66,6 +68,8 @@ class Random(FunctionGame):
             value_range=value_range,
             identical_players=identical_players,
             unit=unit,
+            cost=cost,
+            cost_unit=cost_unit,
         )
         self.same_seed = checks.flag("same_seed", same_seed)
 

@@ -89,6 +89,8 @@ class Result(Shared, Evidence):
     """Utilities computed by this very run; the others were found in its journal"""
     cache_hits: int = 0
     """Requests for a utility that was already known"""
+    cost: Real | None = None
+    """What the evaluations cost, found ones too, in the unit of the game's ``cost``"""
     seconds: float = 0.0
     created: str = ""
     """When the run ended: date and time in UTC; empty where not recorded, as all that follows"""

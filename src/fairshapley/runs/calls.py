@@ -6,18 +6,17 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
 from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
+from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.fairness.scores import check_xi
-from fairshapley.games.game import Game
+from fairshapley.games.game import FunctionGame, Game, is_random
 from fairshapley.randomness import root_seed
 from fairshapley.results.result import Result
 from fairshapley.runs.loop import Run
@@ -49,7 +48,7 @@ def estimate(
     seed: int | None = None,
     engine: EngineOption = None,
     journal: JournalOption = None,
-    verify: int = 0,
+    verify: int | None = None,
     progress: ProgressOption = None,
     on_error: OnError = "raise",
 ) -> Result:
@@ -84,8 +83,10 @@ def estimate(
         A file that keeps every utility: running again with it continues where the last run
         stopped, however it stopped.
     verify
-        The number of journalled coalitions to compute again first; a value that differs stops
-        the run.
+        The number of coalitions to compute again: with a journal first, and a value that differs
+        stops the run; without one at the end, and a value that differs is noted, and nothing is
+        certified then. By default two coalitions, where a utility of your own was computed 300
+        times or more.
     progress
         None shows a bar on a terminal, True or False always or never; a function is called with
         a snapshot ten times a second.
@@ -127,6 +128,7 @@ def estimate(
             notes=notes,
             n_nulls=n_players - facts.n_active,
             identical_players=facts.identical_players,
+            prices=facts.prices,
             random=facts.random,
             same_seed=facts.same_seed,
             in_flight=getattr(opened, "in_flight", 1),
@@ -162,7 +164,7 @@ def resume(
     budget: int | Budget | None = None,
     until: Rule | None = None,
     engine: EngineOption = None,
-    verify: int = 0,
+    verify: int | None = None,
     progress: ProgressOption = None,
 ) -> Result:
     """Continue a run from its journal; without the game, report what the journal holds.
@@ -217,12 +219,22 @@ def _execute(
     seed: int | None,
     started: float,
     progress: ProgressOption,
-    verify: int,
+    verify: int | None,
 ) -> Result:
     """One run to its end, with a row of its own in the journal."""
-    count = _check_verify(verify, evaluator.slot)
+    count = None if verify is None else checks.whole("verify", verify, least=0)
     log = RunLog.begin(evaluator.slot, plan, seed)
-    return Run(plan, facts, evaluator, log, started).execute(progress, count)
+    run = Run(plan, facts, evaluator, log, started)
+    if count is None:
+        return run.execute(progress, 0, None if _is_own(evaluator.game) else 0)
+    at_start = evaluator.slot is not None
+    return run.execute(progress, count if at_start else 0, 0 if at_start else count)
+
+
+def _is_own(game: Game | None) -> bool:
+    """Whether a utility is the user's own code, of which nothing is known."""
+    own = not type(game).__module__.startswith("fairshapley.") or isinstance(game, FunctionGame)
+    return game is not None and own and not is_random(game)
 
 
 def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:
@@ -263,19 +275,11 @@ def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
             )
 
 
-def _check_verify(verify: int, slot: JournalSlot | None) -> int:
-    if not isinstance(verify, int | np.integer) or verify < 0:
-        raise InputError(f"verify must be a whole number of at least 0, not {verify!r}")
-    if verify and slot is None:
-        raise InputError("verify compares with a journal: give journal= as well")
-    return int(verify)
-
-
 def _without_seconds(budget: Budget | None) -> Budget | None:
-    """For a replay, whose time is not that of the run."""
-    if budget is None or budget.seconds is None:
+    """For a replay, whose time is not that of the run, and which knows no prices."""
+    if budget is None or (budget.seconds is None and budget.cost is None):
         return budget
-    rest = replace(budget, seconds=None)
+    rest = replace(budget, seconds=None, cost=None)
     return rest if rest.limits() else None
 
 
@@ -294,7 +298,7 @@ def run_limits(
             "a number of evaluations goes into budget="
         )
     if budget is not None and not budget.limits():
-        raise BudgetError("the budget is empty: give evaluations=, marginals= or seconds=")
+        raise BudgetError("the budget is empty: give evaluations=, marginals=, seconds= or cost=")
     exact_one = method == "exact" or isinstance(method, Exact)
     if budget is None and until is None and exact_one and random:
         check_enumerable(n_players)

@@ -22,6 +22,7 @@ from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTim
 from fairshapley.evaluation.journal.records import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
 from fairshapley.evaluation.noise import CONSTANT_AFTER, RepeatedDraw
+from fairshapley.evaluation.prices import by_size
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
@@ -31,6 +32,7 @@ from fairshapley.runs.history import Recorder
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.runs.replicated_values import replicated_values
+from fairshapley.semivalues import log_binomial
 from fairshapley.stopping import Snapshot
 from fairshapley.stopping.rules import evaluation_limit
 
@@ -43,6 +45,12 @@ STALL_REQUESTS_PER_COALITION = 20
 # Exact values of identical players may differ by this share of the spread of the utilities: a fit
 # that stops at a tolerance may tell equal rows apart by their order.
 SAME = 1e-6
+
+# Computed again to see whether a utility is reproducible: less than one in a hundred.
+AUTOMATIC_REPEATS, LEAST_COMPUTED = 2, 300
+# A utility that is computed again may differ by this share of the largest: sums in another order.
+REPEATED = 1e-6
+NOT_REPRODUCIBLE = "the utility is not reproducible"
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -94,10 +102,16 @@ class Run:
         self.looked = False
         """Whether the run stopped at such a look"""
         self.stall = Stall()
+        self.noticed = ""
+        """Says so where the utility was found to be random"""
         self._forget()
 
-    def execute(self, progress: ProgressOption, verify: int) -> Result:
-        """Run to the end, and journal how it ended."""
+    def execute(self, progress: ProgressOption, verify: int, repeats: int | None = 0) -> Result:
+        """Run to the end, and journal how it ended.
+
+        First `verify` journalled utilities are computed again, and at the end `repeats` of those
+        that the run has used; None is two of them, after a run of some length.
+        """
         budget, name = self.plan.budget, self.plan.estimator.name
         try:
             self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
@@ -107,6 +121,7 @@ class Run:
             self._require_scale()
             self._require_contributions()
             self._require_identical()
+            self._look_for_noise(repeats)
         except KeyboardInterrupt:
             stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
             result = self._end("interrupted", self.result(stopped, complete=False))
@@ -126,6 +141,26 @@ class Run:
                 error.add_note(f"how far the run had come could not be kept: {second!r}")
             raise
         return self._end("finished", self.result(stopped, complete=True))
+
+    def _look_for_noise(self, repeats: int | None) -> None:
+        """Compute a few utilities again: what is not the same is random, and no error says so."""
+        if repeats is None:
+            enough = self.evaluator.tally.computed >= LEAST_COMPUTED
+            repeats = AUTOMATIC_REPEATS if enough else 0
+        if not repeats or self.plan.on_error == "skip":
+            return
+        found = self.evaluator.changes(repeats)
+        bins = self.recorder.records()["profile"]
+        size = max((abs(one.mean) + one.deviation for one in bins), default=0.0)
+        apart = found[np.abs(found) > REPEATED * size]
+        if len(apart):
+            deviation = math.sqrt(float(np.mean(np.square(found))) / 2.0)
+            self.noticed = (
+                f"{NOT_REPRODUCIBLE}: {len(apart)} of {len(found)} coalitions gave another number "
+                f"when computed again, as noise of standard deviation {deviation:.2g} does, and "
+                "the errors do not contain it. Say random=True, use fs.games.Random, or fix the "
+                "seed inside"
+            )
 
     def _end(self, status: RunStatus, result: Result) -> Result:
         """Journal how the run ended; the result outlives a journal that cannot be written."""
@@ -176,6 +211,7 @@ class Run:
         least = 2
         if evaluator.noise is not None:
             evaluator.noise.begin(self.log.seed)
+            evaluator.noise.reuse = plan.estimator.repeats_often and not plan.same_seed
             least = len(evaluator.noise.first())
         if plan.budget is not None and (plan.budget.evaluations or least) < least:
             raise BudgetError(f"v(∅) and v(N) alone take {least} evaluations: give a larger budget")
@@ -190,6 +226,7 @@ class Run:
             n_nulls=plan.n_nulls,
             identical=plan.identical_players,
             in_flight=plan.in_flight,
+            prices=self._prices(),
             device=plan.device,
             noise=None if evaluator.noise is None else NoiseLevel(evaluator.noise.variance),
         )
@@ -197,13 +234,23 @@ class Run:
             self.pooling = Pooling.of(self.problem)
         self.state = plan.estimator.start(self.problem)
 
+    def _prices(self) -> FloatArray | None:
+        """The prices of the sizes; a budget of cost needs some."""
+        prices, budget = self.plan.prices, self.plan.budget
+        if not prices and budget is not None and budget.cost is not None:
+            raise InputError(
+                "a budget of cost needs prices: give the game a method cost(coalitions), or a "
+                "FunctionGame cost="
+            )
+        return by_size(prices, self.game.n_players) if prices else None
+
     def _loop(self, reporter: ProgressReporter) -> str:
         """Rounds until something says stop; the sentence that says why."""
         plan, evaluator = self.plan, self.evaluator
         self._start()
         while not self._is_exact():
             said = self._round(self._blocked, lambda: self._show(reporter))
-            if (said := said or self.stall.noticed(evaluator.tally)) is not None:
+            if (said := said or self._stalled()) is not None:
                 return "; ".join([said, *self._conclusions()])
             due = self.recorder.due(evaluator.tally.evaluations)
             if self._is_exact() or (self._unwatched() and not due):
@@ -219,6 +266,14 @@ class Run:
             if looked:
                 self.last_look = now.evaluations
         return EXACT
+
+    def _stalled(self) -> str | None:
+        """Why no round will bring anything new; draws that are known are then drawn anew."""
+        said, noise = self.stall.noticed(self.evaluator.tally), self.evaluator.noise
+        if said is not None and noise is not None:
+            noise.begin_epoch()
+            self.stall, said = Stall(), None
+        return said
 
     def _unwatched(self) -> bool:
         """Whether no rule wants to see an estimate after this round."""
@@ -264,6 +319,7 @@ class Run:
                 self._note_noise()
             estimator.tell(self.state, draw, values)
             self.rounds += 1
+            self._refresh()
             self.recorder.add(sizes, values)
             if draw.marginals is not None:
                 self.marginals = (self.marginals or 0) + int(draw.marginals)
@@ -273,6 +329,22 @@ class Run:
             self._forget()
             raise
         return None
+
+    def _refresh(self) -> None:
+        """Draw coalitions anew once their noise leaves more than the choice of coalitions does."""
+        noise = self.evaluator.noise
+        if noise is not None and noise.reuse and self.state is not None:
+            spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
+            if noise.variance * noise.frozen * self._noise_power() > spread:
+                noise.begin_epoch()
+
+    def _noise_power(self) -> float:
+        """The variance of the value of noise of variance 1, drawn once for each coalition."""
+        active, nulls = self.game.n_active, self.plan.n_nulls
+        weights = coalition_weights(self.plan.semivalue, active, nulls)
+        counts = np.exp(log_binomial(active - 1, np.arange(float(active))))
+        counts[[0, -1]] -= 0.5  # v(∅) and v(N) are drawn apart
+        return 2.0 * float(counts @ np.square(weights))
 
     def _cut(self, draw: Draw) -> Draw:
         """On a device the last round is cut to the budget: rounds are long there.
@@ -319,6 +391,15 @@ class Run:
             if total > budget.marginals:
                 self._require_a_round(f"{draw.marginals} marginals")
                 return f"the budget of {budget.marginals:,} marginals is spent"
+        if budget.cost is not None:
+            afford = budget.cost - self.evaluator.tally.cost
+            price_of_round = self.evaluator.cost(draw, whole=self.rounds == 0)
+            if price_of_round > afford:
+                self._require_a_round(f"a cost of up to {price_of_round:,.6g}")
+                return (
+                    f"the budget of {budget.cost:,.6g}{self._money()} is spent: the next round "
+                    f"costs more than the {max(afford, 0.0):,.4g} left"
+                )
         if budget.evaluations is not None:
             left = budget.evaluations - self.evaluator.tally.evaluations
             price = self.evaluator.price(draw, left)
@@ -333,6 +414,11 @@ class Run:
                     f"asks for more than the {left} left"
                 )
         return None
+
+    def _money(self) -> str:
+        """The unit of prices, where the game names it."""
+        unit = getattr(self.evaluator.game, "cost_unit", "")
+        return f" {unit}" if unit and isinstance(unit, str) else ""
 
     def _require_a_round(self, price: str) -> None:
         if self.rounds == 0:
@@ -424,6 +510,8 @@ class Run:
         nulls = self.plan.n_nulls
         weights = coalition_weights(self.plan.semivalue, self.game.n_active, nulls)
         shift, variance = noise.correction(float(weights[0]), float(weights[-1]))
+        if noise.reuse:
+            variance += noise.variance * noise.frozen * self._noise_power()
         active = np.arange(self.game.n_players) < self.game.n_active
         # Draws of coalitions that differ in declared null players differ by noise alone.
         values = np.where(active, found.values + shift, 0.0)
@@ -433,6 +521,7 @@ class Run:
         """What a certificate may rest on."""
         now, tally, traits = self.estimate(), self.evaluator.tally, self.plan.estimator.traits
         obstacle = "" if traits.certifiable or now.exact else traits.not_certifiable_because
+        obstacle = self.noticed or obstacle
         if tally.skipped:
             obstacle = f"{tally.skipped} evaluations failed and were skipped"
         width = None
@@ -471,12 +560,20 @@ class Run:
             last_look=self.last_look,
             sequential=self.plan.sequential,
             workers=self.evaluator.workers,
+            cost=self.evaluator.tally.cost,
         )
 
     def _remarks(self) -> tuple[str, ...]:
         if self.state is None or self.proven is not None:
             return ()
         return (*self.plan.estimator.remarks(self.state), *self._noise_remarks())
+
+    def _extra_notes(self) -> Iterator[str]:
+        """What was paid, and whether the utility was found to be random."""
+        if self.evaluator.prices is not None:
+            yield f"the evaluations cost {self.evaluator.tally.cost:,.6g}{self._money()}"
+        if self.noticed:
+            yield self.noticed
 
     def _noise_remarks(self) -> Iterator[str]:
         """How large the noise is, and its part in the errors."""
@@ -515,6 +612,7 @@ class Run:
             return None
         weights = coalition_weights(self.plan.semivalue, self.game.n_active, self.plan.n_nulls)
         _, ends = noise.correction(float(weights[0]), float(weights[-1]))
+        each += noise.frozen * self._noise_power()
         return min(1.0, (each * noise.variance + ends) / total)
 
     def _endpoints(self) -> tuple[float, float] | None:
@@ -536,7 +634,7 @@ class Run:
 
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""
-        last, tally = self.snapshot(), self.evaluator.tally
+        last, tally, noise = self.snapshot(), self.evaluator.tally, self.evaluator.noise
         self.recorder.keep(last.evaluations, last.evidence, self.plan.xi, last=True)
         evidence = vars(last.evidence).copy()
         del evidence["n_nulls"]  # the configuration says it
@@ -561,16 +659,22 @@ class Run:
             rounds=self.rounds,
             computed=tally.computed,
             cache_hits=tally.cache_hits,
+            cost=None if self.evaluator.prices is None else tally.cost,
             seconds=last.seconds,
             unit=self.game.unit,
             constant_value=self.game.constant_value,
             replicates=self._replicates(),
             row_counts=self.game.row_counts,
             copies=copies_with_costs(
-                self.game.copies, self.evaluator.cache, self.plan.semivalue, last.evidence.values
+                self.game.copies if noise is None else (),
+                self.evaluator.cache,
+                self.plan.semivalue,
+                last.evidence.values,
             ),
             versions=versions(),
-            **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally))),
+            **origin_fields(
+                (*self.plan.notes, *self._remarks(), *_trouble(tally), *self._extra_notes())
+            ),
             **self.recorder.records(),
         )
 

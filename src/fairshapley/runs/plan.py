@@ -47,6 +47,8 @@ class GameFacts:
     """Whether the utility is random"""
     same_seed: bool = False
     """Whether draws that belong together have one seed"""
+    prices: tuple[float, ...] = ()
+    """The mean prices of coalitions of some sizes, where the game has prices"""
 
     @classmethod
     def from_record(
@@ -95,6 +97,8 @@ class Plan:
     """Whether the utility is random, so that each evaluation is a new draw"""
     same_seed: bool = False
     """Whether draws that belong together have one seed"""
+    prices: tuple[float, ...] = ()
+    """The mean prices of coalitions of some sizes, by which sizes are planned"""
     in_flight: int = 1
     """Coalitions that a round should hold, for an engine that waits for many at a time"""
     device: str | None = None
@@ -120,14 +124,19 @@ class Plan:
             configuration["identical_players"] = [list(pair) for pair in self.identical_players]
         if self.in_flight > 1:
             configuration["in_flight"] = self.in_flight
+        if self.prices:
+            configuration["prices"] = list(self.prices)
         if self.random:
             configuration["random"] = {"same_seed": self.same_seed}
         return configuration
 
     def limits(self) -> dict[str, Any]:
         """How far the run goes and what it does with failures, as plain data."""
+        budget = asdict(self.budget) if self.budget is not None else None
+        if budget is not None and budget["cost"] is None:
+            del budget["cost"]  # as before there were prices
         return {
-            "budget": asdict(self.budget) if self.budget is not None else None,
+            "budget": budget,
             "until": self.until.configuration() if self.until is not None else None,
             "on_error": self.on_error,
         }
@@ -162,6 +171,7 @@ class Plan:
                     (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
                 ),
                 in_flight=int(record.configuration.get("in_flight", 1)),
+                prices=tuple(map(float, record.configuration.get("prices", ()))),
                 random="random" in record.configuration,
                 same_seed=bool(record.configuration.get("random", {}).get("same_seed", False)),
             )

@@ -205,6 +205,7 @@ def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:
         "evaluations": snapshot.evaluations,
         "marginals": snapshot.marginals or 0,
         "seconds": snapshot.seconds,
+        "cost": snapshot.cost,
     }
     times = [
         max(0.0, limit - spent[unit]) * snapshot.seconds / spent[unit]

@@ -15,6 +15,7 @@ from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.evaluation.on_device import NOTE
+from fairshapley.evaluation.prices import Prices
 from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import Game, check_n_players, check_names, is_random
 from fairshapley.games.on_device import DeviceGame, device_form
@@ -68,6 +69,7 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
         tuple(Copies(*found) for found in getattr(game, "copies", ())),
         is_random(game),
         bool(getattr(game, "same_seed", False)),
+        () if (prices := Prices.of(game)) is None else prices.means(),
     )
 
 

@@ -26,21 +26,24 @@ class Budget:
         Marginal contributions, the paper's unit; only for methods that average them.
     seconds
         Wall-clock time. Utilities in progress are finished first.
+    cost
+        What all evaluations may cost together, in the unit of the game's ``cost``: euros, tokens.
 
     Examples
     --------
     >>> Budget(evaluations=1000, seconds=60)
-    Budget(evaluations=1000, marginals=None, seconds=60.0)
+    Budget(evaluations=1000, marginals=None, seconds=60.0, cost=None)
     """
 
     evaluations: int | None = None
     marginals: int | None = None
     seconds: float | None = None
+    cost: float | None = None
 
     def __post_init__(self) -> None:
         for unit, limit in self.limits().items():
             name = f"a budget of {unit}"
-            if unit == "seconds":
+            if unit in ("seconds", "cost"):
                 plain: float = checks.real(name, limit, above=0, error=BudgetError)
             else:
                 plain = checks.whole(name, limit, error=BudgetError)
@@ -52,6 +55,7 @@ class Budget:
             "evaluations": self.evaluations,
             "marginals": self.marginals,
             "seconds": self.seconds,
+            "cost": self.cost,
         }
         return {unit: limit for unit, limit in named.items() if limit is not None}
 
@@ -71,7 +75,7 @@ def parse_budget(budget: int | Budget | None) -> Budget | None:
     Examples
     --------
     >>> parse_budget(500)
-    Budget(evaluations=500, marginals=None, seconds=None)
+    Budget(evaluations=500, marginals=None, seconds=None, cost=None)
     """
     if budget is None or isinstance(budget, Budget):
         return budget
@@ -94,6 +98,8 @@ class Snapshot:
     """Whether the run may stop at any round because of what it has estimated"""
     workers: int = 0
     """How many workers compute; 0 when it is the process of the run"""
+    cost: float = 0.0
+    """What the evaluations have cost, where the game says so"""
 
     @property
     def n_players(self) -> int:

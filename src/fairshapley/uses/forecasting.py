@@ -22,6 +22,7 @@ from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.prices import Prices
 from fairshapley.fairness.certificate import certify
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1
@@ -82,6 +83,15 @@ class Forecast:
     epsilon1: float | None = None
     """The tightest ε1 to expect when the evaluations are made, at δ and ξ; None without a pilot"""
 
+    cost_each: float | None = None
+    """What an evaluation costs on average, where the game has prices"""
+    cost_unit: str = ""
+
+    @property
+    def cost(self) -> float | None:
+        """What the evaluations cost, about."""
+        return None if self.cost_each is None else self.cost_each * self.evaluations
+
     @property
     def all_seconds(self) -> float:
         """The time that all evaluations would take."""
@@ -113,10 +123,11 @@ class Forecast:
         each = f"{duration(self.seconds_each)} each"
         if self.workers > 1:
             each += f" with {several(self.workers, 'worker')}"
+        money = "" if self.cost is None else f", about {self.cost:,.3g} {self.cost_unit}".rstrip()
         if self.seconds < self.all_seconds:
             allowed = f"what {duration(self.seconds)} allow at {each}"
-            return f"{several(self.evaluations, 'evaluation')}, {allowed}"
-        total = f"about {duration(self.seconds)}"
+            return f"{several(self.evaluations, 'evaluation')}, {allowed}{money}"
+        total = f"about {duration(self.seconds)}{money}"
         return f"{several(self.evaluations, 'evaluation')} of {each}: {total}"
 
     def sentences(self) -> list[str]:
@@ -195,6 +206,11 @@ def forecast(
     allowed = min(2**n_players, UNLIMITED)
     if not isinstance(chosen, Exact) and limits is not None:
         allowed = min(allowed, limits.evaluations or limits.marginals or UNLIMITED)
+    prices = Prices.of(game)
+    # Sizes are drawn about alike.
+    cost_each = None if prices is None else float(prices.by_size().mean())
+    if limits is not None and limits.cost is not None and cost_each is not None:
+        allowed = min(allowed, int(limits.cost / cost_each))
     with opened_engine(engine) as opened:
         workers = int(getattr(opened, "workers", None) or 1)
     plain = Forecast(
@@ -203,6 +219,8 @@ def forecast(
         _seconds_each(game, n_players, allowed / workers, clock),
         workers,
         None if limits is None else limits.seconds,
+        cost_each=cost_each,
+        cost_unit=str(getattr(game, "cost_unit", "")),
     )
     if pilot is False or isinstance(chosen, Exact):
         return plain

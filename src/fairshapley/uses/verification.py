@@ -21,7 +21,7 @@ from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import as_bytes, from_plain, read_plain
-from fairshapley.runs.loop import Run
+from fairshapley.runs.loop import NOT_REPRODUCIBLE, Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.stopping import Seconds
 
@@ -42,6 +42,7 @@ OF_THE_OCCASION = {
         "parts",
         "copies",
         "versions",
+        "cost",
         "notes",
         "player_names",
     ),
@@ -313,7 +314,8 @@ def _replay(
     plan = Plan.from_record(
         replace(record, limits=result.limits), budget=None, until=None, estimator=method
     )
-    timed = not result.complete or (plan.budget is not None and plan.budget.seconds is not None)
+    budget = plan.budget
+    timed = not result.complete or bool(budget and (budget.seconds or budget.cost))
     if plan.until is not None:
         timed = timed or any(isinstance(part, Seconds) for part in plan.until.parts())
     skipped = OF_THE_OCCASION
@@ -333,7 +335,10 @@ def _replay(
         noise=facts.noise(),
     ) as evaluator:
         run = Run(plan, facts, evaluator, RunLog(None, 0, record.seed), time.monotonic())
-        return run.replay(result.rounds if timed else None), skipped
+        again = run.replay(result.rounds if timed else None)
+    if result.obstacle.startswith(NOT_REPRODUCIBLE):  # what a replay cannot see
+        again = replace(again, obstacle=result.obstacle)
+    return again, skipped
 
 
 def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0) -> list[str]:

@@ -144,7 +144,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
 
     def start(self, problem: Problem) -> AdjustedState:
         """Nothing told; a very large game streams its units."""
-        weights = SizeWeights.of(problem.semivalue, problem.n_players)
+        weights = SizeWeights.of(problem.semivalue, problem.n_players, problem.prices)
         if self.units == "singles":
             weights = replace(weights, paired=False)
         if problem.device is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 
@@ -52,13 +52,17 @@ class SizeWeights:
     outside: FloatArray
     ends: tuple[float, float]
     """α_0 and α_{n−1}"""
+    prices: FloatArray | None = field(default=None, kw_only=True)
+    """What a coalition costs on average; a pair costs that of its two"""
     paired: bool
     """Whether α_k = α_{n−1−k}: then a coalition and its complement form one unit, in which only
     the difference of their utilities counts"""
 
     @classmethod
-    def of(cls, semivalue: Semivalue, n_players: int) -> SizeWeights:
-        """The weights of a semivalue."""
+    def of(
+        cls, semivalue: Semivalue, n_players: int, prices: FloatArray | None = None
+    ) -> SizeWeights:
+        """The weights of a semivalue; `prices` are those of the sizes 0 … n, where they differ."""
         alpha = semivalue.weights(n_players)
         sizes = np.arange(1.0, n_players)
         paired = bool(np.allclose(alpha, alpha[::-1], rtol=SYMMETRIC, atol=0.0))
@@ -68,6 +72,7 @@ class SizeWeights:
             n_players * alpha[1:] / (n_players - sizes),
             (float(alpha[0]), float(alpha[-1])),
             paired,
+            prices=None if prices is None else prices[1:-1] / prices[1:-1].mean(),
         )
 
     @cached_property
@@ -86,7 +91,20 @@ class SizeWeights:
     @cached_property
     def base(self) -> FloatArray:
         """The plan p_s ∝ √power_s: the best one when the residuals are alike at all sizes."""
-        return _normalised(np.sqrt(self.power))
+        return self._planned(np.sqrt(self.power))
+
+    def _planned(self, roots: FloatArray) -> FloatArray:
+        """Probabilities in proportion; where sizes have prices, over the root of the price.
+
+        For a given total cost that is the best: Neyman's allocation with costs.
+        """
+        return _normalised(roots if self.prices is None else roots / np.sqrt(self.unit_prices))
+
+    @cached_property
+    def unit_prices(self) -> FloatArray:
+        """The price of a unit for each of its coalitions."""
+        prices = np.ones(self.n_players - 1) if self.prices is None else self.prices
+        return 0.5 * (prices + prices[::-1]) if self.paired else prices
 
     @cached_property
     def linear(self) -> FloatArray:
@@ -122,7 +140,7 @@ class SizeWeights:
     def _neyman(self, moments: FloatArray) -> FloatArray:
         if not moments.any():
             return self.base
-        best = _normalised(np.sqrt(moments * self.power))
+        best = self._planned(np.sqrt(moments * self.power))
         return (1.0 - BASE_SHARE) * best + BASE_SHARE * self.base
 
     def importance(self, plan: FloatArray) -> FloatArray:
@@ -142,6 +160,8 @@ class SizeWeights:
             Of the sizes 1 … n − 1, those that are sampled.
         """
         roots = np.sqrt(self.moments(sizes, squares) * self.power)
+        if self.prices is not None:  # the variance at a given cost
+            roots = roots * np.sqrt(self.unit_prices)
         return float(np.where(interior, roots, 0.0).sum()) ** 2
 
     def moments(self, sizes: IntArray, squares: FloatArray) -> FloatArray:

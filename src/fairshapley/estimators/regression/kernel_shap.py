@@ -115,6 +115,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
     """
 
     name = "kernel"
+    repeats_often = True
 
     paired: bool = True
     covariance: bool = False

@@ -60,6 +60,7 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
     """
 
     name = "mc"
+    repeats_often = True
 
     walk: bool = True
     antithetic: bool = False

@@ -55,10 +55,13 @@ from fairshapley.games.fingerprints.code import (
     named_parts,
 )
 from fairshapley.games.game import FunctionGame, TableGame
+from fairshapley.games.random import Random
 
 # Names and declared ranges tell a reader about these games; the utilities do not depend on them.
+_FUNCTION = {"player_names", "value_range", "identical_players", "unit", "cost", "cost_unit"}
 _LABELS = {
-    FunctionGame: {"player_names", "value_range", "identical_players", "unit"},
+    FunctionGame: _FUNCTION,
+    Random: _FUNCTION,
     TableGame: {"player_names"},
 }
 _REMEDY = (

@@ -1,0 +1,1 @@
+"""Random utilities against exact tables."""

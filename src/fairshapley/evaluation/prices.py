@@ -1,0 +1,73 @@
+"""What evaluations cost, where a game says so: tokens, euros, seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.draws import random_ranks
+from fairshapley.errors import InputError
+from fairshapley.randomness import round_generator
+
+# Coalitions of a size whose mean price stands for the size, and sizes between which it is read off.
+PER_SIZE, MOST_SIZES = 8, 64
+
+
+class Prices:
+    """The prices of coalitions.
+
+    Parameters
+    ----------
+    function
+        The game's ``cost``: a boolean array (m, n) in, m positive numbers out.
+    n_players
+        The number of players.
+
+    Examples
+    --------
+    >>> prices = Prices(lambda masks: 1.0 + masks.sum(axis=1), 3)
+    >>> prices.by_size()
+    array([1., 2., 3., 4.])
+    """
+
+    def __init__(self, function: Callable[[BoolArray], FloatArray], n_players: int) -> None:
+        self._function, self.n_players = function, n_players
+
+    @classmethod
+    def of(cls, game: object) -> Prices | None:
+        """Those of a game that has any."""
+        function = getattr(game, "cost", None)
+        return cls(function, game.n_players) if callable(function) else None  # type: ignore[attr-defined]
+
+    def each(self, masks: BoolArray) -> FloatArray:
+        """The price of each coalition, or an InputError."""
+        prices = np.asarray(self._function(masks), dtype=np.float64)
+        if prices.shape != (len(masks),) or not (np.isfinite(prices) & (prices > 0)).all():
+            raise InputError(
+                f"the game's cost must be a positive number for each of {len(masks)} coalitions: "
+                "return an array of them"
+            )
+        return prices
+
+    def means(self) -> tuple[float, ...]:
+        """The mean price of a few coalitions of some sizes, from 0 to n."""
+        sizes, n_players = _sizes(self.n_players), self.n_players
+        ranks = random_ranks(round_generator(0, 0), PER_SIZE * len(sizes), n_players)
+        means = self.each(ranks < np.repeat(sizes, PER_SIZE)[:, None]).reshape(-1, PER_SIZE)
+        return tuple(means.mean(axis=1).tolist())
+
+    def by_size(self) -> FloatArray:
+        """The mean price of a coalition of each size 0 … n."""
+        return by_size(self.means(), self.n_players)
+
+
+def _sizes(n_players: int) -> IntArray:
+    return np.unique(np.linspace(0, n_players, MOST_SIZES).round().astype(np.int64))
+
+
+def by_size(means: Sequence[float], n_players: int) -> FloatArray:
+    """The prices of all sizes, from those of some."""
+    each: FloatArray = np.interp(np.arange(n_players + 1), _sizes(n_players), means)
+    return each
