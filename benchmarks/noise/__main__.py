@@ -12,7 +12,7 @@ import argparse
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -65,11 +65,18 @@ class NoisyTable:
         return self.draw(coalitions, np.full(len(coalitions), self.fixed or 0))
 
 
-def tables(folder: Path, count: int) -> Iterator[tuple[str, Floats]]:
+TABLES = (
+    "adult-census-dataset-valuation-10",
+    "adult-census-feature-selection-14",
+    "bike-sharing-feature-selection-12",
+    "image-classifier-14",
+)
+
+
+def tables(folder: Path, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """The first game of each of some files."""
-    paths = sorted(folder.glob("*.npz"))
-    for path in paths[:: max(1, len(paths) // count)][:count]:
-        yield path.stem, np.load(path)["utilities"][0].astype(np.float64)
+    for name in names:
+        yield name, np.load(folder / f"{name}.npz")["utilities"][0].astype(np.float64)
 
 
 def covered(run: fs.Result, truth: Floats, level: float = 0.95) -> NDArray[np.bool_]:
@@ -98,10 +105,10 @@ def oracle(values: Floats, truth: Floats, method: str, deviation: float, seeds: 
     return min(errors)
 
 
-def accuracy(folder: Path, n_tables: int, repeats: int, oracle_repeats: int) -> list[str]:
+def accuracy(folder: Path, names: Sequence[str], repeats: int, oracle_repeats: int) -> list[str]:
     """A row for each method and noise: coverage, and errors against the oracle's."""
     cells: dict[tuple[str, float], list[tuple[float, float]]] = defaultdict(list)
-    for place, (name, values) in enumerate(tables(folder, n_tables)):
+    for place, (name, values) in enumerate(tables(folder, names)):
         truth = fs.exact(fs.games.TableGame(values)).values
         for step, noise in enumerate(NOISES):
             deviation = noise * float(values.std())
@@ -130,10 +137,10 @@ def accuracy(folder: Path, n_tables: int, repeats: int, oracle_repeats: int) -> 
     return lines
 
 
-def certificates(folder: Path, n_tables: int, repeats: int) -> list[str]:
+def certificates(folder: Path, names: Sequence[str], repeats: int) -> list[str]:
     """How often a certificate is wrong, of all that were issued."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for place, (_, values) in enumerate(tables(folder, n_tables)):
+    for place, (_, values) in enumerate(tables(folder, names)):
         truth = fs.exact(fs.games.TableGame(values)).values
         xi = float(np.abs(truth).mean())
         rule = fs.Fair(epsilon1=EPSILON1, delta=DELTA, xi=xi)
@@ -160,7 +167,7 @@ def certificates(folder: Path, n_tables: int, repeats: int) -> list[str]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=5)
+    parser.add_argument("--tables", nargs="*", default=TABLES)
     parser.add_argument("--repeats", type=int, default=24)
     parser.add_argument("--oracle", type=int, default=6)
     parser.add_argument("--certificates", type=int, default=20)

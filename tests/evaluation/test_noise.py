@@ -267,14 +267,16 @@ def test_noise_in_a_game_that_is_called_deterministic_is_noticed(tmp_path):
         return expected(coalition) + stream.normal()
 
     wide = fs.games.FunctionGame(lambda c: hidden([i for i in c if i < 5]), 12, key="hidden")
-    result = fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db")
+    kept = fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db")
+    assert len(calls) == kept.computed
+    assert not kept.notes
+    calls.clear()
+    result = fs.estimate(wide, "mc", budget=400, seed=0)
     assert len(calls) == result.computed + 2
     found = next(note for note in result.notes if "not reproducible" in note)
     assert "2 of 2 coalitions" in found
     assert "random=True" in found
     assert not result.certificate(epsilon1=0.9, delta=0.5, xi=50.0).holds
-    result.save(tmp_path / "r.json")
-    assert fs.verify(tmp_path / "r.json", journal=tmp_path / "j.db").holds
     off = fs.estimate(wide, "mc", budget=400, seed=0, verify=0)
     assert not any("reproducible" in note for note in off.notes)
     few = fs.estimate(wide, "mc", budget=100, seed=0, verify=5)

@@ -85,8 +85,8 @@ def estimate(
     verify
         The number of coalitions to compute again: with a journal first, and a value that differs
         stops the run; without one at the end, and a value that differs is noted, and nothing is
-        certified then. By default two coalitions, where a utility of your own was computed 300
-        times or more.
+        certified then. By default two coalitions, where there is no journal and a utility of your
+        own was computed 300 times or more.
     progress
         None shows a bar on a terminal, True or False always or never; a function is called with
         a snapshot ten times a second.
@@ -225,9 +225,9 @@ def _execute(
     count = None if verify is None else checks.whole("verify", verify, least=0)
     log = RunLog.begin(evaluator.slot, plan, seed)
     run = Run(plan, facts, evaluator, log, started)
-    if count is None:
-        return run.execute(progress, 0, None if _is_own(evaluator.game) else 0)
     at_start = evaluator.slot is not None
+    if count is None:  # with a journal nothing is computed twice, unless asked for
+        return run.execute(progress, 0, None if _is_own(evaluator.game) and not at_start else 0)
     return run.execute(progress, count if at_start else 0, 0 if at_start else count)
 
 

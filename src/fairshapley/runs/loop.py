@@ -50,7 +50,6 @@ SAME = 1e-6
 AUTOMATIC_REPEATS, LEAST_COMPUTED = 2, 300
 # A utility that is computed again may differ by this share of the largest: sums in another order.
 REPEATED = 1e-6
-NOT_REPRODUCIBLE = "the utility is not reproducible"
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -156,10 +155,10 @@ class Run:
         if len(apart):
             deviation = math.sqrt(float(np.mean(np.square(found))) / 2.0)
             self.noticed = (
-                f"{NOT_REPRODUCIBLE}: {len(apart)} of {len(found)} coalitions gave another number "
-                f"when computed again, as noise of standard deviation {deviation:.2g} does, and "
-                "the errors do not contain it. Say random=True, use fs.games.Random, or fix the "
-                "seed inside"
+                f"the utility is not reproducible: {len(apart)} of {len(found)} coalitions gave "
+                "another number when computed again, as noise of standard deviation "
+                f"{deviation:.2g} does, and the errors do not contain it. Say random=True, use "
+                "fs.games.Random, or fix the seed inside"
             )
 
     def _end(self, status: RunStatus, result: Result) -> Result:

@@ -21,7 +21,7 @@ from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import as_bytes, from_plain, read_plain
-from fairshapley.runs.loop import NOT_REPRODUCIBLE, Run
+from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
 from fairshapley.stopping import Seconds
 
@@ -335,10 +335,7 @@ def _replay(
         noise=facts.noise(),
     ) as evaluator:
         run = Run(plan, facts, evaluator, RunLog(None, 0, record.seed), time.monotonic())
-        again = run.replay(result.rounds if timed else None)
-    if result.obstacle.startswith(NOT_REPRODUCIBLE):  # what a replay cannot see
-        again = replace(again, obstacle=result.obstacle)
-    return again, skipped
+        return run.replay(result.rounds if timed else None), skipped
 
 
 def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0) -> list[str]:
