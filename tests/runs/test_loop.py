@@ -49,7 +49,8 @@ def test_evaluations_are_what_the_game_was_asked():
         asked.append(coalition)
         return float(len(coalition) ** 0.5)
 
-    result = fs.estimate(fs.games.FunctionGame(fn, 10, key="k"), "mc", budget=500, seed=0)
+    game = fs.games.FunctionGame(fn, 10, key="k")
+    result = fs.estimate(game, "mc", budget=500, seed=0, verify=0)
     assert len(asked) == len(set(asked)) == result.evaluations == result.computed
     assert result.cache_hits > 0
 
@@ -200,7 +201,6 @@ def test_a_failure_leaves_the_partial_result():
         ({"on_error": "ignore"}, fs.InputError, "'skip'"),
         ({"verify": -1}, fs.InputError, "verify"),
         ({"verify": 2.5}, fs.InputError, "verify"),
-        ({"verify": 2}, fs.InputError, "journal="),
         ({"journal": 5}, fs.InputError, "path"),
         ({"method": ["mc"]}, fs.InputError, "unknown method"),
         ({"method": fs.MonteCarlo}, fs.InputError, "estimator object"),
