@@ -207,7 +207,7 @@ def _calibration() -> str:
     lines = [
         "## Are the probabilities right?",
         "",
-        f"Up to {calibration.N_ROWS:,} rows, one repetition. Mistakes: of any "
+        f"Up to {calibration.N_ROWS:,} rows, twice 20,000. Mistakes: of any "
         "kind; 20 % of the most frequent class "
         "alone; or each class for the next one. The gap is the largest distance, over tenths "
         "of the rows by probability, between the "
@@ -216,8 +216,8 @@ def _calibration() -> str:
         f"**Bold**: within {GOOD_GAP}. Chance alone moves a tenth of 300 rows by up to 0.03 "
         "(one standard error).",
         "",
-        "| set | mistakes | wrong | estimated (range) | pattern found | gap | gap, share given |",
-        "|---|---|---|---|---|---|---|",
+        "| set | rows | mistakes | wrong | estimated (range) | pattern | gap | share given |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         gaps = [
@@ -225,8 +225,8 @@ def _calibration() -> str:
             for key in ("gap", "gap_share_given")
         ]
         lines.append(
-            f"| {row['set']} | {row['mistakes']} | {row['wrong']} | {row['estimate']} "
-            f"({row['lower']}–{row['upper']}) | "
+            f"| {row['set']} | {row['rows']} | {row['mistakes']} | {row['wrong']} | "
+            f"{row['estimate']} ({row['lower']}–{row['upper']}) | "
             f"{row['pattern']} | {' | '.join(gaps)} |"
         )
     lines.append("")
