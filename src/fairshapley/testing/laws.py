@@ -119,6 +119,21 @@ def _require(holds: bool, message: str) -> None:
         raise ContractError(message)
 
 
+def _require_unbiased(bias: FloatArray, finding: str) -> None:
+    worst = float(np.abs(bias).max())
+    _require(worst <= SIGMAS, f"{finding} {worst:.1f} standard errors")
+
+
+def _require_honest(sample: Repeats, finding: str) -> None:
+    """10 % apart at most, from 1000 repeats on; with fewer the margin grows as their noise."""
+    ratio, margin = sample.error_ratio, max(0.1, SIGMAS / (2 * len(sample.values)) ** 0.5)
+    _require(1 - margin <= ratio <= 1 + margin, finding.format(ratio))
+
+
+def _run(estimator: Estimator[Any, Any], game: Game, seed: int, **options: Any) -> Result:
+    return estimate(game, estimator, **{"budget": BUDGET, "seed": seed} | options)
+
+
 def _same(one: Result, other: Result, what: str) -> None:
     """Bit for bit: values, errors and counts."""
     for name in ("values", "standard_errors", "counts"):
@@ -137,20 +152,14 @@ def unbiased(estimator: Estimator[Any, Any], repeats: int) -> None:
     """
     for name in KNOWN:
         bias = simulate(estimator, name, repeats=repeats).bias
-        _require(
-            bool(np.abs(bias).max() <= SIGMAS),
-            f"biased on the {name} game: {np.abs(bias).max():.1f} standard errors",
-        )
+        _require_unbiased(bias, f"biased on the {name} game:")
 
 
 def unbiased_semivalues(estimator: Estimator[Any, Any], repeats: int) -> None:
     """The same for Beta(4, 1) and Banzhaf values."""
     for semivalue in ("beta(4,1)", "banzhaf"):
         sample = simulate(estimator, "unanimity", repeats=repeats, semivalue=semivalue)
-        _require(
-            bool(np.abs(sample.bias).max() <= SIGMAS),
-            f"biased for {semivalue}: {np.abs(sample.bias).max():.1f} standard errors",
-        )
+        _require_unbiased(sample.bias, f"biased for {semivalue}:")
 
 
 def standard_errors(estimator: Estimator[Any, Any], repeats: int) -> None:
@@ -158,13 +167,9 @@ def standard_errors(estimator: Estimator[Any, Any], repeats: int) -> None:
 
     With fewer repeats the margin grows as their noise: 4.5 times √(1/(2·repeats)).
     """
-    margin = max(0.1, SIGMAS / (2 * repeats) ** 0.5)
     for name in KNOWN:
-        ratio = simulate(estimator, name, repeats=repeats).error_ratio
-        _require(
-            1 - margin <= ratio <= 1 + margin,
-            f"reported standard errors are {ratio:.3f} times the empirical on the {name} game",
-        )
+        finding = f"reported standard errors are {{:.3f}} times the empirical on the {name} game"
+        _require_honest(simulate(estimator, name, repeats=repeats), finding)
 
 
 def later_stages(estimator: Estimator[Any, Any], repeats: int) -> None:
@@ -173,13 +178,8 @@ def later_stages(estimator: Estimator[Any, Any], repeats: int) -> None:
     4.5 standard errors, and 10 % or the noise of so few repeats.
     """
     sample = simulate(estimator, "unanimity", repeats=repeats, budget=LATE_BUDGET)
-    worst = float(np.abs(sample.bias).max())
-    _require(worst <= SIGMAS, f"biased in later stages: {worst:.1f} standard errors")
-    margin = max(0.1, SIGMAS / (2 * repeats) ** 0.5)
-    _require(
-        1 - margin <= sample.error_ratio <= 1 + margin,
-        f"standard errors of later stages are {sample.error_ratio:.3f} times the empirical",
-    )
+    _require_unbiased(sample.bias, "biased in later stages:")
+    _require_honest(sample, "standard errors of later stages are {:.3f} times the empirical")
 
 
 def null_player(estimator: Estimator[Any, Any], repeats: int) -> None:
@@ -188,17 +188,11 @@ def null_player(estimator: Estimator[Any, Any], repeats: int) -> None:
     assert isinstance(game, PlantedGame)  # noqa: S101 - defined above
     nulls = list(game.null_players)
     if estimator.traits.exact_nulls:
-        run = estimate(game, estimator, budget=BUDGET, seed=3)
-        _require(
-            bool(np.abs(run.values[nulls]).max() < 1e-12),
-            f"a null player got {np.abs(run.values[nulls]).max()!r}",
-        )
+        largest = np.abs(_run(estimator, game, 3).values[nulls]).max()
+        _require(bool(largest < 1e-12), f"a null player got {largest!r}")
     else:
         bias = simulate(estimator, "planted", repeats=repeats).bias[nulls]
-        _require(
-            bool(np.abs(bias).max() <= SIGMAS),
-            f"null players are off by {np.abs(bias).max():.1f} standard errors",
-        )
+        _require_unbiased(bias, "null players are off by")
 
 
 def relabelling(estimator: Estimator[Any, Any], repeats: int) -> None:
@@ -207,8 +201,8 @@ def relabelling(estimator: Estimator[Any, Any], repeats: int) -> None:
     other = simulate(estimator, "relabelled", repeats=repeats, first_seed=repeats)
     shifts = one.values.mean(axis=0)[ORDER] - other.values.mean(axis=0)
     spread = one.values.var(axis=0)[ORDER] + other.values.var(axis=0)
-    worst = float(np.abs(shifts / np.sqrt(np.maximum(spread, 1e-24) / repeats)).max())
-    _require(worst <= SIGMAS, f"renaming players shifted a mean by {worst:.1f} standard errors")
+    bias = shifts / np.sqrt(np.maximum(spread, 1e-24) / repeats)
+    _require_unbiased(bias, "renaming players shifted a mean by")
     ratio = float(np.sqrt(one.values.var(axis=0).mean() / other.values.var(axis=0).mean()))
     margin = SIGMAS / repeats**0.5
     _require(
@@ -217,31 +211,23 @@ def relabelling(estimator: Estimator[Any, Any], repeats: int) -> None:
     )
 
 
-def linearity(estimator: Estimator[Any, Any], repeats: int) -> None:
+def linearity(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """With one seed, the estimate of 2v − 3w is 2φ̂(v) − 3φ̂(w)."""
-    del repeats
     one, other = law_games()["unanimity"], law_games()["planted"]
     both = LinearCombination([one, other], [2.0, -3.0])
-    parts = [estimate(game, estimator, budget=BUDGET, seed=4).values for game in (one, other, both)]
+    parts = [_run(estimator, game, 4).values for game in (one, other, both)]
     _require(
         np.allclose(parts[2], 2.0 * parts[0] - 3.0 * parts[1], rtol=1e-9, atol=1e-12),
         "the estimate of 2v − 3w is not 2φ̂(v) − 3φ̂(w)",
     )
 
 
-def affine_scaling(estimator: Estimator[Any, Any], repeats: int) -> None:
+def affine_scaling(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """The unit of the utility (ξ along with it) and its zero do not matter."""
-    del repeats
     game = law_games()["unanimity"]
-    plain = estimate(game, estimator, budget=BUDGET, seed=5, xi=1e-3)
+    plain = _run(estimator, game, 5, xi=1e-3)
     for scale, offset in ((4.0, 0.0), (-0.3, 7.0)):
-        scaled = estimate(
-            Affine(game, scale=scale, offset=offset),
-            estimator,
-            budget=BUDGET,
-            seed=5,
-            xi=1e-3 * abs(scale),
-        )
+        scaled = _run(estimator, Affine(game, scale, offset), 5, xi=1e-3 * abs(scale))
         same_values = np.allclose(scaled.values, scale * plain.values, rtol=1e-7, atol=1e-9)
         errors = abs(scale) * plain.standard_errors
         same_errors = np.allclose(scaled.standard_errors, errors, rtol=1e-6, atol=1e-9)
@@ -251,11 +237,10 @@ def affine_scaling(estimator: Estimator[Any, Any], repeats: int) -> None:
         )
 
 
-def efficiency(estimator: Estimator[Any, Any], repeats: int) -> None:
+def efficiency(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """Shapley estimates add up to v(N) − v(∅)."""
-    del repeats
     for name, game in law_games().items():
-        run = estimate(game, estimator, budget=BUDGET, seed=6)
+        run = _run(estimator, game, 6)
         ends = game(np.array([[False] * N_PLAYERS, [True] * N_PLAYERS]))
         _require(
             bool(np.isclose(run.values.sum(), ends[1] - ends[0], rtol=1e-9, atol=1e-9)),
@@ -263,12 +248,11 @@ def efficiency(estimator: Estimator[Any, Any], repeats: int) -> None:
         )
 
 
-def exact_when_known(estimator: Estimator[Any, Any], repeats: int) -> None:
+def exact_when_known(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """Once every coalition is known the values are exact, and the run stops."""
-    del repeats
     for n_players in (1, 2, 4):
         game = SumOfUnanimity(n_players, n_terms=6, sizes=(1, n_players), seed=7)
-        run = estimate(game, estimator, budget=1 << n_players, seed=7)
+        run = _run(estimator, game, 7, budget=1 << n_players)
         _require(
             run.exact and run.evaluations == 1 << n_players,
             f"all {1 << n_players} coalitions of {n_players} players did not give exact values",
@@ -279,11 +263,10 @@ def exact_when_known(estimator: Estimator[Any, Any], repeats: int) -> None:
         )
 
 
-def same_seed(estimator: Estimator[Any, Any], repeats: int) -> None:
+def same_seed(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """The same seed gives the same bits, another seed another estimate."""
-    del repeats
     game = law_games()["unanimity"]
-    one, again, other = (estimate(game, estimator, budget=BUDGET, seed=seed) for seed in (8, 8, 9))
+    one, again, other = (_run(estimator, game, seed) for seed in (8, 8, 9))
     _same(one, again, "running again")
     _require(
         estimator.name == "exact" or not np.array_equal(one.values, other.values),
@@ -291,15 +274,14 @@ def same_seed(estimator: Estimator[Any, Any], repeats: int) -> None:
     )
 
 
-def continuing(estimator: Estimator[Any, Any], repeats: int) -> None:
+def continuing(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """Two runs on a journal, the second with a larger budget, equal one run."""
-    del repeats
     game = law_games()["unanimity"]
-    whole = estimate(game, estimator, budget=BUDGET, seed=10)
+    whole = _run(estimator, game, 10)
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "run.db"
-        first = estimate(game, estimator, budget=BUDGET * 2 // 3, seed=10, journal=journal)
-        second = estimate(game, estimator, budget=BUDGET, seed=10, journal=journal)
+        first = _run(estimator, game, 10, budget=BUDGET * 2 // 3, journal=journal)
+        second = _run(estimator, game, 10, journal=journal)
     _same(whole, second, "continuing a run")
     _require(
         second.computed == whole.evaluations - first.evaluations,
@@ -308,14 +290,12 @@ def continuing(estimator: Estimator[Any, Any], repeats: int) -> None:
     )
 
 
-def any_chunk_size(estimator: Estimator[Any, Any], repeats: int) -> None:
+def any_chunk_size(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """The chunks of the engine change nothing."""
-    del repeats
     game = law_games()["unanimity"]
-    whole = estimate(game, estimator, budget=BUDGET, seed=11)
+    whole = _run(estimator, game, 11)
     for chunk_size in (1, 7):
-        engine = SerialEngine(chunk_size=chunk_size)
-        parts = estimate(game, estimator, budget=BUDGET, seed=11, engine=engine)
+        parts = _run(estimator, game, 11, engine=SerialEngine(chunk_size=chunk_size))
         _same(whole, parts, f"a chunk size of {chunk_size}")
 
 

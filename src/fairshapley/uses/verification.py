@@ -30,22 +30,8 @@ ROUNDING = 1e-9
 # What a replay does not reproduce: the clock, where and from what the run was made, and who
 # computed what. `notes` may hold remarks of the command line.
 OF_THE_OCCASION = {
-    *(
-        "seconds",
-        "created",
-        "command",
-        "inputs",
-        "unit",
-        "constant_value",
-        "replicates",
-        "row_counts",
-        "parts",
-        "copies",
-        "versions",
-        "cost",
-        "notes",
-        "player_names",
-    ),
+    *("seconds", "created", "command", "inputs", "versions", "notes", "player_names", "unit"),
+    *("constant_value", "replicates", "row_counts", "parts", "copies", "cost"),
     *("computed", "cache_hits", "journal_digest", "fingerprint"),
 }
 # What is left to compare of a run that the clock or Ctrl-C ended, perhaps inside a round.
@@ -158,16 +144,14 @@ def _saved(path: Path, key: bytes | None) -> tuple[list[Check], Result | None]:
         result = from_plain(Result, data, key)
     except InputError as error:
         return [Check("result", False, str(error))], None
-    checks = []
+    found: tuple[bool | None, str]
     if "digest" not in data:
-        checks.append(Check("result", None, "it was saved by a version that made no digests"))
+        found = None, "it was saved by a version that made no digests"
     elif as_bytes(data) != path.read_bytes():
-        words = "its content has the digest it was saved with, but the text was written anew"
-        checks.append(Check("result", False, words))
+        found = False, "its content has the digest it was saved with, but the text was written anew"
     else:
-        checks.append(
-            Check("result", True, f"it has the digest it was saved with, {data['digest']}")
-        )
+        found = True, f"it has the digest it was saved with, {data['digest']}"
+    checks = [Check("result", *found)]
     if key is not None:
         checks.append(Check("signature", True, "the result is signed with this key"))
     elif "signature" in data:
@@ -285,26 +269,20 @@ def _recomputed(
         return Check(name, None, words)
     seconds = time.monotonic() - started
     effort = f"from {result.evaluations:,} evaluations ({seconds:.1f} s)"
-    if not (other := _different(again, result, skipped)):
-        return Check(
-            name,
-            True,
-            f"values, errors and certificate come out the same to the last bit, {effort}",
-        )
-    if _different(again, result, skipped, ROUNDING):
-        return Check(name, False, f"the journal gives other {', '.join(other)}, {effort}")
-    here, there = versions(), result.versions
-    changed = [
-        f"{part} {there[part]}, now {here.get(part)}"
-        for part in there
-        if there[part] != here.get(part)
-    ]
-    reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
-    return Check(
-        name,
-        True,
-        f"values, errors and certificate come out the same to rounding{reason}, {effort}",
-    )
+    closeness = "to the last bit"
+    if other := _different(again, result, skipped):
+        if _different(again, result, skipped, ROUNDING):
+            return Check(name, False, f"the journal gives other {', '.join(other)}, {effort}")
+        here = versions()
+        changed = [
+            f"{part} {version}, now {here.get(part)}"
+            for part, version in result.versions.items()
+            if version != here.get(part)
+        ]
+        reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
+        closeness = f"to rounding{reason}"
+    words = f"values, errors and certificate come out the same {closeness}, {effort}"
+    return Check(name, True, words)
 
 
 def _replay(
@@ -379,7 +357,5 @@ def _same(one: Any, other: Any, rounding: float) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(_same(a, b, rounding) for a, b in pairs)
     # As texts −0.0 and 0.0 differ, and NaN is NaN.
-    first, second = (
-        json.dumps(plain(value), sort_keys=True, default=repr) for value in (one, other)
-    )
-    return first == second
+    texts = {json.dumps(plain(value), sort_keys=True, default=repr) for value in (one, other)}
+    return len(texts) == 1

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,10 @@ from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsi
 from fairshapley.results.another_test_set import another_set, both_errors
 from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
+from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.report.drawing import Chart, charts
 from fairshapley.results.report.fairness import ToleranceCurves, smallest_epsilon1, verdict
 from fairshapley.results.report.findings import callouts, label_rows
-from fairshapley.results.report.money import payments
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import facts, readable_time, snippet
 from fairshapley.results.report.wording import isolated, number, percent, unbroken
@@ -96,13 +97,12 @@ def report_html(
         charts=drawn,
         reach=None if result.replicates is None else another_set(result.replicates, delta),
         test_set=both_errors(result, delta),
-        payments=None if pool is None else payments(result, table, pool, epsilon1, delta),
+        **_payments(result, pool, epsilon1, delta),
         gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
         callouts=callouts(result, table, epsilon1, delta),
         label_rows=label_rows(table),
         label_choice=_label_choice(table),
         facts=facts(result, written),
-        unit=visible(result.unit),
         snippet=snippet(result),
         epsilon1=epsilon1,
         delta=delta,
@@ -124,10 +124,24 @@ def _tools() -> tuple[Any, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (duration, isolated, number, percent, readable_time, visible)
+    filters = (duration, isolated, number, percent, readable_time, shown, visible)
     environment.filters |= {one.__name__: one for one in filters} | {"whole": unbroken}
     environment.globals |= {"several": several}
     return environment.get_template("page.html"), str(get_plotlyjs())
+
+
+def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float) -> dict[str, Any]:
+    """A sum divided by the values, or why it cannot be: the values are to be shown all the same."""
+    if pool is None:
+        return {"paid": None, "unpaid": ""}
+    try:
+        paid = result.payout(pool, epsilon1=epsilon1, delta=delta)
+    except InputError as error:
+        return {"paid": None, "unpaid": str(error)}
+    # The certificate that follows the notes is at the top of the page.
+    said = set(str(result.certificate(epsilon1, delta)).splitlines())
+    notes = tuple(note for note in paid.notes if note not in said)
+    return {"paid": replace(paid, notes=notes), "unpaid": ""}
 
 
 def _source(name: str) -> str:
