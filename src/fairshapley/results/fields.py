@@ -87,23 +87,16 @@ def _sha256(value: Any) -> str:
     return str(value)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(item) for item in _items(value))
-
-
-def _numbers(value: Any) -> tuple[float, ...]:
-    return tuple(map(_number, _items(value)))
+def _all(part: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """A reader of tuples of one kind."""
+    return lambda value: tuple(map(part, _items(value)))
 
 
 def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
-    pairs = [tuple(_count(item) for item in _items(pair)) for pair in _items(value)]
+    pairs = _all(_all(_count))(value)
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError("give pairs of players")
-    return tuple((pair[0], pair[1]) for pair in pairs)
-
-
-def _counts(value: Any) -> tuple[int, ...]:
-    return tuple(_count(item) for item in _items(value))
+    return pairs
 
 
 def _two(value: Any) -> tuple[float, float]:
@@ -146,14 +139,14 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "int": _count,
     "bool": _flag,
     "str": _text,
-    "tuple[str, ...]": _texts,
-    "tuple[int, ...]": _counts,
+    "tuple[str, ...]": _all(_text),
+    "tuple[int, ...]": _all(_count),
     "tuple[float, float]": _two,
     "tuple[tuple[int, int], ...]": _pairs,
     "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),
     "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
-    "tuple[PartValues, ...]": _records(PartValues, _text, _numbers, _two),
-    "tuple[Copies, ...]": _records(Copies, _counts, _amount, _flag, _number, _number),
+    "tuple[PartValues, ...]": _records(PartValues, _text, _all(_number), _two),
+    "tuple[Copies, ...]": _records(Copies, _all(_count), _amount, _flag, _number, _number),
     "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 ModelMetric: TypeAlias = "Literal['accuracy', 'log_likelihood'] | Callable[[Any, Any], Any]"
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16", "float16"]
 
-_DTYPES = {
-    "float32": "float32",
-    "float64": "float64",
-    "tf32": "float32",
-    "bfloat16": "bfloat16",
-    "float16": "float16",
-}
 # Numbers in the largest layer of all models and rows that are computed at once. On a CPU 2**22
 # (16 MiB) keep to its cache; on a GPU 2**28 (1 GiB) fill it and leave room for what torch adds.
 _AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}
@@ -104,8 +97,9 @@ class ModelUtility:
             raise InputError(
                 f"metric must be 'accuracy', 'log_likelihood' or a function, not {metric!r}"
             )
-        if precision not in _DTYPES:
-            raise InputError(f"precision must be one of {', '.join(_DTYPES)}, not {precision!r}")
+        if precision not in get_args(Precision):
+            allowed = ", ".join(get_args(Precision))
+            raise InputError(f"precision must be one of {allowed}, not {precision!r}")
         self.device = str(check_device(device))
         self.precision = precision
         self.metric = metric
@@ -226,7 +220,7 @@ class ModelUtility:
         return torch.tensor(scores, dtype=torch.float64, device=outputs.device)
 
     def _dtype(self, torch: Any) -> Any:
-        return getattr(torch, _DTYPES[self.precision])
+        return getattr(torch, "float32" if self.precision == "tf32" else self.precision)
 
     def _placed(self) -> tuple[Any, Any, Any]:
         """The model, the rows and the targets on the device."""

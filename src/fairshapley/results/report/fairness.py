@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,26 +81,18 @@ def verdict(
     if not certificate.holds and not np.isfinite(certificate.half_widths).all():
         found = _impossible(result, certificate.reason, certificate.statement)
         return replace(found, warnings=certificate.warnings)
+    say = partial(Verdict, statement=certificate.statement, warnings=certificate.warnings)
     if result.exact:
-        how = (
-            "all coalitions that count were evaluated"
-            if result.evaluations
-            else "they have a closed formula"
-        )
-        headline = (
-            f"{_everyone(result)} is exact for this utility: {how}, so there is no estimation "
-            "error."
-        )
-        return Verdict("holds", "Exact", headline, (), certificate.statement, certificate.warnings)
+        evaluated = "all coalitions that count were evaluated"
+        how = evaluated if result.evaluations else "they have a closed formula"
+        headline = f"{_everyone(result)} is exact for this utility: {how}, so there is no "
+        return say("holds", "Exact", f"{headline}estimation error.", ())
     claim = f"{_everyone(result)} {_differs(certificate, result)}{_together(result)}"
     confidence = f"with {percent(1 - delta)} confidence"
     if certificate.holds:
-        headline = f"{claim}, {confidence}, {ASSUMPTION}."
-        return Verdict(
-            "holds", "Certified", headline, (), certificate.statement, certificate.warnings
-        )
+        return say("holds", "Certified", f"{claim}, {confidence}, {ASSUMPTION}.", ())
     if not asked:
-        return _shown(result, certificate, table, delta, smallest)
+        return say("shown", "What holds", *_shown(result, certificate, table, delta, smallest))
     headline = (
         f"The following has not been shown: {claim[0].lower()}{claim[1:]}, {confidence}, "
         f"{ASSUMPTION}."
@@ -109,9 +102,7 @@ def verdict(
         _instead(result, delta, smallest),
         *_cost(result, certificate),
     )
-    return Verdict(
-        "fails", "Not certified", headline, details, certificate.statement, certificate.warnings
-    )
+    return say("fails", "Not certified", headline, details)
 
 
 def _shown(
@@ -120,8 +111,8 @@ def _shown(
     table: PlayerTable,
     delta: float,
     smallest: float | None,
-) -> Verdict:
-    """What holds, where nobody asked for more."""
+) -> tuple[str, tuple[str, ...]]:
+    """A headline that holds, where nobody asked for more, and details."""
     intervals, farthest = _known_instead(result, certificate, table, delta)
     confidence = f"with {percent(1 - delta)} confidence, {ASSUMPTION}"
     if smallest is not None and smallest < 1:
@@ -136,10 +127,7 @@ def _shown(
         *_cost(result, certificate),
     )
     headline = f"{claim}{_together(result)}, {confidence}."
-    said = tuple(f"{text[0].upper()}{text[1:]}" for text in details)
-    return Verdict(
-        "shown", "What holds", headline, said, certificate.statement, certificate.warnings
-    )
+    return headline, tuple(f"{text[0].upper()}{text[1:]}" for text in details)
 
 
 def _everyone(result: Result) -> str:
