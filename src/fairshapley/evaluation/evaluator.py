@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray, SizeArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.on_device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
@@ -142,7 +142,7 @@ class Evaluator:
             return None
         if self.n_active < self.n_players:
             return None
-        made = Unrepeated(self.n_players, self.tally, self.pace, self.guard, self.replicates)
+        made = Unrepeated(self.cache, self.tally, self.pace, self.guard, self.replicates)
         return made if made.any else None
 
     def __enter__(self) -> Evaluator:
@@ -339,9 +339,9 @@ class Evaluator:
         after_chunk: Callable[[], None] | None,
     ) -> Answers:
         """Only coalitions of sizes that may come again are looked up and remembered."""
+        self.cache.turn()
         count, start = len(draw), 0
         values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
-        known: list[tuple[IntArray, ByteArray]] = []
         while start < count:
             self.guard.check()
             if time.monotonic() > deadline:
@@ -351,20 +351,13 @@ class Evaluator:
             packed = packed_rows(draw, start, masks)
             sizes[start:stop] = part = bits.sizes(packed)
             found = unrepeated.values(self._session_of_game(), masks, packed, part)
-            rows = found.rest + start
-            if found.failed:
-                listed = ListedCoalitions(packed[found.rest], self.n_players)
-                values[rows] = self._evaluate_known(listed, deadline, None).values
-            else:
-                known.append((rows, packed[found.rest]))
-            values[start:stop][found.rows] = found.values
+            if found is None:  # where each is told apart
+                listed = ListedCoalitions(packed, self.n_players)
+                found = self._evaluate_known(listed, deadline, None).values
+            values[start:stop] = found
             start = stop
             if after_chunk is not None:
                 after_chunk()
-        if any(len(rows) for rows, _ in known):
-            rows, bytes_of = (np.concatenate(parts) for parts in zip(*known, strict=True))
-            listed = ListedCoalitions(bytes_of, self.n_players)
-            values[rows] = self._evaluate_known(listed, deadline, after_chunk).values
         return Answers(values, sizes)
 
     def _session_of_game(self) -> Session:

@@ -8,13 +8,13 @@ costs more than all that can be saved. The few coalitions of the other sizes are
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray, SizeArray
 from fairshapley.evaluation.block import Tally
+from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.engines import Session
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import LARGEST_UTILITY, NEGLIGIBLE
@@ -27,38 +27,26 @@ from fairshapley.semivalues import log_binomial
 MANY = 10**12
 
 
-class Found(NamedTuple):
-    """What became of some rows."""
-
-    rows: IntArray
-    """Those with a value"""
-    values: FloatArray
-    rest: IntArray
-    """Those to be looked up"""
-    failed: bool
-    """Whether the rest holds rows whose values are no numbers, or an error"""
-
-
 class Unrepeated:
-    """Computes rows of sizes with very many coalitions.
+    """Computes rows of which few are looked up: those of sizes with few coalitions.
 
     Parameters
     ----------
-    n_players
-        The number of players.
-    tally, pace, guard, replicates
+    cache, tally, pace, guard, replicates
         Those of the evaluator.
     """
 
     def __init__(
         self,
-        n_players: int,
+        cache: Cache,
         tally: Tally,
         pace: Pace,
         guard: InterruptGuard,
         replicates: Replicates | None,
     ) -> None:
-        self._many: BoolArray = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(MANY)
+        sizes = np.arange(cache.n_players + 1.0)
+        self._many: BoolArray = log_binomial(cache.n_players, sizes) > math.log(MANY)
+        self.cache = cache
         self.tally, self.pace, self.guard, self.replicates = tally, pace, guard, replicates
 
     @property
@@ -68,27 +56,47 @@ class Unrepeated:
 
     def values(
         self, session: Session, masks: BoolArray, packed: ByteArray, sizes: SizeArray
-    ) -> Found:
-        """The utilities of the rows that need no look; all rows are left when something fails."""
+    ) -> FloatArray | None:
+        """The utilities of some rows; None when one fails, or is no number that can be squared."""
         many = self._many[sizes]
-        rows, rest = np.flatnonzero(many), np.flatnonzero(~many)
-        if not len(rows):
-            return Found(rows, np.empty(0), rest, failed=False)
+        asked, rest = np.flatnonzero(many), np.flatnonzero(~many)
+        keys = bits.packed_keys(packed[rest])
+        known = dict(zip(keys, self.cache.get_many(keys), strict=True))
+        places = dict(zip(reversed(keys), reversed(rest.tolist()), strict=True))  # the first ones
+        new = [key for key, value in known.items() if value is None]
+        rows = np.concatenate([asked, np.array([places[key] for key in new], dtype=np.intp)])
+        accepted = self._computed(session, masks, packed, rows) if len(rows) else np.empty(0)
+        if accepted is None:
+            return None
+        fresh = dict(zip(new, accepted[len(asked) :].tolist(), strict=True))
+        self.cache.update(fresh)
+        known.update(fresh)
+        self.tally.evaluations += len(rows)
+        self.tally.cache_hits += len(rest) - len(new)
+        values = np.empty(len(masks))
+        values[asked] = accepted[: len(asked)]
+        values[rest] = [known[key] for key in keys]
+        return values
+
+    def _computed(
+        self, session: Session, masks: BoolArray, packed: ByteArray, rows: IntArray
+    ) -> FloatArray | None:
+        """The utilities of these rows, as the run takes them."""
         with self.guard.interruptible():
-            chunk = masks if not len(rest) else masks[rows]
-            [(_, answer)] = session.wait([session.submit(chunk)])
+            [(_, answer)] = session.wait([session.submit(masks[rows])])
         found = answer.values
-        if found is not None:
-            values = found if found.ndim == 1 else np.ascontiguousarray(found[:, 0])
-            absolute = np.abs(values)
-            largest = float(absolute.max())
-        if found is None or not largest <= LARGEST_UTILITY:  # so for NaN
-            return Found(rows[:0], np.empty(0), np.arange(len(masks)), failed=True)
+        if found is None:
+            return None
+        values = found if found.ndim == 1 else np.ascontiguousarray(found[:, 0])
+        absolute = np.abs(values)
+        largest = float(absolute.max())
+        if not largest <= LARGEST_UTILITY:  # so for NaN
+            return None
         self.pace.observe(len(rows), answer.seconds)
         self.tally.largest = max(self.tally.largest, largest)
         self.tally.computed += len(rows)
-        self.tally.evaluations += len(rows)
         if self.replicates is not None and found.ndim == 2:
-            keys = bits.packed_keys(packed if not len(rest) else packed[rows])
+            keys = bits.packed_keys(packed[rows])
             self.replicates.add_packed(packed_rows(keys, found[:, 1:] - found[:, :1]))
-        return Found(rows, np.where(absolute < NEGLIGIBLE, 0.0, values), rest, failed=False)
+        accepted: FloatArray = np.where(absolute < NEGLIGIBLE, 0.0, values)
+        return accepted
