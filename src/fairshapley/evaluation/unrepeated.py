@@ -64,17 +64,18 @@ class Unrepeated:
         known = dict(zip(keys, self.cache.get_many(keys), strict=True))
         places = dict(zip(reversed(keys), reversed(rest.tolist()), strict=True))  # the first ones
         new = [key for key, value in known.items() if value is None]
-        rows = np.concatenate([asked, np.array([places[key] for key in new], dtype=np.intp)])
+        # In the order of the draw, as ever: a product of matrices has other last bits in another.
+        rows = np.sort(np.concatenate([asked, np.array([places[key] for key in new], np.intp)]))
         accepted = self._computed(session, masks, packed, rows) if len(rows) else np.empty(0)
         if accepted is None:
             return None
-        fresh = dict(zip(new, accepted[len(asked) :].tolist(), strict=True))
+        values = np.empty(len(masks))
+        values[rows] = accepted
+        fresh = {key: float(values[places[key]]) for key in new}
         self.cache.update(fresh)
         known.update(fresh)
         self.tally.evaluations += len(rows)
         self.tally.cache_hits += len(rest) - len(new)
-        values = np.empty(len(masks))
-        values[asked] = accepted[: len(asked)]
         values[rest] = [known[key] for key in keys]
         return values
 

@@ -140,7 +140,7 @@ def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None =
 def unexplained(masks: BoolArray, gains: FloatArray) -> float:
     """The share of the mean square of gains that plain members leave of coalitions left out.
 
-    1 where none can be fitted.
+    1 where none can be fitted, or the gains are 0.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def unexplained(masks: BoolArray, gains: FloatArray) -> float:
         if process is not None
     ]
     whole = float(np.square(sample.gains[sample.judged]).mean())
-    return float(np.nanmin([1.0, *(one / whole for one in left)]))
+    return float(np.nanmin([whole, *left])) / whole if whole > 0.0 else 1.0
 
 
 def _distinct(masks: BoolArray, gains: FloatArray) -> tuple[FloatArray, FloatArray]:
