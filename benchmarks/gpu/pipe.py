@@ -160,6 +160,43 @@ def certified(device: str, epsilon1: float) -> Iterator[Line]:
         }
 
 
+def audited(device: str, runs: int, truth: int, epsilon1: float = 0.25) -> Iterator[Line]:
+    """Certificates and intervals of many seeds, against a run of far more evaluations."""
+    subject = game(100, 5, device=device, dtype="float32")
+    known = fs.estimate(subject, "adjusted", budget=truth, seed=10**6, progress=False)
+    xi = float(np.abs(known.values).mean())
+    for method in ("adjusted", "mc"):
+        issued = wrong = 0
+        scores = []
+        for seed in range(runs):
+            run = fs.estimate(
+                subject,
+                method,
+                until=fs.Fair(epsilon1=epsilon1, delta=0.1),
+                budget=2_000_000,
+                xi=xi,
+                seed=seed,
+                progress=False,
+            )
+            off = run.values - known.values
+            if run.certificate(epsilon1=epsilon1, delta=0.1).holds:
+                issued += 1
+                wrong += bool((np.abs(off) > epsilon1 * (np.abs(known.values) + xi)).any())
+            fixed = fs.estimate(subject, method, budget=40_000, seed=seed, progress=False)
+            error = np.hypot(fixed.standard_errors, known.standard_errors)
+            scores.append((fixed.values - known.values) / error)
+        z = np.array(scores)
+        yield {
+            "what": f"{method}, {runs} seeds, ε1 = {epsilon1}, δ = 0.1",
+            "device": run.configuration.get("device"),
+            "issued": issued,
+            "wrong": wrong,
+            "sd of z": float(z.std()),
+            "95 % intervals hold": float((np.abs(z) < 1.96).mean()),
+            "largest mean z": float(np.abs(z.mean(axis=0)).max() * runs**0.5),
+        }
+
+
 def command(device: str, n_rows: int, evaluations: int) -> Iterator[Line]:
     """The command line, from a file of comma-separated values."""
     x, y = points(n_rows + 100, 5)
@@ -235,6 +272,7 @@ def main() -> None:
         ),
         "wide": wide,
         "certified": lambda: certified(device, 0.5 if quick else 0.1),
+        "audited": lambda: audited(device, 20 if quick else 300, int(1e8 * size**2)),
         "two": lambda: decided(
             100 if quick else 2000,
             device,
