@@ -117,7 +117,7 @@ def test_estimates_agree_with_the_closed_form(task):
     game = KNNUtilityGame(*problem, k=3, task=task)
     estimate = fs.estimate(game, "mc", budget=20_000, seed=1)
     assert (np.abs(estimate.values - truth) <= 5 * estimate.standard_errors).all()
-    assert estimate.standard_errors.max() < 0.1 * np.abs(truth).max()
+    assert estimate.standard_errors.max() < 0.15 * np.abs(truth).max()
 
 
 def test_one_neighbour_is_the_accuracy_of_scikit_learn():

@@ -472,6 +472,8 @@ class _Wording:
             return refused
         chance = f"with a probability of at least {1 - self.delta:.6g}"
         claim = holding(tightest, widths, self.epsilon2 / self.epsilon1)
+        if self.evidence.modelled:
+            return f"{refused} If the game is like the model, then {chance}: {claim}."
         return f"{refused} What holds instead, {chance}: {claim}."
 
     def _affirmed(self) -> str:
