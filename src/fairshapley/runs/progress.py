@@ -98,6 +98,20 @@ class TerminalBar:
         self._bar.stop()
 
 
+def chosen_bar(
+    option: bool | None, label: str, total: int | None
+) -> TerminalBar | NotebookLine | None:
+    """A bar in a notebook or on a terminal, and elsewhere when asked for; none for False."""
+    if option is False:
+        return None
+    if in_notebook():
+        return NotebookLine(label, total, transient=option is None)
+    console = Console(stderr=True)
+    if option or console.is_terminal:
+        return TerminalBar(console, label, total, transient=option is None)
+    return None
+
+
 class ProgressReporter:
     """Shows evaluations, rate, workers, minimum fidelity and the time left.
 
@@ -122,15 +136,9 @@ class ProgressReporter:
         self._until = until
         self._next = 0.0
         self._bar: TerminalBar | NotebookLine | None = None
-        if callable(option) or option is False:
-            return
-        total = budget.evaluations if budget is not None else None
-        if in_notebook():
-            self._bar = NotebookLine(method, total, transient=option is None)
-            return
-        console = Console(stderr=True)
-        if option or console.is_terminal:
-            self._bar = TerminalBar(console, method, total, transient=option is None)
+        if not callable(option):
+            total = budget.evaluations if budget is not None else None
+            self._bar = chosen_bar(option, method, total)
 
     def __enter__(self) -> ProgressReporter:
         if self._bar is not None:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
@@ -17,9 +16,8 @@ from fairshapley.randomness import side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER
-from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
 from fairshapley.runs.plan import versions
-from fairshapley.runs.progress import REFRESH_SECONDS, TerminalBar
+from fairshapley.runs.progress import REFRESH_SECONDS, chosen_bar
 from fairshapley.stopping import Budget, Fair, Rule
 from fairshapley.uses.explanations.attributions import Attributions, gathered
 from fairshapley.uses.explanations.closed_forms import ClosedForm, closed_form
@@ -169,14 +167,7 @@ class Bar:
 
     def __init__(self, option: bool | None, total: int | None) -> None:
         self._done, self._next, self._began = 0, 0.0, time.monotonic()
-        self._bar: TerminalBar | NotebookLine | None = None
-        console = Console(stderr=True)
-        if option is False:
-            return
-        if in_notebook():
-            self._bar = NotebookLine("explain", total, transient=option is None)
-        elif option or console.is_terminal:
-            self._bar = TerminalBar(console, "explain", total, transient=option is None)
+        self._bar = chosen_bar(option, "explain", total)
 
     def __enter__(self) -> Bar:
         if self._bar is not None:
