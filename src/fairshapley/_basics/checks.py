@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,21 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> str:
         allowed = ", ".join(map(repr, choices))
         raise InputError(f"{name} must be one of {allowed}, not {value!r:.60}")
     return value
+
+
+def different_names(name: str, value: Any, count: int) -> tuple[str, ...]:
+    """So many different names, as texts.
+
+    Examples
+    --------
+    >>> different_names("names", ["a", 1], 2)
+    ('a', '1')
+    """
+    listed = isinstance(value, Iterable) and not isinstance(value, str)
+    names = tuple(str(one) for one in value) if listed else ()
+    if len(names) != count or len(set(names)) < count:
+        raise InputError(f"{name} must be {count} different names, not {value!r:.60}")
+    return names
 
 
 def value_range(value: Any) -> tuple[float, float]:

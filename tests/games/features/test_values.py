@@ -221,5 +221,5 @@ def test_an_output_is_a_number_or_the_name_of_a_class():
     assert game.output == 2
     assert game.output_names == ("setosa", "versicolor", "virginica")
     assert FeatureGame(model, IRIS, rows=0, output=-1).output == 2
-    with pytest.raises(fs.InputError, match="3 outputs \\(setosa, versicolor, virginica\\)"):
+    with pytest.raises(fs.InputError, match="3 outputs \\(setosa, versicolor and virginica\\)"):
         FeatureGame(model, IRIS)

@@ -229,11 +229,11 @@ def test_frames_have_a_line_per_row_and_output(wine_game):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rows": [178]}, "row 178 is out of range"),
+        ({"rows": [178]}, "rows must be a whole number from -178 to 177"),
         ({"outputs": "4"}, "there is no output '4'"),
         ({"outputs": []}, "at least one output"),
         ({"outputs": [0, "0"]}, "each of them once"),
-        ({"outputs": [3]}, "output must be a number from 0 to 2"),
+        ({"outputs": [3]}, "output must be a whole number from -3 to 2"),
         ({"method": "guess"}, "unknown method"),
     ],
 )

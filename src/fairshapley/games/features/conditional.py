@@ -7,13 +7,14 @@ and background row; a coalition is the AND of its players' bits.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.features.players import Players
 from fairshapley.games.features.tables import Table
 
@@ -24,13 +25,11 @@ RelativeTo: TypeAlias = Literal["value", "range", "std"]
 _EDGE = 1 + 1e-9
 # Bytes of neighbour bits handled at a time; the partial sums they select are 8 times as large.
 _BYTES = 1 << 19
-# Neighbour bits kept between calls; beyond, they are computed in every call.
-_KEPT = 2**30
 # Rows and background rows compared at a time: 2**22 differences are 32 MiB.
 _COMPARED = 1 << 22
 
 
-class ConditionalExpectation:
+class ConditionalExpectation(Expectation):
     """Utilities of all outputs for some explained rows.
 
     The predictions are all that is needed of the model. A row without a neighbour has itself as
@@ -49,7 +48,6 @@ class ConditionalExpectation:
     """
 
     _block_bytes: ClassVar[int] = _BYTES
-    _kept_bytes: ClassVar[int] = _KEPT
     _compared: ClassVar[int] = _COMPARED
 
     def __init__(
@@ -64,36 +62,43 @@ class ConditionalExpectation:
     ) -> None:
         self.explained_predictions = explained_predictions
         self.background_predictions = background_predictions
-        self.n_explained = len(explained)
-        self.players = players
-        self._columns = _columns(explained, background, tolerance, relative_to)
+        self.n_explained, self.n_outputs = explained_predictions.shape
+        pool = explained.followed_by(background)
+        bits = [self._bits(pool, at, tolerance, relative_to) for at in range(len(pool.labels))]
+        self._near = np.stack(
+            [np.bitwise_and.reduce([bits[at] for at in columns]) for columns in players.columns]
+        )
+        """The neighbours in what a player knows, (players, explained rows, words)"""
         # The bits of all background rows, without those that fill up the last word.
         everyone = np.ones((1, len(background)), dtype=bool)
         self._everyone = _pack(everyone).ravel()
-        self._kept: NDArray[np.uint64] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but what can be computed again."""
-        return vars(self) | {"_kept": None}
-
-    def __fingerprint_state__(self) -> dict[str, Any]:
-        """The same for fingerprints."""
-        return self.__getstate__()
-
-    @property
-    def n_outputs(self) -> int:
-        """The number of outputs of a prediction."""
-        return int(self.background_predictions.shape[1])
-
-    def values(self, coalitions: BoolArray) -> FloatArray:
-        """The utilities, (coalitions, outputs): means over the explained rows."""
-        values = np.empty((len(coalitions), self.n_outputs))
-        # Means are kept for all explained rows of some coalitions: 2**20 doubles at most.
-        step = max(1, (1 << 20) // (self.n_explained * self.n_outputs))
-        for first in range(0, len(coalitions), step):
-            means = self._of_rows(coalitions[first : first + step])
-            values[first : first + step] = means.mean(axis=-1).T
-        return values
+    def _bits(
+        self, pool: Table, at: int, tolerance: float, relative_to: RelativeTo
+    ) -> NDArray[np.uint64]:
+        """Which background rows are near in one column, (explained rows, words)."""
+        coordinates, is_number = pool.coordinates(at)
+        if np.isinf(coordinates).any():
+            raise InputError(
+                f"column {pool.labels[at]!r} is infinite somewhere: neighbourhoods need finite "
+                "numbers; NaN is accepted and is near NaN alone"
+            )
+        mine, theirs = coordinates[: self.n_explained, None], coordinates[self.n_explained :]
+        with np.errstate(over="ignore"):
+            width = _width(mine, theirs, relative_to) * (tolerance * is_number * _EDGE)
+        if relative_to != "value" and np.isinf(width).any():
+            raise InputError(
+                f"the spread of column {pool.labels[at]!r} is more than a float holds: divide the "
+                "column by a constant"
+            )
+        blocks = []
+        for start in range(0, self.n_explained, max(1, self._compared // len(theirs))):
+            rows = slice(start, start + max(1, self._compared // len(theirs)))
+            with np.errstate(over="ignore"):  # an infinite difference is not near
+                near = np.abs(theirs - mine[rows]) <= width[rows]
+            # Missing is near missing.
+            blocks.append(_pack(near | (np.isnan(mine[rows]) & np.isnan(theirs))))
+        return np.concatenate(blocks)
 
     def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
@@ -107,21 +112,15 @@ class ConditionalExpectation:
         sums = _byte_sums(self.background_predictions, len(self._everyone))
         means = np.empty((self.n_outputs, len(coalitions), self.n_explained))
         for start in range(0, self.n_explained, rows_at_once):
-            rows = slice(start, min(self.n_explained, start + rows_at_once))
-            near = self._near(rows)
+            rows = slice(start, start + rows_at_once)
             for at in range(0, len(coalitions), at_once):
                 some = slice(at, at + at_once)
-                means[:, some, rows] = self._means(coalitions[some], near, rows, sums)
+                means[:, some, rows] = self._means(coalitions[some], rows, sums)
         return means
 
-    def _means(
-        self,
-        coalitions: BoolArray,
-        near: NDArray[np.uint64],
-        rows: slice,
-        sums: FloatArray,
-    ) -> FloatArray:
+    def _means(self, coalitions: BoolArray, rows: slice, sums: FloatArray) -> FloatArray:
         """The mean prediction of the neighbours, (outputs, coalitions, rows)."""
+        near = self._near[:, rows]
         shape = (len(coalitions), *near.shape[1:])
         common = np.broadcast_to(self._everyone, shape).copy()
         for player, bits in enumerate(near):
@@ -134,71 +133,6 @@ class ConditionalExpectation:
         means: FloatArray = np.where(counts > 0, totals / np.maximum(counts, 1), own)
         return means
 
-    def _near(self, rows: slice) -> NDArray[np.uint64]:
-        """Each player's neighbour bits for some explained rows, (players, rows, words)."""
-        bits = len(self._everyone) * 64 * self.n_explained * len(self.players.columns)
-        if bits > 8 * self._kept_bytes:
-            return self._bits(rows)
-        if self._kept is None:
-            self._kept = self._bits(slice(0, self.n_explained))
-        return self._kept[:, rows]
-
-    def _bits(self, rows: slice) -> NDArray[np.uint64]:
-        step = max(1, self._compared // len(self.background_predictions))
-        blocks = []
-        for start in range(rows.start, rows.stop, step):
-            block = slice(start, min(rows.stop, start + step))
-            blocks.append(
-                [
-                    np.bitwise_and.reduce([_pack(self._columns[at].near(block)) for at in columns])
-                    for columns in self.players.columns
-                ]
-            )
-        return np.concatenate(blocks, axis=1)
-
-
-class _Column:
-    """One feature of the explained and the background rows, and how far near reaches."""
-
-    def __init__(self, mine: FloatArray, theirs: FloatArray, width: FloatArray) -> None:
-        self.mine = mine
-        self.theirs = theirs
-        self.width = width
-
-    def near(self, rows: slice) -> BoolArray:
-        """Which background rows are near each of some explained rows; missing is near missing."""
-        mine = self.mine[rows, None]
-        with np.errstate(over="ignore"):  # an infinite difference is not near
-            near: BoolArray = np.abs(self.theirs - mine) <= self.width[rows, None]
-        missing = np.isnan(mine)
-        if missing.any():
-            near |= missing & np.isnan(self.theirs)
-        return near
-
-
-def _columns(
-    explained: Table, background: Table, tolerance: float, relative_to: RelativeTo
-) -> list[_Column]:
-    pool = explained.followed_by(background)
-    columns = []
-    for at, label in enumerate(pool.labels):
-        coordinates, is_number = pool.coordinates(at)
-        if np.isinf(coordinates).any():
-            raise InputError(
-                f"column {label!r} is infinite somewhere: neighbourhoods need finite numbers; "
-                "NaN is accepted and is near NaN alone"
-            )
-        mine, theirs = coordinates[: len(explained)], coordinates[len(explained) :]
-        with np.errstate(over="ignore"):
-            width = _width(mine, theirs, relative_to) * tolerance * _EDGE
-        if relative_to != "value" and np.isinf(width).any():
-            raise InputError(
-                f"the spread of column {label!r} is more than a float holds: divide the column by "
-                "a constant"
-            )
-        columns.append(_Column(mine, theirs, width if is_number else np.zeros_like(width)))
-    return columns
-
 
 def _width(mine: FloatArray, theirs: FloatArray, relative_to: RelativeTo) -> FloatArray:
     """What a tolerance of 1 allows, for each explained row."""
@@ -206,8 +140,8 @@ def _width(mine: FloatArray, theirs: FloatArray, relative_to: RelativeTo) -> Flo
         return np.abs(mine)
     known = theirs[~np.isnan(theirs)]
     if not len(known):
-        return np.zeros(len(mine))
-    return np.full(len(mine), np.ptp(known) if relative_to == "range" else np.std(known))
+        return np.zeros(mine.shape)
+    return np.full(mine.shape, np.ptp(known) if relative_to == "range" else np.std(known))
 
 
 def _pack(near: BoolArray) -> NDArray[np.uint64]:

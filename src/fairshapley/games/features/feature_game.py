@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import bits, checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.errors import GameError
-from fairshapley.games.features.arguments import (
-    Rows,
-    check_max_rows,
-    check_output,
-    check_output_names,
-    check_range,
-    check_rows,
-)
+from fairshapley.errors import GameError, InputError
+from fairshapley.games.features.arguments import Rows, check_output, check_rows, choose_background
 from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
-from fairshapley.games.features.marginal import MarginalExpectation
-from fairshapley.games.features.memo import Memo
+from fairshapley.games.features.expectation import Expectation
+from fairshapley.games.features.marginal import (
+    CustomExpectation,
+    GaussianExpectation,
+    MarginalExpectation,
+)
 from fairshapley.games.features.players import Groups, make_players, one_hot_groups
 from fairshapley.games.features.predictor import (
     ModulePredict,
@@ -32,21 +29,20 @@ from fairshapley.games.features.predictor import (
     as_function,
     is_probability,
 )
-from fairshapley.games.features.setting import (
-    DEFAULT_TOLERANCE,
-    FeatureSetting,
-    GameKind,
-    Neighbourhood,
-    check_kind,
-    choose_background,
-    finite_predictions,
-)
 from fairshapley.games.features.tables import as_table
 from fairshapley.games.game import check_coalitions, members
 
+Absence: TypeAlias = Callable[[Any, BoolArray], Any]
+GameKind: TypeAlias = Literal["marginal", "mean", "gaussian", "conditional"] | Absence
+
+# The paper's neighbourhoods: within ±10 %.
+DEFAULT_TOLERANCE = 0.1
 # A probability that a model has summed up may exceed 1 by its rounding, in single precision by
 # some 1e-7, no more.
 _ROUNDING = 1e-6
+# Memory for utilities of all outputs, each with a bytes object, its place in a dictionary and the
+# head of a small array.
+_BYTES, _OVERHEAD = 256 * 2**20, 300
 
 
 class FeatureGame:
@@ -117,8 +113,8 @@ class FeatureGame:
 
     A conditional game predicts every row once, when it is made, and its bits depend on no batch. It
     holds one bit for each player, explained row and background row: 2000 rows with 7 features
-    take 4 MB, and 128 coalitions of them about a second. Beyond 1 GiB (30 000 rows) they are
-    computed in every call: explain fewer rows, or against a smaller background.
+    take 4 MB, and 128 coalitions of them about a second. 30 000 rows take 1 GB: explain fewer, or
+    against a smaller background.
 
     Examples
     --------
@@ -151,41 +147,44 @@ class FeatureGame:
         max_rows: int | None = None,
         seed: int | None = 0,
     ) -> None:
-        check_kind(kind, tolerance, relative_to)
+        near = check_kind(kind, tolerance, relative_to)
         function = as_function(predict)
         data = as_table(X, "X", feature_names)
         if isinstance(function, ModulePredict):
             data = data.as_array()
         if isinstance(groups, str) and groups == "one-hot":
             groups = one_hot_groups(data)
-        players = make_players(data.labels, groups)
-        chosen = choose_background(data, background, kind, seed)
-        predictor = Predictor(function, chosen, check_max_rows(max_rows))
-        self.output_names = check_output_names(output_names, function, predictor.n_outputs)
-        near = None
-        if kind == "conditional":
-            what = "X" if chosen is data else "background"
-            near = Neighbourhood(
-                DEFAULT_TOLERANCE if tolerance is None else float(tolerance),
-                relative_to or "value",
-                finite_predictions(predictor, chosen, what),
-            )
-        self._setting = FeatureSetting(predictor, data, chosen, players, near, kind)
+        self._players = make_players(data.labels, groups)
+        self._data, self._background = data, choose_background(data, background, kind, seed)
+        self._predictor = Predictor(
+            function,
+            self._background,
+            None if max_rows is None else checks.whole("max_rows", max_rows),
+        )
+        self.output_names = self._predictor.output_names(output_names)
         self.kind: GameKind = kind
-        self._drawn = not hasattr(background, "__len__") and len(chosen) < len(data)
+        self._near, self._predictions = near, np.empty((0, self.n_outputs))
+        if near is not None:
+            what = "X" if self._background is data else "background"
+            self._predictions = self._predictor.of_table(self._background, what)
+        self._drawn = not hasattr(background, "__len__") and len(self._background) < len(data)
         self.output = check_output(output, self.output_names)
-        self.n_players = len(players.names)
-        self.player_names = players.names
+        self.n_players = len(self._players.names)
+        self.player_names = self._players.names
         if value_range is None and is_probability(function):
             value_range = (0.0, 1.0)
-        self.value_range = check_range(value_range)
+        self.value_range = None if value_range is None else checks.value_range(value_range)
         self._choose_rows(rows)
 
     def _choose_rows(self, rows: Rows) -> None:
-        positions = check_rows(rows, len(self._setting.data))
+        positions = check_rows(rows, self.n_rows)
         self.rows = tuple(positions.tolist())
-        self._expectation = self._setting.expectation(positions)
-        self._memo = Memo(self.n_outputs)
+        self._expectation = self.expectation(positions)
+        self._known: dict[bytes, FloatArray] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the utilities that are kept: they are useless elsewhere."""
+        return vars(self) | {"_known": {}}
 
     @property
     def n_outputs(self) -> int:
@@ -197,19 +196,18 @@ class FeatureGame:
         """What stands in for absent features, in a sentence."""
         kind = "by a function" if callable(self.kind) else f"by kind={self.kind!r}"
         drawn = " drawn from X" if self._drawn else ""
-        background = several(len(self._setting.background), "background row")
+        background = several(len(self._background), "background row")
         return (f"absent features were replaced {kind}, with {background}{drawn}",)
 
     @property
     def n_rows(self) -> int:
         """The number of rows of X."""
-        return len(self._setting.data)
+        return len(self._data)
 
     @property
     def background(self) -> Any:
         """The background rows, as predict would be handed them."""
-        table = self._setting.background
-        return table.handed(np.arange(len(table)))
+        return self._background.handed(np.arange(len(self._background)))
 
     @property
     def player_data(self) -> NDArray[Any]:
@@ -218,7 +216,7 @@ class FeatureGame:
 
     def shown(self, rows: IntArray) -> NDArray[Any]:
         """What the players show in some rows of X."""
-        return self._setting.players.data(self._setting.data.take(rows))
+        return self._players.data(self._data.take(rows))
 
     @property
     def counts(self) -> IntArray:
@@ -236,6 +234,7 @@ class FeatureGame:
         """
         other = copy.copy(self)
         other.output = check_output(output, self.output_names)
+        other._known = self._known
         return other
 
     def for_rows(self, rows: Rows) -> FeatureGame:
@@ -262,33 +261,45 @@ class FeatureGame:
         >>> [float(one(np.array([[True]]))[0]) for one in game.each_row()]
         [1.0, 2.0]
         """
-        positions = self.rows if rows is None else check_rows(rows, len(self._setting.data))
+        positions = self.rows if rows is None else check_rows(rows, self.n_rows)
         source = copy.copy(self)
-        source._setting = replace(self._setting, predictor=self._setting.predictor.hashed())
+        source._predictor = self._predictor.hashed()
         return (source.for_rows(int(row)) for row in positions)
 
-    def expectation(self, rows: IntArray) -> MarginalExpectation | ConditionalExpectation:
+    def expectation(self, rows: IntArray) -> Expectation:
         """The utilities of some rows of X, each for itself."""
-        return self._setting.expectation(rows)
+        explained = self._data.take(rows)
+        if self._near is not None:
+            whole = self._background is self._data
+            known = self._predictions
+            mine = known[rows] if whole else self._predictor.of_table(explained, "X")
+            tables = explained, self._background, mine, known
+            return ConditionalExpectation(*tables, self._players, *self._near)
+        parts = self._predictor, explained, self._background, self._players
+        if callable(self.kind):
+            return CustomExpectation(*parts, self.kind)
+        gaussian = self.kind == "gaussian"
+        return GaussianExpectation(*parts) if gaussian else MarginalExpectation(*parts)
 
-    def against_average(self, rows: IntArray) -> MarginalExpectation:
+    def against_average(self, rows: IntArray) -> Expectation:
         """The utilities of some rows of X against one row, the average of the background."""
-        average = self._setting.background.average()
-        return replace(self._setting, background=average, kind="mean", near=None).expectation(rows)  # type: ignore[return-value]
+        other = copy.copy(self)
+        other._background, other.kind, other._near = self._background.average(), "mean", None
+        return other.expectation(rows)
 
     @property
     def function(self) -> Callable[[Any], Any]:
         """What is called for a prediction."""
-        return self._setting.predictor.function
+        return self._predictor.function
 
     @property
     def n_features(self) -> int:
         """The number of columns of X."""
-        return len(self._setting.data.labels)
+        return len(self._data.labels)
 
     def handed(self, rows: IntArray) -> Any:
         """Some rows of X, as predict would be handed them."""
-        return self._setting.data.handed(rows)
+        return self._data.handed(rows)
 
     def __fingerprint_state__(self) -> tuple[object, ...]:
         """What the utilities depend on: neither names nor ranges, nor rows that play no part."""
@@ -300,8 +311,18 @@ class FeatureGame:
         if self.n_outputs == 1:
             values = self._expectation.values(masks)[:, 0]
         else:
-            values = self._memo.values(masks, self._expectation.values)[:, self.output]
+            values = self._remembered(masks)[:, self.output]
         return self._within_range(masks, values)
+
+    def _remembered(self, masks: BoolArray) -> FloatArray:
+        """The utilities of all outputs, of which the game of another one has computed some."""
+        if len(self._known) * (8 * self.n_outputs + _OVERHEAD) > _BYTES:
+            self._known.clear()
+        keys = bits.keys(masks)
+        new = [at for at, key in enumerate(keys) if key not in self._known]
+        fresh = self._expectation.values(masks[new])
+        self._known.update(zip([keys[at] for at in new], fresh, strict=True))
+        return np.array([self._known[key] for key in keys]).reshape(len(keys), self.n_outputs)
 
     def _within_range(self, masks: BoolArray, values: FloatArray) -> FloatArray:
         """The utilities, without the rounding that leads out of the range."""
@@ -317,3 +338,22 @@ class FeatureGame:
                 members(masks[outside[0]]),
             )
         return np.clip(values, lowest, highest)
+
+
+def check_kind(
+    kind: GameKind, tolerance: float | None, relative_to: RelativeTo | None
+) -> tuple[float, RelativeTo] | None:
+    """How far neighbours may be, for conditional expectations; an InputError for what is wrong."""
+    if not callable(kind):
+        checks.choice("kind", kind, ("marginal", "mean", "gaussian", "conditional"))
+    if kind == "conditional":
+        checks.choice("relative_to", relative_to or "value", ("value", "range", "std"))
+        wide = DEFAULT_TOLERANCE if tolerance is None else tolerance
+        hint = ": give one such as 0.1"
+        return checks.real("tolerance", wide, above=0, hint=hint), relative_to or "value"
+    if tolerance is not None or relative_to is not None:
+        raise InputError(
+            "tolerance and relative_to are about neighbourhoods: give kind='conditional', or "
+            "leave them out"
+        )
+    return None

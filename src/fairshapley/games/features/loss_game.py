@@ -70,11 +70,10 @@ class FeatureLossGame:
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
-        step = max(1, (1 << 20) // (len(self._rows) * self._expectation.n_outputs))
         values = [
             -float(np.asarray(self._losses(predictions)).mean())
-            for at in range(0, len(masks), step)
-            for predictions in self._expectation.each(masks[at : at + step], self._rows)
+            for block in self._expectation.blocks(masks)
+            for predictions in block
         ]
         return np.array(values, dtype=np.float64)
 

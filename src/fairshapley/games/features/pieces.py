@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.features.arguments import check_output_names
+from fairshapley.games.features.expectation import MixedExpectation
 from fairshapley.games.features.predictor import Predictor, as_function
 
 Splitter = Callable[[str], Sequence[str]]
@@ -61,9 +61,7 @@ class Pieces(ABC):
         self.function = as_function(predict)
         self.items = items
         self.predictor = Predictor(self.function, items, max_rows)  # type: ignore[arg-type]
-        self.output_names = check_output_names(
-            output_names, self.function, self.predictor.n_outputs
-        )
+        self.output_names = self.predictor.output_names(output_names)
 
     @property
     def n_rows(self) -> int:
@@ -95,27 +93,16 @@ class Pieces(ABC):
         """Each row with the pieces of its mask."""
 
 
-class PieceExpectation:
+class PieceExpectation(MixedExpectation):
     """Utilities of some rows with the same number of pieces."""
 
     def __init__(self, pieces: Pieces, rows: IntArray) -> None:
+        super().__init__(pieces.predictor, len(rows), 1)
         self.pieces, self.rows = pieces, rows
 
-    @property
-    def n_outputs(self) -> int:
-        """The number of outputs of a prediction."""
-        return self.pieces.predictor.n_outputs
-
-    def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of some of the rows, (coalitions, rows, outputs)."""
-        predictor = self.pieces.predictor
-        coalition, row = np.divmod(np.arange(len(coalitions) * len(rows)), len(rows))
-        values = np.empty((len(row), self.n_outputs))
-        for start in range(0, len(row), predictor.max_rows):
-            part = slice(start, start + predictor.max_rows)
-            mixed = self.pieces.mixed(coalitions[coalition[part]], self.rows[rows[row[part]]])
-            values[part] = predictor(mixed)
-        return values.reshape(len(coalitions), len(rows), -1)
+    def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:
+        """Each row with the pieces of its coalition; no background is mixed in."""
+        return self.pieces.mixed(coalitions, self.rows[rows])
 
 
 class Texts(Pieces):
@@ -127,9 +114,9 @@ class Texts(Pieces):
         A function of a list of texts, or a fitted model such as a pipeline with a vectoriser.
     texts
         What to explain.
-    by
-        "words", "sentences", or a function that splits a text into pieces.
-    absent
+    groups
+        "words" (by default), "sentences", or a function that splits a text into pieces.
+    background
         What stands for an absent piece; by default it is left out.
     output_names, max_rows
         As for a `FeatureGame`.
@@ -150,18 +137,20 @@ class Texts(Pieces):
         predict: Any,
         texts: Sequence[str],
         *,
-        by: str | Splitter = "words",
-        absent: str = "",
+        groups: str | Splitter | None = None,
+        background: str | None = None,
         output_names: Sequence[str] | None = None,
         max_rows: int | None = None,
     ) -> None:
         texts = list(texts)
-        if not isinstance(absent, str):
-            raise InputError(f"for texts, background is the text of an absent word, not {absent!r}")
+        self.absent = "" if background is None else background
+        if not isinstance(self.absent, str):
+            raise InputError(
+                f"for texts, background is the text of an absent word, not {background!r}"
+            )
         super().__init__(predict, _Items(texts, "a list of texts", 1), output_names, max_rows)
         self.predictor.max_rows = max_rows or MOST_TEXTS
-        self.absent = absent
-        self._split = [_pieces(text, by) for text in texts]
+        self._split = [_pieces(text, groups or "words") for text in texts]
         self.counts = np.array([len(split) for split in self._split])
         if not self.counts.all():
             place = int(np.flatnonzero(self.counts == 0)[0])
@@ -208,10 +197,10 @@ class Images(Pieces):
         A function of an array of images, a fitted model, or a torch module.
     images
         (images, height, width), with channels behind or before these two.
-    by
+    groups
         The patches on a side, or (down, across); or a segmentation: whole numbers of the shape
         (height, width), or (images, height, width) for one of each.
-    absent
+    background
         What is seen where a piece is absent: a number, an image, or images of which the mean is
         taken; by default the mean of `images`, of a single one its mean colour.
     output_names, max_rows
@@ -219,7 +208,7 @@ class Images(Pieces):
 
     Examples
     --------
-    >>> images = Images(lambda x: x.sum(axis=(1, 2)), np.ones((1, 4, 4)), by=2, absent=0.0)
+    >>> images = Images(lambda x: x.sum(axis=(1, 2)), np.ones((1, 4, 4)), groups=2, background=0.0)
     >>> images.counts
     array([4])
     >>> float(images.mixed(np.array([[True, False, False, False]]), np.array([0])).sum())
@@ -233,8 +222,8 @@ class Images(Pieces):
         predict: Any,
         images: NDArray[Any],
         *,
-        by: Any = None,
-        absent: Any = None,
+        groups: Any = None,
+        background: Any = None,
         output_names: Sequence[str] | None = None,
         max_rows: int | None = None,
     ) -> None:
@@ -244,9 +233,9 @@ class Images(Pieces):
         # Of three axes the shortest is that of the channels.
         self.channels = None if len(shape) == 2 else (0 if shape[0] < shape[2] else 2)
         size = tuple(side for axis, side in enumerate(shape) if axis != self.channels)
-        self.labels = _segments(GRID if by is None else by, len(images), size)
+        self.labels = _segments(GRID if groups is None else groups, len(images), size)
         self.counts = self.labels.reshape(len(images), -1).max(axis=1) + 1
-        self.absent = self._baseline(absent)
+        self.absent = self._baseline(background)
 
     def _baseline(self, absent: Any) -> NDArray[Any]:
         images = self.items.items

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import FingerprintError, GameError, InputError
-from fairshapley.games.features.tables import ArrayTable, Table, TensorTable, as_numbers
+from fairshapley.games.features.tables import Table, as_numbers
 from fairshapley.games.fingerprints.content import fingerprint
 
 # What a fitted model is asked, the first that it has.
@@ -85,15 +86,6 @@ def is_probability(function: Callable[[Any], Any]) -> bool:
     return bool(name == "predict_proba")
 
 
-def known_outputs(function: Callable[[Any], Any], n_outputs: int) -> tuple[str, ...]:
-    """The names of the classes, where the model behind the function knows them."""
-    model = getattr(function, "model", getattr(function, "__self__", None))
-    classes = getattr(model, "classes_", ())
-    # A list of arrays belongs to a model of several targets.
-    known = isinstance(classes, np.ndarray) and classes.shape == (n_outputs,)
-    return tuple(str(name) for name in (classes if known else range(n_outputs)))
-
-
 class Predictor:
     """A prediction function with what was learnt when it was first called.
 
@@ -115,19 +107,24 @@ class Predictor:
         self.n_outputs = int(self._probe(table).shape[1])
         widest = max(self.n_outputs, len(table.labels))
         self.max_rows = max_rows or max(1, min(_MOST_ROWS, _ENTRIES // widest))
-        if self._place and self._place["device"].type == "cuda":
+        if self.place and self.place["device"].type == "cuda":
             self.max_rows = max_rows or max(1, _CUDA_ENTRIES // widest)
         self._fingerprint: str | None = None
 
     @property
-    def _place(self) -> dict[str, Any]:
+    def place(self) -> dict[str, Any]:
+        """The dtype and the device of a torch module, where mixtures are made fastest."""
         return self.function.place() if isinstance(self.function, ModulePredict) else {}
 
-    def table(self, rows: Table) -> Table:
-        """Rows in the form in which mixtures of them are made fastest: on the module's device."""
-        if self._place and isinstance(rows, ArrayTable):
-            return TensorTable(rows.values, rows.labels, self._place)
-        return rows
+    def output_names(self, given: Sequence[str] | None) -> tuple[str, ...]:
+        """The names of the outputs: those given, the model's classes, or numbers."""
+        if given is not None:
+            return checks.different_names("output_names", given, self.n_outputs)
+        model = getattr(self.function, "model", getattr(self.function, "__self__", None))
+        classes = getattr(model, "classes_", ())
+        # A list of arrays belongs to a model of several targets.
+        known = isinstance(classes, np.ndarray) and classes.shape == (self.n_outputs,)
+        return tuple(str(name) for name in (classes if known else range(self.n_outputs)))
 
     def __fingerprint_state__(self) -> str:
         """The function alone: how many rows it is handed at a time is no part of a game."""
@@ -180,12 +177,19 @@ class Predictor:
             )
         return answer
 
-    def of_table(self, table: Table) -> FloatArray:
-        """The predictions for all rows of a table, in calls of at most `max_rows`."""
+    def of_table(self, table: Table, what: str) -> FloatArray:
+        """The predictions for all rows, or an InputError that names the first one without."""
         everything = np.arange(len(table))
         starts = range(0, len(table), self.max_rows)
         parts = [self(table.handed(everything[at : at + self.max_rows])) for at in starts]
-        return np.concatenate(parts)
+        predictions = np.concatenate(parts)
+        bad = np.flatnonzero(~np.isfinite(predictions).all(axis=1))
+        if len(bad):
+            raise InputError(
+                f"predict returned NaN or an infinite number for row {bad[0]} of {what}: it must "
+                "be finite for every row"
+            )
+        return predictions
 
     def _call(self, rows: Any, count: int) -> FloatArray:
         answer = self.function(rows)

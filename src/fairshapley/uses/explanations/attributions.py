@@ -319,10 +319,4 @@ def shap_explanation(game: FeatureGame, result: Result) -> Any:
             f"the result has {result.n_players} players and the game {game.n_players}: give the "
             "result of this game"
         )
-    empty = np.zeros((1, game.n_players), dtype=bool)
-    return shap_package().Explanation(
-        values=result.values.copy(),
-        base_values=float(game(empty)[0]),
-        data=game.player_data[0] if len(game.rows) == 1 else None,
-        feature_names=list(game.player_names),
-    )
+    return result.to_shap(game.player_data[0] if len(game.rows) == 1 else None)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features.marginal import MarginalExpectation
 from fairshapley.games.features.predictor import ModelPredict
-from fairshapley.uses.explanations.together import EXACT_PLAYERS
+from fairshapley.uses.explanations.together import EXACT_PLAYERS, Explained
 
 # Of the largest prediction: double precision for linear models, single for shap's trees, whose
 # features and thresholds are in single precision.
@@ -30,35 +28,27 @@ FORESTS = ("RandomForest", "ExtraTrees", "DecisionTree")
 BOOSTING = ("GradientBoosting", "HistGradientBoosting", "XGB", "LGBM", "CatBoost")
 
 
-@dataclass(frozen=True, eq=False)
-class ClosedForm:
-    """Values of all rows, (rows, players, outputs), with v(∅) and v(N), and how they were found."""
-
-    values: FloatArray
-    ends: FloatArray
-    how: str
-
-
-def closed_form(game: FeatureGame, rows: IntArray) -> ClosedForm | None:
+def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> Explained | None:
     """The exact values of some rows of X; None where there is no closed form."""
-    function = game.function
+    function, n_players = game.function, game.n_players
     if game.kind not in ("marginal", "mean") or not isinstance(function, ModelPredict):
         return None
-    expectation = game.expectation(rows)
-    if not isinstance(expectation, MarginalExpectation):
-        return None
-    ends = np.stack([np.zeros(game.n_players, dtype=bool), np.ones(game.n_players, dtype=bool)])
-    known = expectation.each(ends, np.arange(len(rows)))
     found: FloatArray | None = None
     if _is_linear(function.model):
         found, how, share = _linear(game, rows), "the closed form of a linear model", LINEAR
-    elif game.n_players > EXACT_PLAYERS and _has_leaves(function):
+    elif n_players > EXACT_PLAYERS and _has_leaves(function):
         found, share = _trees(game, function.model, rows), TREES
         how = "shap's TreeExplainer, in single precision"
-    if found is None or found.shape != (len(rows), game.n_players, game.n_outputs):
+    if found is None or found.shape != (len(rows), n_players, game.n_outputs):
         return None
+    ends = np.stack([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+    known = game.expectation(rows).each(ends, np.arange(len(rows)))
     off = np.abs(found.sum(axis=1) - (known[1] - known[0])).max()
-    return ClosedForm(found, known, how) if off <= share * np.abs(known).max() else None
+    if off > share * np.abs(known).max():
+        return None
+    explained = Explained.nothing(known[:, :, list(outputs)], n_players)
+    explained.settle(slice(None), found[:, :, list(outputs)], 2, how)
+    return explained
 
 
 def _is_linear(model: Any) -> bool:

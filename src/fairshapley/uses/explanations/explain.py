@@ -11,20 +11,21 @@ import numpy as np
 
 from fairshapley._basics.arguments import known_names
 from fairshapley.errors import InputError
-from fairshapley.estimators import Estimator
+from fairshapley.estimators import Estimator, Exact
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.fairness.scores import check_xi
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import Rows, check_output, check_rows
+from fairshapley.games.features.feature_game import GameKind
 from fairshapley.games.features.pieces import Images, Pieces, Texts
-from fairshapley.games.features.setting import GameKind
 from fairshapley.randomness import root_seed
 from fairshapley.runs.setup import JournalOption
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, parse_budget
-from fairshapley.uses.explanations.attributions import Attributions
+from fairshapley.uses.explanations.attributions import Attributions, gathered
 from fairshapley.uses.explanations.job import Job
 from fairshapley.uses.explanations.one_by_one import one_by_one
+from fairshapley.uses.explanations.together import EXACT_PLAYERS
 
 Outputs: TypeAlias = int | str | Iterable[int | str] | None
 Subject: TypeAlias = FeatureGame | Pieces
@@ -127,39 +128,37 @@ def explain(
     row 1: 2 = 1 on average, x0 +3, x1 -2
     mean |value| over the rows: x0 3, x1 2
     """
-    started = time.monotonic()
+    started, weights = time.monotonic(), parse_semivalue(semivalue)
     given = isinstance(model, FeatureGame)
     subject: Subject = model
     if given:
         rows = X if rows is None else rows
         rows = list(model.rows) if rows is None else rows
     else:
-        subject = _subject(
-            model, X, background, kind=kind, groups=groups, feature_names=feature_names,
-            output_names=output_names, max_rows=max_rows, device=device,
-        )  # fmt: skip
+        options = {
+            "background": background, "kind": kind, "groups": groups, "max_rows": max_rows,
+            "feature_names": feature_names, "output_names": output_names,
+        }  # fmt: skip
+        subject = _subject(model, X, device, options)
     positions = check_rows(rows, subject.n_rows)
     chosen, single = _check_outputs(outputs, subject, given=given)
-    together = method == "auto" and engine is None and journal is None
-    if not together or parse_semivalue(semivalue).name != "shapley":
+    if method == "auto" and engine is None and journal is None and weights.name == "shapley":
+        limits = _check_budget(budget), until, None if xi is None else check_xi(xi)
+        job = Job(subject, positions, chosen, *limits, root_seed(seed), started)
+        results, complete = job.run(progress)
+    else:
         if not isinstance(subject, FeatureGame):
             raise InputError("texts and images are explained by method='auto': leave method out")
-        return one_by_one(
-            subject, positions, chosen, single=single, method=method, budget=budget, until=until,
-            semivalue=semivalue, xi=1e-3 if xi is None else xi, seed=seed, engine=engine,
-            journal=journal,
+        free = method == "auto" and budget is None and until is None
+        results, complete = one_by_one(
+            subject, positions, chosen, seed=root_seed(seed), engine=engine, journal=journal,
+            method=Exact() if free and subject.n_players <= EXACT_PLAYERS else method,
+            budget=budget, until=until, semivalue=weights, xi=1e-3 if xi is None else xi,
         )  # fmt: skip
-    job = Job(
-        subject, positions, chosen, single=single, budget=_check_budget(budget), until=until,
-        xi=None if xi is None else check_xi(xi), seed=root_seed(seed), started=started,
-    )  # fmt: skip
-    return job.run(progress)
+    return gathered(subject, positions, chosen, results, single=single, complete=complete)
 
 
-def _subject(
-    model: Any, X: Any, background: Any, *, kind: GameKind, groups: Any, max_rows: int | None,  # noqa: N803
-    feature_names: Sequence[str] | None, output_names: Sequence[str] | None, device: Any,
-) -> Subject:  # fmt: skip
+def _subject(model: Any, X: Any, device: Any, options: dict[str, Any]) -> Subject:  # noqa: N803
     """What is explained: columns, texts or images."""
     if X is None:
         raise InputError("explain needs rows: fs.explain(model, X)")
@@ -167,22 +166,14 @@ def _subject(
         if not hasattr(model, "parameters"):
             raise InputError("device= is where a torch module computes; this model is none")
         model = copy.deepcopy(model).to(device)
-    if _are_texts(X):
-        split = "words" if groups is None else groups
-        absent = "" if background is None else background
-        return Texts(
-            model, X, by=split, absent=absent, output_names=output_names, max_rows=max_rows
-        )
     if hasattr(X, "detach"):
         X = X.detach().cpu().numpy()  # noqa: N806
+    columns = {name: options.pop(name) for name in ("kind", "feature_names")}
+    if _are_texts(X):
+        return Texts(model, X, **options)
     if isinstance(X, np.ndarray) and X.ndim in (3, 4):
-        return Images(
-            model, X, by=groups, absent=background, output_names=output_names, max_rows=max_rows
-        )
-    return FeatureGame(
-        model, X, kind=kind, groups=groups, background=background, output=0, max_rows=max_rows,
-        feature_names=feature_names, output_names=output_names,
-    )  # fmt: skip
+        return Images(model, X, **options)
+    return FeatureGame(model, X, output=0, **columns, **options)
 
 
 def _are_texts(X: Any) -> bool:  # noqa: N803

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.pieces import Pieces
 from fairshapley.randomness import side_generator
@@ -17,11 +19,17 @@ from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER
 from fairshapley.runs.plan import versions
-from fairshapley.runs.progress import REFRESH_SECONDS, chosen_bar
-from fairshapley.stopping import Budget, Fair, Rule
-from fairshapley.uses.explanations.attributions import Attributions, gathered
-from fairshapley.uses.explanations.closed_forms import ClosedForm, closed_form
-from fairshapley.uses.explanations.together import EXACT_PLAYERS, Explained, Limits, Together
+from fairshapley.runs.progress import ProgressReporter
+from fairshapley.stopping import Budget, Fair, Rule, Snapshot
+from fairshapley.uses.explanations.closed_forms import closed_form
+from fairshapley.uses.explanations.one_by_one import Finished
+from fairshapley.uses.explanations.together import (
+    EXACT_PLAYERS,
+    INTERRUPTED,
+    Explained,
+    Limits,
+    Together,
+)
 
 # With neither a budget nor a rule a row is done when each value is known to a twentieth of itself
 # and of the row's mean |value|, or after 100 evaluations per player.
@@ -31,23 +39,12 @@ MOST_COLUMNS = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """Rows that were explained at a time: their places among those of the job."""
-
-    places: IntArray
-    found: Explained
-    limits: Limits
-
-
-@dataclass(frozen=True, eq=False)
 class Job:
     """Rows to explain, group by group of as many players."""
 
     subject: FeatureGame | Pieces
     positions: IntArray
     outputs: tuple[int, ...]
-    single: bool
-    """Whether the arrays have no axis of outputs"""
     budget: int | None
     until: Rule | None
     xi: float | None
@@ -60,13 +57,25 @@ class Job:
                 f"until must be a rule such as fs.Fair(epsilon1=0.5, delta=0.1), not {self.until!r}"
             )
 
-    def run(self, progress: bool | None) -> Attributions:
+    def run(self, progress: bool | None) -> Finished:
         """Explain all rows, or those that have values when Ctrl-C comes."""
-        counts, parts = self.subject.counts[self.positions], []
+        results: dict[int, tuple[Result, ...]] = {}
+        fields = {**origin_fields(self.subject.notes), "versions": versions(), "seed": self.seed}
+        for places, found, limits in self._explained(progress):
+            for at in np.flatnonzero(found.done).tolist():
+                results[int(places[at])] = self._results(found, limits, at, fields)
+            if not found.complete:
+                return results, False
+        return results, True
+
+    def _explained(self, progress: bool | None) -> Iterator[tuple[IntArray, Explained, Limits]]:
+        """Rows that were explained at a time, by their places among those of the job."""
+        counts = self.subject.counts[self.positions]
         if isinstance(self.subject, FeatureGame):
-            closed = closed_form(self.subject, self.positions)
+            closed = closed_form(self.subject, self.positions, self.outputs)
             if closed is not None:
-                return self._gathered([self._exact(closed)])
+                yield np.arange(len(counts)), closed, self._limits(int(counts[0]))
+                return
         step = max(1, MOST_COLUMNS // len(self.outputs))
         blocks = [
             (count, places[at : at + step])
@@ -74,8 +83,11 @@ class Job:
             for places in [np.flatnonzero(counts == count)]
             for at in range(0, len(places), step)
         ]
-        each = [len(places) * (self._limits(count).evaluations or 0) for count, places in blocks]
-        with Bar(progress, sum(each) or None) as bar:
+        total = sum(
+            len(places) * (self._limits(count).evaluations or 0) for count, places in blocks
+        )
+        with ProgressReporter(progress, "explain", Budget(total) if total else None) as bar:
+            done = Done(bar, self.started)
             for number, (count, places) in enumerate(blocks):
                 rows, limits = self.positions[places], self._limits(count)
                 found = Together(
@@ -85,19 +97,10 @@ class Job:
                     rows=rows,
                     limits=limits,
                     rng=side_generator(self.seed, f"rows {number}"),
-                    report=bar.add,
-                    clock=lambda: time.monotonic() - self.started,
+                    report=done.add,
+                    clock=done.clock,
                 ).run()
-                parts.append(_Part(places, found, limits))
-                if not found.complete:
-                    break
-        return self._gathered(parts)
-
-    def _exact(self, closed: ClosedForm) -> _Part:
-        """Values that were not sampled."""
-        found = Explained.nothing(closed.ends[:, :, list(self.outputs)], closed.values.shape[1])
-        found.settle(slice(None), closed.values[:, :, list(self.outputs)], 2, closed.how)
-        return _Part(np.arange(len(self.positions)), found, self._limits(closed.values.shape[1]))
+                yield places, found, limits
 
     def _limits(self, n_players: int) -> Limits:
         if self.budget is not None or self.until is not None:
@@ -107,48 +110,35 @@ class Job:
         each = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         return Limits(evaluations=each, until=DEFAULT_RULE, xi=self.xi)
 
-    def _gathered(self, parts: list[_Part]) -> Attributions:
-        fields = {**origin_fields(self.subject.notes), "versions": versions(), "seed": self.seed}
-        results = {
-            int(part.places[at]): self._results(part, at, fields)
-            for part in parts
-            for at in np.flatnonzero(part.found.done).tolist()
-        }
-        complete = all(part.found.complete for part in parts)
-        chosen = self.positions, self.outputs
-        return gathered(self.subject, *chosen, results, single=self.single, complete=complete)
-
-    def _results(self, part: _Part, at: int, fields: dict[str, Any]) -> tuple[Result, ...]:
+    def _results(
+        self, found: Explained, limits: Limits, at: int, fields: dict[str, Any]
+    ) -> tuple[Result, ...]:
         """One result for each output of a row."""
-        found, limits, until = part.found, part.limits, part.limits.until
-        budget = None if limits.evaluations is None else Budget(limits.evaluations)
-        done = found.complete or bool(found.exact[at]) or not found.stopped[at].startswith("inter")
+        budget, until, exact = limits.budget, limits.until, bool(found.exact[at])
+        done = found.complete or exact or found.stopped[at] != INTERRUPTED
+        kept = {
+            "budget": None if budget is None else asdict(budget),
+            "until": None if until is None else until.configuration(),
+            "on_error": "raise",
+        }
         results = []
         for output in range(len(self.outputs)):
             values = found.values[at, :, output]
-            xi = float(np.abs(values).mean()) if limits.xi is None else limits.xi
+            xi, method = limits.near_zero(values), {"name": "exact" if exact else "together"}
             results.append(
                 Result(
                     values=values,
                     standard_errors=found.errors[at, :, output],
                     counts=np.full(len(values), found.counts[at]),
                     evaluations=int(found.evaluations[at]),
-                    exact=bool(found.exact[at]),
+                    exact=exact,
                     identically_distributed=False,
                     obstacle="" if done else "the run did not finish",
                     player_names=self.subject.player_names[: len(values)],
                     marginals=None,
                     stopped=found.stopped[at],
-                    configuration={
-                        "method": {"name": "exact" if found.exact[at] else "together"},
-                        "semivalue": "shapley",
-                        "xi": xi,
-                    },
-                    limits={
-                        "budget": None if budget is None else asdict(budget),
-                        "until": None if until is None else until.configuration(),
-                        "on_error": "raise",
-                    },
+                    configuration={"method": method, "semivalue": "shapley", "xi": xi},
+                    limits=kept,
                     xi=xi,
                     sequential=until is not None and until.looks_freely(budget),
                     level_share=float(found.level_shares[at]),
@@ -162,26 +152,25 @@ class Job:
         return tuple(results)
 
 
-class Bar:
-    """Shows how many utilities were computed: on a terminal or in a notebook, or when asked to."""
+class Done:
+    """Counts the utilities that were computed, and tells the bar."""
 
-    def __init__(self, option: bool | None, total: int | None) -> None:
-        self._done, self._next, self._began = 0, 0.0, time.monotonic()
-        self._bar = chosen_bar(option, "explain", total)
+    # A bar says nothing of the fidelity of many rows: this evidence has none.
+    _evidence = Evidence(
+        values=np.zeros(1), standard_errors=np.zeros(1), counts=np.ones(1, int), evaluations=0
+    )
 
-    def __enter__(self) -> Bar:
-        if self._bar is not None:
-            self._bar.start()
-        return self
+    def __init__(self, bar: ProgressReporter, started: float) -> None:
+        self._bar, self._started, self._count = bar, started, 0
 
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def clock(self) -> float:
+        """The seconds since the start."""
+        return time.monotonic() - self._started
 
     def add(self, count: int) -> None:
         """So many more."""
-        self._done += count
-        now = time.monotonic()
-        if self._bar is not None and now >= self._next:
-            self._next = now + REFRESH_SECONDS
-            self._bar.update(self._done, f"{self._done / max(now - self._began, 1e-9):,.0f}/s")
+        self._count += count
+        if self._bar.due:
+            self._bar.show(
+                lambda: Snapshot(self._count, None, self.clock(), self._evidence, xi=0.0)
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from fairshapley.fairness.certificate import LEAST_CONTRIBUTIONS
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.fairness.tails import fair_tails
+from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
+from fairshapley.stopping.rules import evaluation_limit
 
 # Up to so many players all coalitions cost no more than the 100 evaluations per player that are
 # the default, give or take the last few.
@@ -30,24 +32,13 @@ FEWEST_PLAYERS, FEWEST_UNITS = 4, 4
 # Rows whose predictions are asked for again at the end, and what they may differ by: rounding in
 # single precision, in batches of another size, stays below.
 CHECKED_ROWS, SAME = 16, 1e-4
+# Why a row stopped that was not finished.
+INTERRUPTED = "interrupted"
 # Utilities asked for at a time, of all rows together: 2**20 doubles are 8 MiB. Ctrl-C and the
 # progress bar come between them.
 _UTILITIES = 1 << 20
 # Entries of the tables of all coalitions: 32 MiB.
 _TABLE = 1 << 22
-
-
-class Expectation(Protocol):
-    """What gives the utilities of some rows that have the same number of players."""
-
-    @property
-    def n_outputs(self) -> int:
-        """The number of outputs of a prediction."""
-        ...
-
-    def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities, (coalitions, rows, outputs)."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +52,13 @@ class Limits:
     """The tolerance near zero; None for the mean |value| of each row"""
 
     @property
-    def most(self) -> float:
-        """Evaluations of a row, without a limit where there is none."""
-        return np.inf if self.evaluations is None else self.evaluations
+    def budget(self) -> Budget | None:
+        """What a rule and a result are told."""
+        return None if self.evaluations is None else Budget(self.evaluations)
+
+    def near_zero(self, values: FloatArray) -> float:
+        """The tolerance near zero for the values of a row."""
+        return float(np.abs(values).mean()) if self.xi is None else self.xi
 
 
 @dataclass(eq=False)
@@ -93,7 +88,7 @@ class Explained:
         values, errors = np.full((2, rows, n_players, outputs), np.nan)
         counts, evaluations = np.zeros((2, rows), dtype=np.int64)
         done, exact = np.zeros((2, rows), dtype=bool)
-        stopped = ["interrupted"] * rows
+        stopped = [INTERRUPTED] * rows
         return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, done, exact)
 
     def settle(self, rows: Any, values: FloatArray, evaluations: int, how: str) -> None:
@@ -212,7 +207,7 @@ class Together:
         spans = (self.found.ends[1] - self.found.ends[0]).ravel()
         games = ManyGames(self.n_players, spans, self.rng)
         active, last_look, number = np.arange(n_rows), 0, 0
-        left = (self.limits.most - 2.0) * n_rows
+        left = (evaluation_limit(self.limits.budget) - 2.0) * n_rows
         try:
             while len(active):
                 target, number = planned_look(number, self.n_players), number + 1
@@ -313,14 +308,13 @@ class Together:
     def _snapshot(self, row: int, output: int, last_look: int) -> Snapshot:
         found, limits = self.found, self.limits
         values = found.values[row, :, output]
-        budget = None if limits.evaluations is None else Budget(limits.evaluations)
-        xi = float(np.abs(values).mean()) if limits.xi is None else limits.xi
         evidence = Evidence(
             values=values,
             standard_errors=found.errors[row, :, output],
             counts=np.full(len(values), found.counts[row]),
             evaluations=int(found.evaluations[row]),
         )
+        xi, budget = limits.near_zero(values), limits.budget
         free = limits.until is not None and limits.until.looks_freely(budget)
         return Snapshot(
             evidence.evaluations, None, self.clock(), evidence, xi, budget, last_look, free
