@@ -1,7 +1,8 @@
 """Train federations and keep their tables: ``python -m benchmarks.paper.tabulating``.
 
-Apart from `fairshapley_paper.runner`, for a machine with a GPU and little else: it needs torch and
-the data, and neither the command line's nor the plots' packages.
+`fairshapley_paper/trained` holds what it left of the paper's federations. It is meant for a machine
+with a GPU and little else: it needs torch and the data, and neither the command line's nor the
+plots' packages.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairshapley.errors import FairShapleyError
-from fairshapley_paper.experiment import Size
-from fairshapley_paper.scenarios.federations import (
+from benchmarks.paper.federations import (
     FEDERATIONS,
     federation_of,
     find_table,
     table_path,
 )
+from fairshapley.errors import FairShapleyError
+from fairshapley_paper.experiment import Size
 
 
 def tabulate(

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +39,8 @@ def tied(what: str, results: Path) -> str:
     if what == "counts":
         return "\n\n" + "\n".join(counts(columns(results))) + "\n\n"
     if what.startswith("accuracy "):
-        file = next((results / "federations" / "tables").glob(f"{what.split()[1]}-*.npz"))
-        with np.load(file, allow_pickle=False) as table:
+        file = files("fairshapley_paper") / "trained" / f"{what.split()[1]}.npz"
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as table:
             shares = table["correct"][:, -1] / table["tested"]
         return f"{shares[0]:.2f} to {shares[-1]:.2f}"
     top, _, bottom = what.partition(" / ")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from fairshapley_paper.experiment import Experiment
-from fairshapley_paper.experiments import agents, datasets, features, federations
-from fairshapley_paper.experiments import training_points as points
+from fairshapley_paper.experiments import small_games, training_points
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for part in (points, datasets, agents, federations, features)
-    for experiment in part.EXPERIMENTS
+    for experiment in (*training_points.EXPERIMENTS, *small_games.EXPERIMENTS)
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fairshapley._basics.types import FloatArray
@@ -17,6 +16,7 @@ from fairshapley.games.game import Game
 
 Size: TypeAlias = Literal["full", "quick", "tiny"]
 """The paper's settings; within two minutes on two cores; for the tests"""
+SIZES: tuple[Size, ...] = ("full", "quick", "tiny")
 
 Accounting: TypeAlias = Literal["paper", "honest"]
 """Marginals counted and the estimator's own score; equal evaluations and audited scores"""
@@ -33,10 +33,7 @@ class Setup:
     size: Size
     seed: int
     """Chooses the rows, the splits, the flipped labels: everything but the estimators' draws"""
-    cache: Path | None = None
-    """A folder where what is expensive (a table of utilities) is kept for the next time"""
-    device: str | None = None
-    """Where networks are trained, e.g. "cuda" """
+    reading: Reading = "text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class Played:
     """What differs from the paper, in sentences that go into the report"""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Scenario:
     """One game of an experiment: a panel of a figure, a table, or a column of one."""
 
@@ -204,8 +201,6 @@ class Experiment:
     """Tables or figures of the paper that are computed in the same way."""
 
     name: str
-    item: int
-    """Its place in the list of experiments"""
     title: str
     scenarios: tuple[Scenario, ...]
     methods: tuple[str, ...]
@@ -213,8 +208,6 @@ class Experiment:
     settings: Mapping[Size, Setting]
     measures: tuple[Measure, ...]
     xi: float = 1e-3
-    seconds: float = 0.0
-    """About what the full size takes on one core"""
     notes: tuple[str, ...] = ()
     """How the paper's text was read, for the report"""
     reading: Reading = "text"

@@ -38,103 +38,89 @@ class Method:
     shapley_only: bool = False
 
 
-def _after_bootstrap(
-    inner: Estimator[Any, Any], *, pooled: bool = False
-) -> Callable[[int], Estimator[Any, Any]]:
-    return lambda permutations: Bootstrapped(inner=inner, permutations=permutations, pooled=pooled)
+def _method(
+    name: str, label: str, inner: Estimator[Any, Any], *, pooled: bool = False, **options: Any
+) -> Method:
+    """A method after the paper's bootstrap; `pooled` as for `Bootstrapped`."""
+
+    def make(permutations: int) -> Bootstrapped:
+        return Bootstrapped(inner=inner, permutations=permutations, pooled=pooled)
+
+    return Method(name=name, label=label, make=make, **options)
 
 
-def _kernel(name: str, label: str, **options: Any) -> Method:
-    """A form of KernelSHAP; where it is `pooled`, a coalition weighs as much as a marginal."""
-    pooled, paired = options.pop("pooled", False), options.pop("paired", False)
-    make = _after_bootstrap(UnbiasedKernelSHAP(paired=paired), pooled=pooled)
-    return Method(name=name, label=label, make=make, shapley_only=True, **options)
-
-
-def _greedy(alpha: float) -> Method:
-    # One selection a round is Algorithm 1 to the letter.
+def _greedy(alpha: int, form: str, label: str, kind: type[GreedyActive], **options: Any) -> Method:
+    """A form of GAE with a prior of the strength α."""
     return Method(
-        name=f"gae-{alpha:g}",
-        label=f"GAE α = {alpha:g}",
-        make=lambda permutations: GreedyActive(alpha=alpha, bootstrap=permutations, batch=1),
-        row=f"gae-{alpha:g}",
-        greedy=True,
-    )
-
-
-def _uncounted(alpha: float, *, one_weight: bool = False) -> Method:
-    """GAE with the counting of the authors' program, and with its weights where asked."""
-    return Method(
-        name=f"gae-{alpha:g}-" + ("program" if one_weight else "uncounted"),
-        label=f"GAE α = {alpha:g}, n marginals for one" + (", one weight" if one_weight else ""),
-        make=lambda permutations: UncountedGreedy(
-            alpha=alpha, bootstrap=permutations, one_weight=one_weight
-        ),
-        row=f"gae-{alpha:g}",
+        name=f"gae-{alpha}{form}",
+        label=f"GAE α = {alpha}{label}",
+        make=lambda permutations: kind(alpha=alpha, bootstrap=permutations, **options),
+        row=f"gae-{alpha}",
         greedy=True,
     )
 
 
 ALPHAS = (0, 2, 5, 100)
-_ONE = MonteCarlo(walk=False)
-_WALKS = MonteCarlo()
+_SINGLE = MonteCarlo(walk=False)
+_KERNEL = UnbiasedKernelSHAP(paired=False)
+_UNCOUNTED = ", n marginals for one"
+# One selection a round is Algorithm 1 to the letter.
+_LETTER = tuple(_greedy(alpha, "", "", GreedyActive, batch=1) for alpha in ALPHAS)
+# With the weights of the authors' program, too.
+_PROGRAM = tuple(
+    _greedy(alpha, "-program", f"{_UNCOUNTED}, one weight", UncountedGreedy, one_weight=True)
+    for alpha in ALPHAS
+)
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(name="mc", label="MC", make=_after_bootstrap(_ONE, pooled=True), row="mc"),
-        Method(
-            name="mc-walks", label="MC, whole walks", make=_after_bootstrap(_WALKS, pooled=True)
-        ),
-        Method(name="owen", label="Owen", make=_after_bootstrap(Owen(), pooled=True), row="owen"),
-        Method(
-            name="owen-antithetic",
-            label="Owen, antithetic",
-            make=_after_bootstrap(Owen(antithetic=True)),
-            row="owen",
-        ),
-        Method(
-            name="owen-single",
-            label="Owen, antithetic, single marginals",
-            make=_after_bootstrap(SingleAntithetic()),
+        _method("mc", "MC", _SINGLE, row="mc", pooled=True),
+        _method("mc-walks", "MC, whole walks", MonteCarlo(), pooled=True),
+        _method("owen", "Owen", Owen(), row="owen", pooled=True),
+        _method("owen-antithetic", "Owen, antithetic", Owen(antithetic=True), row="owen"),
+        _method(
+            "owen-single",
+            "Owen, antithetic, single marginals",
+            SingleAntithetic(),
             row="owen",
             shapley_only=True,
         ),
-        Method(name="sobol", label="Sobol", make=_after_bootstrap(Sobol()), row="sobol"),
-        Method(
-            name="sobol-single",
-            label="Sobol, single marginals",
-            make=_after_bootstrap(SingleSobol(), pooled=True),
+        _method("sobol", "Sobol", Sobol(), row="sobol"),
+        _method(
+            "sobol-single",
+            "Sobol, single marginals",
+            SingleSobol(),
             row="sobol",
+            pooled=True,
             shapley_only=True,
         ),
-        Method(
-            name="stratified",
-            label="stratified",
-            make=_after_bootstrap(Stratified()),
-            row="stratified",
-        ),
-        _kernel("kernel", "kernel", row="kernel"),
-        _kernel("kernel-paired", "kernel, paired", paired=True),
+        _method("stratified", "stratified", Stratified(), row="stratified"),
+        _method("kernel", "kernel", _KERNEL, row="kernel", shapley_only=True),
+        _method("kernel-paired", "kernel, paired", UnbiasedKernelSHAP(), shapley_only=True),
         # The authors' program takes m coalitions in P2–P4 and m/n in P1, each of the same weight
         # as a marginal of the bootstrap.
-        _kernel(
+        _method(
             "kernel-one",
             "kernel, one coalition for a marginal",
+            _KERNEL,
             row="kernel",
             pooled=True,
+            shapley_only=True,
             coalitions=lambda marginals, _n_players: marginals,
         ),
-        _kernel(
+        _method(
             "kernel-nth",
             "kernel, one coalition for n marginals",
+            _KERNEL,
             row="kernel",
             pooled=True,
+            shapley_only=True,
             coalitions=lambda marginals, n_players: marginals // n_players,
         ),
-        *(_greedy(alpha) for alpha in ALPHAS),
-        _uncounted(5),
-        *(_uncounted(alpha, one_weight=True) for alpha in ALPHAS),
+        *_LETTER,
+        _greedy(5, "-uncounted", _UNCOUNTED, UncountedGreedy),
+        *_PROGRAM,
         # It has a plan of its own for its first evaluations, and spends the bootstrap's on it.
         Method(name="adjusted", label="adjusted", make=lambda _permutations: RegressionAdjusted()),
         Method(name="exact", label="exact", make=lambda _permutations: Exact()),
@@ -142,18 +128,14 @@ METHODS: dict[str, Method] = {
 }
 """Every method, in the order of the paper's tables, then ours"""
 
-GREEDY_METHODS = tuple(_greedy(alpha).name for alpha in ALPHAS)
-PROGRAM_METHODS = (
-    *("kernel-one", "gae-5-uncounted"),
-    *(_uncounted(alpha, one_weight=True).name for alpha in ALPHAS),
-)
+GREEDY_METHODS = tuple(method.name for method in _LETTER)
+PROGRAM_METHODS = ("kernel-one", "gae-5-uncounted", *(method.name for method in _PROGRAM))
 """As the authors' program counts and weighs in P2–P4, and GAE as it counts, with own weights"""
 LARGE_METHODS = (
     *("mc", "owen", "sobol", "stratified", "kernel"),
     *GREEDY_METHODS,
     *("mc-walks", "adjusted"),
+    *("owen-antithetic", "owen-single", "sobol-single", "kernel-paired"),
 )
-"""For games with too many players to enumerate"""
-FORMS = ("owen-antithetic", "owen-single", "sobol-single", "kernel-paired")
-"""Other forms of the paper's methods"""
-ALL_METHODS = (*LARGE_METHODS, *FORMS, "exact")
+"""For games with too many players to enumerate: the paper's, ours, and forms of the paper's"""
+ALL_METHODS = (*LARGE_METHODS, "exact")

@@ -21,7 +21,6 @@ from fairshapley_paper.experiment import (
     Outcome,
     Points,
     Setting,
-    Size,
     Trial,
 )
 
@@ -50,7 +49,6 @@ class Report:
     """The results of one run of an experiment."""
 
     experiment: Experiment
-    size: Size
     setting: Setting
     seed: int
     numbers: tuple[Number, ...]

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.datasets import available
 from fairshapley.errors import InputError
@@ -19,6 +20,7 @@ from fairshapley.evaluation.engines.engine import check_count
 from fairshapley.randomness import root_seed
 from fairshapley_paper.catalogue import EXPERIMENTS
 from fairshapley_paper.experiment import (
+    SIZES,
     Experiment,
     Ground,
     Outcome,
@@ -51,7 +53,6 @@ def run(
     progress: Progress = None,
     only: Sequence[str] = (),
     methods: Sequence[str] = (),
-    device: str | None = None,
     size: Size | None = None,
 ) -> Report:
     """Recompute an experiment of the paper, or what of it was not done before.
@@ -77,8 +78,6 @@ def run(
         jobs done, jobs in all and what was done last.
     only, methods
         Some of the scenarios, some of the methods; by default all.
-    device
-        Where networks are trained, e.g. "cuda".
     size
         "full", "quick" or "tiny", in place of `quick`.
 
@@ -94,21 +93,24 @@ def run(
     """
     started = time.perf_counter()
     experiment, labelled = _experiment(name)
-    size = _size(size, quick=quick)
+    default = "quick" if quick else "full"
+    size = cast("Size", checks.choice("size", size or default, SIZES))
     setting = experiment.settings[size]
     setting = replace(setting, trials=check_count("trials", trials) or setting.trials)
-    scenarios = _scenarios(experiment, only or labelled)
-    chosen = _methods(experiment, setting, methods)
+    named = {scenario.name: scenario for scenario in experiment.scenarios}
+    only = only or labelled
+    scenarios = [named[one] for one in _chosen(experiment, "scenario", only, list(named))]
+    chosen = _chosen(experiment, "method", methods or setting.methods, experiment.methods)
     _check_data(scenarios)
     workers = worker_count(engine)
     folder = Path(out) / experiment.name
     try:
-        (folder / "tables").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
             f"cannot write to {folder}: {error.strerror}; choose another out"
         ) from None
-    setup = Setup(size, root_seed(seed), folder / "tables", device)
+    setup = Setup(size, root_seed(seed), experiment.reading)
     jobs = [_jobs(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
     finished = _done([*chain(*jobs)], Store(folder / "trials"), workers, progress)
     numbers, notes = [], list(experiment.notes)
@@ -116,16 +118,17 @@ def run(
         found, said = _measure(experiment, some, finished)
         numbers += found
         notes += said
-    words = ["fairshapley paper run", experiment.name]
-    words += ["--quick"] if size == "quick" else []
-    words += [] if trials is None else [f"--trials {trials}"]
-    words += [f"--only {scenario}" for scenario in only or labelled]
-    words += [f"--method {method}" for method in methods]
-    words += [f"--seed {seed}"]
-    words += [f"--engine {engine}"] if isinstance(engine, str) else []
+    words = [
+        f"fairshapley paper run {experiment.name}",
+        *(["--quick"] if size == "quick" else []),
+        *([] if trials is None else [f"--trials {trials}"]),
+        *(f"--only {scenario}" for scenario in only),
+        *(f"--method {method}" for method in methods),
+        f"--seed {seed}",
+        *([f"--engine {engine}"] if isinstance(engine, str) else []),
+    ]
     report = Report(
         experiment=experiment,
-        size=size,
         setting=setting,
         seed=seed,
         numbers=tuple(numbers),
@@ -154,33 +157,16 @@ def _experiment(name: str) -> tuple[Experiment, tuple[str, ...]]:
     )
 
 
-def _size(size: Size | None, *, quick: bool) -> Size:
-    if size is None:
-        return "quick" if quick else "full"
-    if size not in ("full", "quick", "tiny"):
-        raise InputError(f"unknown size {size!r}: use 'full', 'quick' or 'tiny'")
-    return size
-
-
-def _scenarios(experiment: Experiment, only: Sequence[str]) -> tuple[Scenario, ...]:
-    named = {scenario.name: scenario for scenario in experiment.scenarios}
-    unknown = [name for name in only if name not in named]
+def _chosen(
+    experiment: Experiment, what: str, wanted: Sequence[str], known: Sequence[str]
+) -> list[str]:
+    """Those of the known names that are wanted; all of them where none is."""
+    unknown = [name for name in wanted if name not in known]
     if unknown:
         raise InputError(
-            f"{experiment.name} has no scenario {unknown[0]!r}; there are {', '.join(named)}"
+            f"{experiment.name} has no {what} {unknown[0]!r}; there are {', '.join(known)}"
         )
-    return tuple(scenario for name, scenario in named.items() if not only or name in only)
-
-
-def _methods(experiment: Experiment, setting: Setting, methods: Sequence[str]) -> tuple[str, ...]:
-    unknown = [name for name in methods if name not in experiment.methods]
-    if unknown:
-        raise InputError(
-            f"{experiment.name} has no method {unknown[0]!r}; there are "
-            f"{', '.join(experiment.methods)}"
-        )
-    wanted = methods or setting.methods
-    return tuple(name for name in experiment.methods if not wanted or name in wanted)
+    return [name for name in known if not wanted or name in wanted]
 
 
 def _check_data(scenarios: Sequence[Scenario]) -> None:

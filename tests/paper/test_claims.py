@@ -56,7 +56,7 @@ def test_curves_reach_the_numbers_at_the_end(symmetry):
 
 def test_fidelity_tells_of_accuracy(tmp_path):
     report = paper.run(
-        "figure-1",
+        "fig:ri_mape",
         size="tiny",
         only=["breast_cancer-logistic"],
         methods=["mc", "mc-walks"],

@@ -16,7 +16,6 @@ SCENARIOS = [(one, scenario) for one in CASES for scenario in one.scenarios]
 
 
 def test_every_item_of_the_list_is_there():
-    assert {one.item for one in CASES} == set(range(1, 11))
     labels = {label for one in CASES for shows in one.shows for label in shows.split(", ")}
     assert labels >= {
         "fig:ri_mape",
@@ -66,7 +65,6 @@ def test_configuration(experiment):
         assert (measure.each is None) != (measure.together is None)
     # Both accountings: what the estimator says of itself, and what the truth says.
     assert {"min_fidelity", "true_min_fidelity", "mse"} <= set(measures)
-    assert experiment.seconds > 0
 
 
 @pytest.mark.parametrize(("experiment", "scenario"), SCENARIOS, ids=lambda one: one.name)
@@ -87,7 +85,7 @@ def test_published_numbers_are_of_this_experiment(experiment):
         assert method in experiment.methods
         assert measure in measures
     assert not (known and experiment.reads)
-    if experiment.item not in (3, 5):  # figures without numbers
+    if experiment.name not in ("symmetry", "audit", "add-remove"):  # figures without numbers
         assert published_beside(experiment)
 
 

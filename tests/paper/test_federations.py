@@ -1,10 +1,15 @@
 """P3, federated: configurations, tables on disk, and a small federation from end to end."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.paper import federations as configured
 from benchmarks.paper import tabulating as tabulate
+from benchmarks.paper.federation import FederationTable, load_table
+from benchmarks.paper.federation_data import prepare
+from benchmarks.paper.federations import FEDERATIONS, federation_of, find_table, table_path
 
 import fairshapley as fs
 import fairshapley_paper as paper
@@ -12,11 +17,8 @@ from fairshapley.datasets import load
 from fairshapley.errors import InputError
 from fairshapley.games.federated import normalised_mean, split
 from fairshapley_paper.experiment import Setup
-from fairshapley_paper.federation import FederationTable, load_table
-from fairshapley_paper.federation_data import prepare
 from fairshapley_paper.publications import published_numbers
 from fairshapley_paper.scenarios import federations
-from fairshapley_paper.scenarios.federations import FEDERATIONS, federation_of, table_path
 from tests.data_folder import needs
 
 TINY = federation_of("mnist-iid", "tiny")
@@ -32,16 +34,21 @@ def made_up(federation=TINY, tested=50):
     )
 
 
-def test_the_values_are_those_of_the_rounds_normalised_and_averaged():
-    federation = dataclasses.replace(TINY, rounds=6)
-    table = made_up(federation)
+@pytest.mark.parametrize("name", FEDERATIONS)
+def test_the_values_are_those_of_the_rounds_normalised_and_averaged(name):
+    """The package has the table of each federation as it is configured."""
+    table = load_table(Path(paper.__file__).parent / "trained" / f"{name}.npz", FEDERATIONS[name])
     by_round = []
     for correct in table.correct:
         accuracies = correct / table.tested
         accuracies[0] = 0.0
         by_round.append(fs.exact(fs.games.TableGame(accuracies)).values)
-    values = fs.exact(fs.games.TableGame(table.utilities())).values
+    played = federations.federation(Setup("full", 0), name)
+    values = fs.exact(played.game).values
     assert np.allclose(values, normalised_mean(by_round), rtol=0, atol=1e-12)
+    assert played.game.values[0] == 0
+    assert played.game.values[-1] == 1
+    assert any("data sha256" in note for note in played.notes)
 
 
 def test_a_table_comes_back_from_its_file(tmp_path):
@@ -87,14 +94,14 @@ def test_unknown_names_list_what_there_is(capsys, tmp_path):
     assert "there is no federation 'fashion'" in capsys.readouterr().err
 
 
-def test_configurations_have_names_of_their_own(tmp_path):
-    paths = {
-        table_path(tmp_path, federation_of(name, size, seed))
+def test_configurations_are_told_apart():
+    prints = {
+        federation_of(name, size, seed).fingerprint
         for name in FEDERATIONS
         for size in ("full", "quick", "tiny")
         for seed in (0, 1)
     }
-    assert len(paths) == 8 * 3 * 2
+    assert len(prints) == 8 * 3 * 2
     for federation in FEDERATIONS.values():
         assert federation.valued_rounds[-1] == federation.rounds - 1
 
@@ -129,42 +136,35 @@ def test_more_test_rows_than_there_are():
 @needs("mnist", "sst5")
 @pytest.mark.parametrize("name", ["mnist-powerlaw", "sst5"])
 def test_a_federation_is_trained_once(name, tmp_path, monkeypatch):
-    train, trained = federations.train_table, []
+    train, trained = configured.train_table, []
 
     def counted(*given, **options):
         trained.append(given)
         return train(*given, **options)
 
-    monkeypatch.setattr(federations, "train_table", counted)
-    setup = Setup("tiny", 0, tmp_path / "federations-code" / "tables")
-    first = federations.federation(setup, name)
-    assert len(trained) == 1
+    monkeypatch.setattr(configured, "train_table", counted)
     federation = federation_of(name, "tiny")
-    assert table_path(tmp_path / federations.TABLES, federation).exists()
-    other = dataclasses.replace(setup, cache=tmp_path / "federations" / "tables")
-    again = federations.federation(other, name)
+    first = find_table(federation, tmp_path)
+    assert table_path(tmp_path, federation).exists()
+    again = find_table(federation, tmp_path)
     assert len(trained) == 1
-    assert np.array_equal(first.game.values, again.game.values)
-    assert first.game.values[0] == 0
-    assert first.game.values[-1] == 1
-    assert any("data sha256" in note for note in again.notes)
+    assert np.array_equal(first.correct, again.correct)
+    assert "data sha256" in again.description
 
 
 def test_estimators_run_on_a_table_alone(tmp_path, monkeypatch):
-    """Neither data nor torch is needed where the table is."""
-    federation = federation_of("cifar10-iid", "tiny")
-    made_up(federation).save(table_path(tmp_path / federations.TABLES, federation))
-    monkeypatch.setattr(federations, "train_table", None)
+    """Neither data nor torch is needed."""
     monkeypatch.setenv("FAIRSHAPLEY_DATA", str(tmp_path))
     report = paper.run(
-        "tab:fl-cifar10uni-overall",
+        "tab:fl-mr",
         size="tiny",
+        only=["movie_reviews"],
         methods=["mc", "gae-5", "exact"],
         out=tmp_path,
         progress=False,
     )
-    assert report.value("cifar10-iid", "exact", "mape") < 1e-12
-    assert 0 < report.value("cifar10-iid", "mc", "mape") < 2
+    assert report.value("movie_reviews", "exact", "mape") < 1e-12
+    assert 0 < report.value("movie_reviews", "mc", "mape") < 2
 
 
 def test_whoever_comes_first_has_all_where_models_are_equal(tmp_path):

@@ -136,13 +136,13 @@ def test_a_label_of_the_paper_is_a_name(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"name": "nothing"}, "there are fidelity-ape, figure-1, xi, symmetry"),
+        ({"name": "nothing"}, "there are fidelity-ape, xi, symmetry"),
         ({"only": ["iris"]}, "there are breast_cancer-logistic, diabetes-ridge"),
         ({"methods": ["magic"]}, "there are mc, owen, sobol"),
         ({"trials": 0}, "at least 1"),
         ({"trials": 2.5}, "whole number"),
         ({"seed": -1}, "negative"),
-        ({"size": "huge"}, "'full', 'quick' or 'tiny'"),
+        ({"size": "huge"}, "'full', 'quick', 'tiny'"),
         ({"engine": "ray"}, "'processes:4'"),
         ({"engine": "nonsense"}, "'processes'"),
     ],

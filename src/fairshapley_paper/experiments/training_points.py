@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from fairshapley_paper import measures
-from fairshapley_paper.experiment import Experiment, Scenario, Setting, Size, Truth
-from fairshapley_paper.methods import FORMS, LARGE_METHODS
+from fairshapley_paper.experiment import SIZES, Experiment, Scenario, Setting, Size, Truth
+from fairshapley_paper.methods import LARGE_METHODS
 from fairshapley_paper.scenarios.training_points import LEARNERS, NAMES, LearnerName, build_points
 
 BETA = "beta(16,1)"
@@ -25,7 +25,7 @@ _AUDIT = (
 )
 
 
-def _scenario(
+def _points(
     dataset: str,
     learner: LearnerName,
     remark: str = "",
@@ -34,6 +34,7 @@ def _scenario(
     rows: tuple[int, int, int],
     name: str | None = None,
     semivalue: str = "shapley",
+    form_of: str = "",
     **options: Any,
 ) -> Scenario:
     """A scenario of data points.
@@ -42,7 +43,7 @@ def _scenario(
     ----------
     dataset, learner, remark
         What the title says.
-    shows, semivalue
+    shows, semivalue, form_of
         As for `Scenario`.
     rows
         How many, at the full, the quick and the tiny size.
@@ -51,32 +52,29 @@ def _scenario(
     options
         Those of `build_points`.
     """
-    full, quick, tiny = rows
+    sizes = dict(zip(SIZES, rows, strict=True))
     return Scenario(
         name=(name or dataset) + ("-beta" if semivalue == BETA else ""),
         title=", ".join(filter(None, (NAMES[dataset], LEARNERS[learner], remark))),
         shows=shows,
-        build=partial(
-            build_points,
-            dataset=dataset,
-            learner=learner,
-            rows={"full": full, "quick": quick, "tiny": tiny},
-            **options,
-        ),
+        build=partial(build_points, dataset=dataset, learner=learner, rows=sizes, **options),
         semivalue=semivalue,
         needs=(dataset,),
+        form_of=form_of,
     )
 
 
 def _pair(dataset: str, learner: LearnerName, shows: str) -> Scenario:
-    name = f"{dataset}-{learner}"
-    return _scenario(dataset, learner, name=name, shows=shows, rows=_PAIR_ROWS)
+    return _points(dataset, learner, name=f"{dataset}-{learner}", shows=shows, rows=_PAIR_ROWS)
 
 
 _LEARNERS: tuple[LearnerName, ...] = ("logistic", "knn", "svc")
+_APPENDIX = "fig:ri_ape_app"
+_FIGURE_1 = (("breast_cancer", "logistic"), ("mnist", "knn"))
 _APE_SETTINGS: dict[Size, Setting] = {
-    # 50 marginals of each of 50 players; the truth as good as 5000 or better.
-    "full": Setting(trials=20, marginals=1500, truth=Truth(method="adjusted", evaluations=20_000)),
+    # 50 marginals of each of 50 players, and as many permutations in the truth as the paper has
+    # marginals of each player in its own, 5000.
+    "full": Setting(trials=20, marginals=1500, truth=Truth(method="mc-walks", evaluations=25_000)),
     "quick": Setting(
         trials=3,
         marginals=300,
@@ -95,23 +93,15 @@ _TRUE_F = (
 
 FIDELITY_APE = Experiment(
     name="fidelity-ape",
-    item=1,
     title="Fidelity against the accuracy of the values, and their rank correlation",
     scenarios=tuple(
-        _pair(
-            dataset,
-            learner,
-            "fig:ri_mape"
-            if (dataset, learner) in (("breast_cancer", "logistic"), ("mnist", "knn"))
-            else "fig:ri_ape_app",
-        )
+        _pair(dataset, learner, "fig:ri_mape" if (dataset, learner) in _FIGURE_1 else _APPENDIX)
         for learner in _LEARNERS
         for dataset in ("covertype", "breast_cancer", "mnist", "gaussian")
     ),
     methods=LARGE_METHODS,
     settings=_APE_SETTINGS,
-    measures=(measures.SPEARMAN, measures.OWN_SPEARMAN, *_AUDIT),
-    seconds=3000,
+    measures=(measures.SPEARMAN, measures.OWN_SPEARMAN, *measures.RANKED, *_AUDIT),
     notes=(
         "The paper gives each player 50 marginals of MC; here every method has the same 2500 "
         "marginals, 20 permutations of them the bootstrap.",
@@ -119,46 +109,26 @@ FIDELITY_APE = Experiment(
     ),
 )
 
-# As many permutations as the paper has marginals of each player in its truth, 5000.
-_WALKED_TRUTH = Truth(method="mc-walks", evaluations=25_000)
-
-FIGURE_1 = replace(
-    FIDELITY_APE,
-    name="figure-1",
-    title="Fidelity and accuracy of each point, as the paper draws them",
-    scenarios=tuple(one for one in FIDELITY_APE.scenarios if one.shows == "fig:ri_mape"),
-    methods=FEW_METHODS,
-    settings={**_APE_SETTINGS, "full": replace(_APE_SETTINGS["full"], truth=_WALKED_TRUTH)},
-    measures=(measures.SPEARMAN, *measures.RANKED, *_AUDIT),
-    seconds=200,
-    reads="fidelity-ape",
-)
-
-
 XI = Experiment(
     name="xi",
-    item=2,
     title="ξ against the rank correlation of fidelity and accuracy",
     scenarios=(
         _pair("breast_cancer", "logistic", "tab:xi_ri_ape"),
         _pair("diabetes", "ridge", "tab:xi_ri_ape"),
-        replace(
-            _scenario(
-                "diabetes",
-                "ridge",
-                "C₀ of one row",
-                name="diabetes-ridge-one",
-                shows="tab:xi_ri_ape",
-                rows=_PAIR_ROWS,
-                base=1,
-            ),
+        _points(
+            "diabetes",
+            "ridge",
+            "C₀ of one row",
+            name="diabetes-ridge-one",
+            shows="tab:xi_ri_ape",
+            rows=_PAIR_ROWS,
             form_of="diabetes-ridge",
+            base=1,
         ),
     ),
     methods=LARGE_METHODS,
-    settings=FIGURE_1.settings,
+    settings=_APE_SETTINGS,
     measures=(measures.SPEARMAN_BY_XI, measures.OWN_SPEARMAN_BY_XI, *_AUDIT),
-    seconds=500,
     notes=(
         _TRUE_F,
         "The target of diabetes is left in its unit, as in the paper: its values are in the tens "
@@ -168,7 +138,7 @@ XI = Experiment(
 
 
 def _duplicated(dataset: str, remark: str, shows: str, semivalue: str) -> Scenario:
-    return _scenario(
+    return _points(
         dataset,
         "logistic",
         remark,
@@ -187,7 +157,6 @@ _TRUTHS: dict[Size, Truth] = {
 
 SYMMETRY = Experiment(
     name="symmetry",
-    item=3,
     title="Symmetry: minimum fidelity, violations and ratios of duplicated points",
     scenarios=tuple(
         _duplicated(dataset, remark, "fig:k_value_dataset", semivalue)
@@ -207,7 +176,6 @@ SYMMETRY = Experiment(
         measures.LOG_RATIO,
         *_AUDIT,
     ),
-    seconds=900,
     notes=(
         "No method is told that points are identical: `adjusted` could otherwise pool them, and "
         "symmetry would hold by construction.",
@@ -238,10 +206,9 @@ _NULLITY_QUICK = Truth(method="mc-walks", evaluations=50_000, parts=2)
 
 NULLITY = Experiment(
     name="nullity",
-    item=4,
     title="Nullity and the Pigou–Dalton principle",
     scenarios=(
-        _scenario(
+        _points(
             "breast_cancer",
             "svc",
             "20 points",
@@ -250,14 +217,13 @@ NULLITY = Experiment(
             rows=(20, 20, 10),
         ),
     ),
-    methods=(*LARGE_METHODS, *FORMS),
+    methods=LARGE_METHODS,
     settings={
         "full": Setting(trials=10, marginals=2000),
         "quick": Setting(trials=3, marginals=600, truth=_NULLITY_QUICK),
         "tiny": Setting(trials=3, marginals=200, evaluations=500),
     },
     measures=(measures.NULLITY, measures.NL_NSW, measures.TRUE_NL_NSW, *_AUDIT),
-    seconds=250,
     notes=("The budget is that of the text; nullity-code has that of the published numbers.",),
 )
 
@@ -273,7 +239,6 @@ NULLITY_CODE = replace(
         "quick": Setting(trials=3, bootstrap=30, marginals=1200, truth=_NULLITY_QUICK),
         "tiny": Setting(trials=2, bootstrap=30, marginals=200, evaluations=500),
     },
-    seconds=400,
     notes=(
         "The text has a bootstrap of 20 permutations and 2000 marginals; the numbers were computed "
         "with 60 permutations and 4800 marginals, two and a half times as much.",
@@ -283,7 +248,6 @@ NULLITY_CODE = replace(
 
 ADD_REMOVE = Experiment(
     name="add-remove",
-    item=5,
     title="Adding and removing points by their values",
     scenarios=tuple(
         _duplicated("gaussian", KINDS[semivalue], shows, semivalue)
@@ -299,7 +263,6 @@ ADD_REMOVE = Experiment(
         "tiny": Setting(trials=3, marginals=160, truth=_TRUTHS["tiny"]),
     },
     measures=(*measures.MOVES, *measures.MOVE_AREAS, *_AUDIT),
-    seconds=400,
     notes=(
         "The game is that of the symmetry study, 50 points duplicated. The curves show its "
         "utility, as published; the mean heights are of the accuracy on 1000 rows that neither "
@@ -310,10 +273,9 @@ ADD_REMOVE = Experiment(
 
 NOISY_LABELS = Experiment(
     name="noisy-labels",
-    item=6,
     title="Noisy labels found by their values: F1",
     scenarios=tuple(
-        _scenario(
+        _points(
             dataset,
             "svc",
             KINDS[semivalue],
@@ -352,12 +314,10 @@ NOISY_LABELS = Experiment(
         ),
     },
     measures=(measures.F1, measures.F1_BELOW, *_AUDIT),
-    seconds=1500,
 )
 
 EXPERIMENTS = (
     FIDELITY_APE,
-    FIGURE_1,
     XI,
     SYMMETRY,
     AUDIT,

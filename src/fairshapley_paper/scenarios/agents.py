@@ -33,32 +33,29 @@ _KERNEL = (
 )
 
 
-def hotel_reviews(setup: Setup, *, program: bool = False) -> Played:
+def hotel_reviews(setup: Setup) -> Played:
     """Ten agents with reviews drawn at random, as 8 extracted features."""
-    rows = PROGRAM_HOTEL_ROWS if program else HOTEL_ROWS
-    return _agents(load("hotel_reviews"), rows[setup.size], setup.seed, program=program)
+    rows = PROGRAM_HOTEL_ROWS if setup.reading == "program" else HOTEL_ROWS
+    return _agents(load("hotel_reviews"), rows[setup.size], setup)
 
 
-def uber_lyft(setup: Setup, *, program: bool = False) -> Played:
+def uber_lyft(setup: Setup) -> Played:
     """Ten agents with rides drawn at random, 12 features."""
     rides = load("uber_lyft")
     weather = [name for name in rides.feature_names if name in ("wind", "clouds")]
-    notes: tuple[str, ...] = ()
-    if weather:
-        notes = (
-            f"{' and '.join(weather)} of the nearest weather record stand in for windBearing and "
-            f"cloudCover, and {len(rides):,} rides are there to draw from",
-        )
-    return _agents(rides, RIDE_ROWS[setup.size], setup.seed, notes, program=program)
+    note = (
+        f"{' and '.join(weather)} of the nearest weather record stand in for windBearing and "
+        f"cloudCover, and {len(rides):,} rides are there to draw from"
+    )
+    return _agents(rides, RIDE_ROWS[setup.size], setup, (note,) if weather else ())
 
 
-def _agents(
-    data: Dataset, rows: int, seed: int, notes: tuple[str, ...] = (), *, program: bool
-) -> Played:
-    generator = side_generator(seed, f"paper agents of {data.name}")
+def _agents(data: Dataset, rows: int, setup: Setup, notes: tuple[str, ...] = ()) -> Played:
+    generator = side_generator(setup.seed, f"paper agents of {data.name}")
     drawn = generator.choice(len(data), N_AGENTS * rows, replace=False)
     features = prepare.standardise(data.X[drawn])
     targets = prepare.standardise(data.y[drawn, None])[:, 0]
+    program = setup.reading == "program"
     game = InformationGame(
         np.split(features, N_AGENTS),
         np.split(targets, N_AGENTS),

@@ -13,9 +13,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.datasets import Dataset, load
 from fairshapley.draws import AllCoalitions
 from fairshapley.games.features import FeatureGame
@@ -31,83 +30,69 @@ CLASS = 1
 """The column of the predicted probabilities that is explained"""
 
 
-def adult(setup: Setup) -> Played:
-    """Incomes from 7 principal components; a random forest of 10 trees."""
-    return _played(_drawn(load("adult"), setup), _forest(setup.seed), components=True)
+_NOTES = {
+    "wine": ("the set has 178 rows; the paper reports 2000",),
+    "covertype": ("the rows are drawn from the first 10,000 of the set",),
+}
 
 
-def wine(setup: Setup) -> Played:
-    """Wines from 7 principal components; a random forest of 10 trees."""
-    note = "the set has 178 rows; the paper reports 2000"
-    return _played(load("wine"), _forest(setup.seed), components=True, notes=(note,))
+def features(setup: Setup, name: str) -> Played:
+    """The game of one data set: its 7 principal components, of iris the 4 features themselves."""
+    data = load(name, part="head") if name == "covertype" else load(name)
+    return _as_programmed(setup, data) if setup.reading == "program" else _as_written(setup, data)
 
 
-def iris(_setup: Setup) -> Played:
-    """Irises from their 4 features; the nearest neighbour."""
+def _as_written(setup: Setup, data: Dataset) -> Played:
+    """The game of the text: rows drawn at random, and a model of them."""
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.neighbors import KNeighborsClassifier
-
-    return _played(load("iris"), KNeighborsClassifier(1), components=False)
-
-
-def covertype(setup: Setup) -> Played:
-    """Forest covers from 7 principal components; a multi-layer perceptron."""
     from sklearn.neural_network import MLPClassifier
 
-    note = "the rows are drawn from the first 10,000 of the set"
-    data = _drawn(load("covertype", part="head"), setup)
-    model = MLPClassifier(random_state=setup.seed, max_iter=1000)
-    return _played(data, model, components=True, notes=(note,))
+    if data.name in ("adult", "covertype"):
+        generator = side_generator(setup.seed, f"paper features of {data.name}")
+        data = data.take(generator.choice(len(data), ROWS[setup.size], replace=False))
+    models: dict[str, Any] = {
+        "iris": KNeighborsClassifier(1),
+        "covertype": MLPClassifier(random_state=setup.seed, max_iter=1000),
+    }
+    rows, names = _players(data, 0)
+    model = models.get(data.name, RandomForestClassifier(10, random_state=setup.seed))
+    model.fit(rows, data.y)
+    game = FeatureGame(
+        model, rows, kind="conditional", output=CLASS, tolerance=TOLERANCE, feature_names=names
+    )
+    note = f"the model is fitted to the {len(rows):,} rows that it explains"
+    return tabulated(game, notes=(note, *_NOTES.get(data.name, ())))
 
 
-def _drawn(data: Dataset, setup: Setup) -> Dataset:
-    generator = side_generator(setup.seed, f"paper features of {data.name}")
-    return data.take(generator.choice(len(data), ROWS[setup.size], replace=False))
-
-
-def _forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(10, random_state=seed)
-
-
-def _components(data: Dataset, seed: int) -> tuple[FloatArray, list[str]]:
+def _players(data: Dataset, seed: int) -> tuple[FloatArray, list[str]]:
+    if data.name == "iris":
+        return data.X, list(data.feature_names)
     from sklearn.decomposition import PCA
 
     rows = PCA(COMPONENTS, random_state=seed).fit_transform(data.X)
     return rows, [f"component {place}" for place in range(1, COMPONENTS + 1)]
 
 
-def _played(data: Dataset, model: Any, *, components: bool, notes: tuple[str, ...] = ()) -> Played:
-    if components:
-        rows, names = _components(data, 0)
-    else:
-        rows, names = np.asarray(data.X, dtype=np.float64), list(data.feature_names)
-    model.fit(rows, data.y)
-    notes = (f"the model is fitted to the {len(rows):,} rows that it explains", *notes)
-    game = FeatureGame(
-        model, rows, kind="conditional", output=CLASS, tolerance=TOLERANCE, feature_names=names
-    )
-    return tabulated(game, notes=notes)
-
-
-def as_programmed(setup: Setup, name: str) -> Played:
+def _as_programmed(setup: Setup, data: Dataset) -> Played:
     """The game of the authors' program: its models, its split, its neighbours."""
     from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.svm import SVC
 
-    data = load(name, part="head") if name == "covertype" else load(name)
     # Probabilities of a machine by a sigmoid over five folds, as SVC(probability=True) had them.
-    model, split = {
+    models: dict[str, tuple[Any, int]] = {
         "adult": (CalibratedClassifierCV(SVC(), ensemble=False), 7),
-        "wine": (_forest(42), 7),
+        "wine": (RandomForestClassifier(10, random_state=42), 7),
         "iris": (KNeighborsClassifier(), 0),
         "covertype": (MLPClassifier(random_state=1, max_iter=300), 0),
-    }[name]
-    rows, names = _components(data, 1234) if name != "iris" else (data.X, list(data.feature_names))
-    targets = (data.y == 1).astype(int) if name == "covertype" else data.y
+    }
+    model, split = models[data.name]
+    rows, names = _players(data, 1234)
+    targets = (data.y == 1).astype(int) if data.name == "covertype" else data.y
     most = ROWS[setup.size]
     fitted, explained, answers, _ = train_test_split(
         rows[:most], targets[:most], test_size=0.2, random_state=split
@@ -144,20 +129,13 @@ def signed_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
     array([0.5, 0.5])
     """
     n_players = rows.shape[1]
-    near = [_near(column) for column in rows.T]
+    low, high = (1 - TOLERANCE) * rows[:, None], (1 + TOLERANCE) * rows[:, None]
+    near = (low <= rows) & (rows <= high)
     utilities = np.empty(1 << n_players)
     for index, coalition in enumerate(AllCoalitions(n_players).masks(0, 1 << n_players)):
-        common = np.ones((len(rows), len(rows)), dtype=bool)
-        for player in np.flatnonzero(coalition):
-            common &= near[player]
+        common: BoolArray = np.all(near[:, :, coalition], axis=2)
         # Rows by rows: a product of booleans would be converted to doubles as a whole.
         counts = np.count_nonzero(common, axis=1)
         sums = np.array([predictions[row].sum() for row in common])
         utilities[index] = np.divide(sums, counts, out=np.zeros(len(rows)), where=counts > 0).mean()
     return utilities
-
-
-def _near(column: FloatArray) -> NDArray[np.bool_]:
-    low, high = (1 - TOLERANCE) * column[:, None], (1 + TOLERANCE) * column[:, None]
-    near: NDArray[np.bool_] = (low <= column) & (column <= high)
-    return near

@@ -1,204 +1,39 @@
 """P3, federated: the agents of eight federations, by the accuracy of coalitions' models.
 
-The estimators, not the training, are the subject: rounds, images and the rounds that are valued are
-cut where the table `FEDERATIONS` says less than the paper.
+Each federation was trained once, by ``python -m benchmarks.paper.tabulating``. What is left of it
+is a file of some kilobytes: how many test rows the model of every coalition got right, by round.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import Any
+from importlib.resources import files
 
 import numpy as np
 
-from fairshapley.errors import InputError
-from fairshapley.games.federated.splits import SplitKind
 from fairshapley.games.game import TableGame
-from fairshapley_paper.experiment import Played, Setup, Size
-from fairshapley_paper.federation import Federation, FederationTable, load_table, train_table
-
-_MNIST = Federation(
-    name="mnist",
-    dataset="mnist",
-    split="iid",
-    n_agents=10,
-    rows_per_agent=600,
-    test_rows=2000,
-    rounds=60,
-    valued_every=5,
-    epochs=1,
-    lr=0.25,
-    decay=0.977,
-    batch_size=32,
-    optimizer="sgd",
-)
-_CIFAR10 = Federation(
-    name="cifar10",
-    dataset="cifar10",
-    split="iid",
-    n_agents=10,
-    # The paper has 2000; the compact copy holds 4660 images, and whoever holds one class alone
-    # needs 2.9 times its rows of that class.
-    rows_per_agent=450,
-    test_rows=800,
-    rounds=100,
-    valued_every=10,
-    epochs=3,
-    lr=0.015,
-    decay=1.0,
-    batch_size=128,
-    optimizer="sgd",
-)
-_MOVIES = Federation(
-    name="movie_reviews",
-    dataset="mr",
-    split="powerlaw",
-    n_agents=5,
-    rows_per_agent=None,
-    test_rows=1000,
-    rounds=100,
-    valued_every=10,
-    epochs=3,
-    lr=5e-5,
-    decay=1.0,
-    batch_size=128,
-    optimizer="adam",
-)
-_SST5 = dataclasses.replace(
-    _MOVIES, name="sst5", dataset="sst5", test_rows=2000, lr=1e-4, batch_size=256
-)
-
-TABLES = Path("federations") / "tables"
-"""Where the tables are, in a folder of results"""
-
-_SPLITS: tuple[SplitKind, ...] = ("iid", "powerlaw", "classimbalance")
+from fairshapley_paper.experiment import Played, Setup
 
 
-def _splits(base: Federation, rows: dict[str, int | None]) -> list[Federation]:
-    return [
-        dataclasses.replace(
-            base,
-            name=f"{base.name}-{kind}",
-            split=kind,
-            rows_per_agent=rows.get(kind, base.rows_per_agent),
-        )
-        for kind in _SPLITS
-    ]
+def federation(_setup: Setup, name: str) -> Played:
+    """The agents of one federation.
 
-
-FEDERATIONS: dict[str, Federation] = {
-    federation.name: federation
-    for federation in (
-        *_splits(_MNIST, {}),
-        *_splits(_CIFAR10, {"classimbalance": 150}),
-        _MOVIES,
-        _SST5,
-    )
-}
-"""The federations at the full size, by name"""
-
-# What differs from the full size: small networks, few agents, rows and rounds, and steps that are
-# large enough to move such a network in a few rounds.
-_SMALL: dict[str, dict[str, Any]] = {
-    "mnist": {"lr": 0.25, "network": {"channels": (6, 8), "kernels": (5, 5), "hidden": 32}},
-    "cifar10": {
-        "lr": 3e-3,
-        "optimizer": "adam",
-        "network": {"channels": (6, 8, 8), "hidden": 32},
-    },
-    "mr": {"lr": 5e-3, "network": {"embedding": 16, "filters": 8}},
-    "sst5": {"lr": 5e-3, "network": {"embedding": 16, "filters": 8}},
-}
-_CUT: dict[Size, dict[str, int]] = {
-    "quick": {"n_agents": 6, "rows_per_agent": 80, "test_rows": 100, "rounds": 4},
-    "tiny": {"n_agents": 4, "rows_per_agent": 40, "test_rows": 50, "rounds": 2},
-}
-
-
-def federation_of(name: str, size: Size = "full", seed: int = 0) -> Federation:
-    """The configuration of a federation at one of the sizes.
-
-    Examples
-    --------
-    >>> federation_of("mnist-iid").valued_rounds
-    (4, 9, 14, 19, 24, 29, 34, 39, 44, 49, 54, 59)
-    >>> federation_of("sst5", "quick").n_agents
-    5
+    The paper normalises the values of each round to add up to 1 and averages them. With v(∅) = 0
+    they add up to v(N), so that this is the Shapley value of the mean of v/v(N).
     """
-    if name not in FEDERATIONS:
-        raise InputError(f"there is no federation {name!r}: choose of {', '.join(FEDERATIONS)}")
-    federation = dataclasses.replace(FEDERATIONS[name], seed=seed)
-    if size == "full":
-        return federation
-    cut, small = _CUT[size], _SMALL[federation.dataset]
-    return dataclasses.replace(
-        federation,
-        n_agents=min(cut["n_agents"], federation.n_agents),
-        rows_per_agent=cut["rows_per_agent"],
-        test_rows=cut["test_rows"],
-        rounds=cut["rounds"],
-        valued_every=2,
-        lr=small["lr"],
-        optimizer=small.get("optimizer", federation.optimizer),
-        batch_size=16,
-        network=tuple(sorted(small["network"].items())),
+    file = files("fairshapley_paper") / "trained" / f"{name}.npz"
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as table:
+        accuracies = table["correct"] / float(table["tested"])
+        rounds, description = table["rounds"] + 1, str(table["description"])
+    accuracies[:, 0] = 0.0
+    utilities = (accuracies / accuracies[:, -1:]).mean(axis=0)
+    n_agents = len(utilities).bit_length() - 1
+    notes = (
+        f"trained once; the table is the mean over rounds {', '.join(map(str, rounds))} of "
+        "v(S)/v(N) with v(∅) = 0, whose Shapley values are the rounds' normalised values, averaged",
+        f"trained with {description}",
     )
-
-
-def table_path(folder: Path, federation: Federation) -> Path:
-    """Where the table of a federation is kept: each configuration has a name of its own."""
-    return folder / f"{federation.name}-{federation.fingerprint[:12]}.npz"
-
-
-def find_table(
-    federation: Federation,
-    folder: Path | None,
-    *,
-    device: str | None = None,
-    say: Callable[[str], None] | None = None,
-) -> FederationTable:
-    """The table of a federation from the folder, or trained, and then kept there."""
-    path = None if folder is None else table_path(folder, federation)
-    if path is not None and path.exists():
-        return load_table(path, federation)
-    table = train_table(federation, device=device, say=say)
-    if path is not None:
-        table.save(path)
-    return table
-
-
-def federation(setup: Setup, name: str) -> Played:
-    """The agents of one federation; its table is trained when it is not in the cache."""
-    configuration = federation_of(name, setup.size, setup.seed)
-    # All experiments on federations share the tables of one of them.
-    folder = None if setup.cache is None else setup.cache.parent.parent / TABLES
-    table = find_table(configuration, folder, device=setup.device)
-    names = [f"agent {place}" for place in range(1, configuration.n_agents + 1)]
-    return Played(
-        TableGame(table.utilities(), player_names=names),
-        notes=(
-            f"trained once, {configuration.rounds} rounds of {configuration.epochs} epochs; the "
-            f"table is the mean over rounds {', '.join(str(at + 1) for at in table.rounds)} of "
-            "v(S)/v(N) with v(∅) = 0, whose Shapley values are the rounds' normalised values, "
-            "averaged",
-            f"trained with {table.description}",
-            *_differences(configuration),
-        ),
-    )
-
-
-def _differences(configuration: Federation) -> tuple[str, ...]:
-    if configuration.dataset == "cifar10":
-        return (
-            f"{configuration.rows_per_agent} images per agent in place of 2000: the copy of the "
-            "data has 4660",
-        )
-    if configuration.dataset in ("mr", "sst5"):
-        return (f"{configuration.rounds} rounds in place of 200",)
-    return ()
+    names = [f"agent {place}" for place in range(1, n_agents + 1)]
+    return Played(TableGame(utilities, player_names=names), notes=notes)
 
 
 def equal_models(_setup: Setup, n_agents: int) -> Played:
@@ -211,7 +46,3 @@ def equal_models(_setup: Setup, n_agents: int) -> Played:
     utilities[0] = 0.0
     note = "no federation: v(S) = 1 for every S but ∅, what late rounds of an iid split come to"
     return Played(TableGame(utilities), notes=(note,))
-
-
-BUILDS: dict[str, partial[Played]] = {name: partial(federation, name=name) for name in FEDERATIONS}
-"""The scenarios' builders, by name"""

@@ -76,9 +76,6 @@ def run_experiment(
         list[str] | None,
         typer.Option(metavar="METHOD", help="Only this method; may be repeated."),
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Where networks are trained, such as cuda.")
-    ] = None,
 ) -> None:
     """Run an experiment of the paper, and print its numbers beside the published ones.
 
@@ -105,7 +102,6 @@ def run_experiment(
         seed=seed,
         only=only or (),
         methods=method or (),
-        device=device,
     )
     emit(done.summary())
     for path in done.paths:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.paper.federation import Federation
 from fairshapley.datasets import Dataset, load
 from fairshapley.errors import InputError
 from fairshapley.games.federated import (
@@ -20,7 +21,6 @@ from fairshapley.games.federated import (
     text_cnn,
 )
 from fairshapley.randomness import side_generator
-from fairshapley_paper.federation import Federation
 
 if TYPE_CHECKING:
     import torch

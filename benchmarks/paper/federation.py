@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fairshapley._basics.files import write_whole
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
 from fairshapley.games.federated.splits import SplitKind
 
 if TYPE_CHECKING:
-    from fairshapley_paper.federation_data import Ready
+    from benchmarks.paper.federation_data import Ready
 
 _ARRAYS = ("correct", "rounds", "tested", "fingerprint", "description")
 
@@ -86,17 +86,6 @@ class FederationTable:
     """Of the configuration"""
     description: str
     """The configuration, the data's checksum, the machine and the time, for people"""
-
-    def utilities(self) -> FloatArray:
-        """The paper's game of all rounds, 2**n utilities.
-
-        The paper normalises the values of each round to add up to 1 and averages them. With
-        v(∅) = 0 they add up to v(N), so that this is the Shapley value of the mean of v/v(N).
-        """
-        accuracies = self.correct / self.tested
-        accuracies[:, 0] = 0.0
-        utilities: FloatArray = (accuracies / accuracies[:, -1:]).mean(axis=0)
-        return utilities
 
     def save(self, path: Path) -> None:
         """Write an npz file, without pickles."""
@@ -162,7 +151,7 @@ def train_table(
     say
         Is told how far it is, a line for each valued round.
     """
-    from fairshapley_paper.federation_data import prepare
+    from benchmarks.paper.federation_data import prepare
 
     started = time.perf_counter()
     with _threads(federation):
