@@ -96,7 +96,7 @@ def test_a_seed_fixes_the_start_and_leaves_torchs_generator_alone(make):
         (lambda: cifar_cnn(hidden=1.5), "hidden must be a whole number"),
         (lambda: cifar_cnn(seed="x"), "seed must be a whole number"),
         (lambda: text_cnn(0), "n_tokens must be a whole number"),
-        (lambda: text_cnn(9, dropout=1.0), r"dropout must be in \[0, 1\)"),
+        (lambda: text_cnn(9, dropout=1.0), r"dropout must be a number of at least 0 and below 1"),
         (lambda: Vocabulary("abc"), "texts must be a list of str"),
         (lambda: Vocabulary([1, 2]), "a text must be a str, not a int"),
         (lambda: Vocabulary([]), "no words that are kept"),

@@ -92,7 +92,7 @@ def test_a_total_of_rows_is_a_whole_number(total):
         ((LABELS, 0), {}, "n_agents must be a whole number of at least 1"),
         ((LABELS, 2.5), {}, "n_agents must be a whole number"),
         ((LABELS, 601), {}, "600 rows are not enough for 601 agents"),
-        ((LABELS, 3, "dirichlet"), {}, "kind must be one of iid, powerlaw, classimbalance"),
+        ((LABELS, 3, "dirichlet"), {}, "kind must be one of 'iid', 'powerlaw', 'classimbalance'"),
         ((LABELS, 10), {"rows_per_agent": 61}, "at most 60 each"),
         ((LABELS, 2), {"rows_per_agent": 0}, "rows_per_agent must be a whole number of at least 1"),
         ((LABELS[:9], 9, "powerlaw"), {}, "smallest of 9 power-law agents"),

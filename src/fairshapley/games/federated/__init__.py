@@ -4,13 +4,16 @@
 ``FederatedGame``. Only training and `ModelUtility` need torch.
 """
 
-from fairshapley.games.federated.federated_game import FederatedGame, normalised_mean
+from fairshapley.games.federated.game import (
+    FederatedGame,
+    RoundGame,
+    Utility,
+    normalised_mean,
+)
 from fairshapley.games.federated.model_utility import ModelUtility
 from fairshapley.games.federated.models import cifar_cnn, mnist_cnn, text_cnn
 from fairshapley.games.federated.preparing import Vocabulary, as_images, tokenise
-from fairshapley.games.federated.record import Round
-from fairshapley.games.federated.round_game import RoundGame, Utility
-from fairshapley.games.federated.rounds import read_round, read_rounds
+from fairshapley.games.federated.rounds import Round, read_round, read_rounds
 from fairshapley.games.federated.splits import powerlaw_sizes, split
 from fairshapley.games.federated.training import train
 

@@ -59,54 +59,58 @@ class Layout:
 
 def describe(weights: Weights, where: str) -> Layout:
     """The layout of some weights, or an InputError when they are none."""
-    form, arrays = _arrays(weights, where)
-    layout = Layout(
-        form,
-        tuple(arrays),
-        tuple(array.shape for array in arrays.values()),
-        tuple(array.dtype.str for array in arrays.values()),
-    )
+    return _layout(*_arrays(weights, where), where)
+
+
+def _layout(form: Form, arrays: dict[str, NDArray[Any]], where: str) -> Layout:
+    shapes = tuple(array.shape for array in arrays.values())
+    layout = Layout(form, tuple(arrays), shapes, tuple(one.dtype.str for one in arrays.values()))
     if not layout.averaged:
         raise InputError(f"{where}: no entry is of a floating-point type, so that none is averaged")
     return layout
 
 
+def check_same(found: Layout, wanted: Layout, where: str, remedy: str) -> None:
+    """An InputError where the entries of weights differ from those of others; any order will do."""
+    if (found.form == "list") != (wanted.form == "list") or set(found.names) != set(wanted.names):
+        odd = sorted(set(found.names) ^ set(wanted.names))
+        raise InputError(
+            f"{where}: the entries are not those of the other weights (a {found.form} of "
+            f"{len(found.names)} against a {wanted.form} of {len(wanted.names)}; only in one of "
+            f"them: {odd[:5]}): {remedy}"
+        )
+    kinds = {
+        name: (shape, np.dtype(kind))
+        for name, shape, kind in zip(wanted.names, wanted.shapes, wanted.dtypes, strict=True)
+    }
+    for name, shape, kind in zip(found.names, found.shapes, found.dtypes, strict=True):
+        other_shape, other_kind = kinds[name]
+        if shape != other_shape:
+            raise InputError(
+                f"{where}: entry {name!r} has the shape {shape}, elsewhere {other_shape}: {remedy}"
+            )
+        if (np.dtype(kind).kind == "f") != (other_kind.kind == "f"):
+            raise InputError(
+                f"{where}: entry {name!r} is of {np.dtype(kind)}, elsewhere of {other_kind}: give "
+                f"it the same type everywhere, or {remedy}"
+            )
+
+
 def read(weights: Weights, layout: Layout, where: str) -> tuple[Vector, Fixed]:
     """The vector and the other entries of some weights; an InputError when the layout differs."""
     form, arrays = _arrays(weights, where)
-    if (form == "list") != (layout.form == "list") or set(arrays) != set(layout.names):
-        odd = sorted(set(arrays) ^ set(layout.names))
-        raise InputError(
-            f"{where}: the entries are not those of the other weights (a {form} of {len(arrays)} "
-            f"against a {layout.form} of {len(layout.names)}; only in one of them: {odd[:5]}): all "
-            "agents must train the same model"
-        )
-    fixed: Fixed = {}
-    floats = []
-    for name, shape, kind in zip(layout.names, layout.shapes, layout.dtypes, strict=True):
-        array = arrays[name]
-        if array.shape != shape:
-            raise InputError(
-                f"{where}: entry {name!r} has the shape {array.shape}, elsewhere {shape}: all "
-                "agents must train the same model"
-            )
-        is_float = array.dtype.kind == "f"
-        if is_float != (np.dtype(kind).kind == "f"):
-            raise InputError(
-                f"{where}: entry {name!r} is of {array.dtype}, elsewhere of {np.dtype(kind)}: "
-                "give it the same type everywhere"
-            )
-        if not is_float:
-            fixed[name] = array.copy()
-            continue
-        if not np.isfinite(array).all():
+    check_same(_layout(form, arrays, where), layout, where, "all agents must train the same model")
+    slices = layout.slices
+    for name in slices:
+        if not np.isfinite(arrays[name]).all():
             raise InputError(
                 f"{where}: entry {name!r} is not finite: the training has diverged; leave this "
                 "agent out of the round, or train with a smaller step"
             )
-        floats.append(array.ravel())
+    fixed = {name: array.copy() for name, array in arrays.items() if name not in slices}
     with np.errstate(over="ignore"):  # too large for the server's type: the caller reports it
-        return np.concatenate(floats).astype(layout.dtype, copy=False), fixed
+        vector = np.concatenate([arrays[name].ravel() for name in slices])
+        return vector.astype(layout.dtype, copy=False), fixed
 
 
 def write(vector: Vector, fixed: Fixed, layout: Layout) -> Weights:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.federated._torch import check_device, import_torch
-from fairshapley.games.federated.layout import Layout
+from fairshapley.games.federated.layout import Layout, check_same, describe
 from fairshapley.games.federated.probing import (
     check_classes,
     check_data,
@@ -21,7 +22,7 @@ from fairshapley.games.federated.probing import (
     probe,
     why_not_vmap,
 )
-from fairshapley.games.federated.record import Round
+from fairshapley.games.federated.rounds import Round
 
 if TYPE_CHECKING:
     import torch
@@ -97,9 +98,7 @@ class ModelUtility:
             raise InputError(
                 f"metric must be 'accuracy', 'log_likelihood' or a function, not {metric!r}"
             )
-        if precision not in get_args(Precision):
-            allowed = ", ".join(get_args(Precision))
-            raise InputError(f"precision must be one of {allowed}, not {precision!r}")
+        checks.choice("precision", precision, get_args(Precision))
         self.device = str(check_device(device))
         self.precision = precision
         self.metric = metric
@@ -262,22 +261,11 @@ class ModelUtility:
     def _match(self, layout: Layout) -> dict[str, str]:
         """The model's name of each entry of the rounds' weights; lists go by their order."""
         state = self.model.state_dict()
-        listed = layout.form == "list"
-        names = tuple(state) if listed else layout.names
-        if len(layout.names) != len(state) or set(names) != set(state):
-            odd = "" if listed else f"; only in one: {sorted(set(layout.names) ^ set(state))[:5]}"
-            raise InputError(
-                f"the weights have {len(layout.names)} entries, the model's state dict "
-                f"{len(state)}{odd}: give the model that was trained"
-            )
-        for name, shape, kind in zip(names, layout.shapes, layout.dtypes, strict=True):
-            is_float = np.dtype(kind).kind == "f"
-            if tuple(state[name].shape) != shape or state[name].is_floating_point() != is_float:
-                raise InputError(
-                    f"entry {name!r} of the weights has the shape {shape} and the type "
-                    f"{np.dtype(kind)}, in the model {tuple(state[name].shape)} and "
-                    f"{state[name].dtype}: give the model that was trained"
-                )
+        by_order = layout.form == "list" and len(layout.names) == len(state)
+        names = tuple(state) if by_order else layout.names
+        found = replace(layout, form="torch" if by_order else layout.form, names=names)
+        own = describe(state, "the model")
+        check_same(found, own, "the weights", "give the model that was trained")
         return dict(zip(layout.names, names, strict=True))
 
     def _rows_at_once(self, layer: int, given: int | None) -> int:

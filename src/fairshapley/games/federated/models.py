@@ -44,9 +44,7 @@ def mnist_cnn(
     104242
     >>> small = mnist_cnn(image=(1, 12, 12), channels=(8, 8), kernels=(3, 2), hidden=16)
     """
-    return _image_cnn(
-        n_classes, image, channels, kernels, hidden, seed, activation="Tanh", pooled=len(kernels)
-    )
+    return _image_cnn(n_classes, image, channels, kernels, hidden, seed, "Tanh", len(kernels))
 
 
 def cifar_cnn(
@@ -67,16 +65,7 @@ def cifar_cnn(
     >>> sum(entry.numel() for entry in cifar_cnn().parameters())
     122570
     """
-    return _image_cnn(
-        n_classes,
-        image,
-        channels,
-        kernels,
-        hidden,
-        seed,
-        activation="ReLU",
-        pooled=len(kernels) - 1,
-    )
+    return _image_cnn(n_classes, image, channels, kernels, hidden, seed, "ReLU", len(kernels) - 1)
 
 
 def text_cnn(
@@ -123,9 +112,8 @@ def text_cnn(
         _sizes(kernels, "kernels"),
         checks.whole("filters", filters),
     )
-    if not isinstance(dropout, int | float) or not 0 <= dropout < 1:
-        raise InputError(f"dropout must be in [0, 1), not {dropout!r}")
-    model: TextCNN = _seeded(seed, lambda: TextCNN(*sizes, dropout))
+    dropped = checks.real("dropout", dropout, least=0, below=1)
+    model: TextCNN = _seeded(seed, lambda: TextCNN(*sizes, dropped))
     return model
 
 
@@ -136,7 +124,6 @@ def _image_cnn(
     kernels: Sequence[int],
     hidden: int,
     seed: int,
-    *,
     activation: str,
     pooled: int,
 ) -> torch.nn.Sequential:

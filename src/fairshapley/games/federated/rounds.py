@@ -1,17 +1,28 @@
-"""Rounds from the updates of a federated run that was made elsewhere."""
+"""Rounds of federated averaging, and those of a run that was made elsewhere."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics import checks
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.federated.layout import Fixed, Layout, Weights, describe, read
-from fairshapley.games.federated.record import Round
+from fairshapley.games.federated.layout import (
+    Fixed,
+    Layout,
+    Vector,
+    Weights,
+    describe,
+    read,
+    write,
+)
+from fairshapley.games.game import check_coalitions
 
 Agent = TypeVar("Agent", bound=Hashable)
 Given: TypeAlias = Literal["weights", "deltas"]
@@ -19,6 +30,74 @@ Given: TypeAlias = Literal["weights", "deltas"]
 LEAST_ENTRIES = 10
 CLOSE = 0.5
 Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A round as it is kept: made by `train`, or by `read_round` of the updates of another run.
+
+    The model of a coalition S is the server's plus the updates of its members that took part,
+    weighted by their examples: server + Σ_{i∈S} (w_i / Σ_{j∈S} w_j)·Δ_i.
+
+    Attributes
+    ----------
+    number
+        The place of the round in its run, from 0.
+    n_agents
+        All agents of the federation, those who sat the round out included.
+    agents
+        The indices of those who took part, in increasing order.
+    sizes
+        The examples of each of them, w_i.
+    server, deltas
+        The server's weights before the round as a vector, and a row Δ_i for each participant.
+    layout, fixed
+        How a vector is made up of the entries of the model, and the entries that are not averaged.
+    server_known
+        False when the server's weights before the round were not given: `server` is then 0 and
+        the rows of `deltas` are the agents' own weights, which give the same averages.
+    """
+
+    number: int
+    n_agents: int
+    agents: tuple[int, ...]
+    sizes: FloatArray
+    server: Vector = field(repr=False)
+    deltas: Vector = field(repr=False)
+    layout: Layout = field(repr=False)
+    fixed: Fixed = field(repr=False)
+    server_known: bool = True
+
+    def coefficients(self, coalitions: BoolArray) -> FloatArray:
+        """The weight of each participant (columns) in each coalition's average (rows).
+
+        The row of a coalition without participants is 0.
+        """
+        rows = check_coalitions(coalitions, self.n_agents)
+        # Column by column: the sum of a row then has the same bits in any batch.
+        shares = np.where(rows[:, self.agents], self.sizes, 0.0)
+        total = np.zeros(len(rows))
+        for column in shares.T:
+            total += column
+        total[total == 0.0] = 1.0
+        return shares / total[:, None]
+
+    def combine(self, coefficients: FloatArray) -> Vector:
+        """The vectors server + Σ_i c_i·Δ_i, one for each row of coefficients."""
+        vectors = np.repeat(self.server[None], len(coefficients), axis=0)
+        # Agent by agent, not a matrix product, whose bits depend on the size of the batch.
+        for column, delta in zip(coefficients.T.astype(vectors.dtype), self.deltas, strict=True):
+            vectors += column[:, None] * delta
+        return vectors
+
+    def weights(self, coalition: BoolArray) -> Weights:
+        """The weights of one coalition's model, in the form in which weights came."""
+        vector = self.combine(self.coefficients(coalition))[0]
+        return write(vector, self.fixed, self.layout)
+
+    def next_server(self) -> Weights:
+        """The server's weights after the round, by federated averaging of all participants."""
+        return self.weights(np.ones((1, self.n_agents), dtype=bool))
 
 
 def read_round(
@@ -64,8 +143,7 @@ def read_round(
     [array([2., 2.])]
     """
     _check_updates(updates, number)
-    if given not in ("weights", "deltas"):
-        raise InputError(f"given must be 'weights' or 'deltas', not {given!r}")
+    checks.choice("given", given, get_args(Given))
     if server is None and given == "deltas":
         raise InputError(
             f"round {number}: deltas need the server's weights before the round: give `server`"
@@ -76,7 +154,8 @@ def read_round(
     wheres = [f"round {number}, agent {agent!r}" for agent in known]
     if server is None:
         layout = describe(updates[known[0]], wheres[0])
-        before, server_fixed = np.zeros(_length(layout), dtype=layout.dtype), None
+        first, _ = read(updates[known[0]], layout, wheres[0])
+        before, server_fixed = np.zeros_like(first), None
     else:
         layout = describe(server, f"round {number}, server")
         before, server_fixed = read(server, layout, f"round {number}, server")
@@ -224,16 +303,8 @@ def _examples(examples: Mapping[Agent, float] | None, agent: Agent, number: int)
         )
     if agent not in examples:
         raise InputError(f"round {number}: agent {agent!r} has no number of examples")
-    try:
-        size = float(examples[agent])
-    except (TypeError, ValueError):
-        size = np.nan
-    if not (np.isfinite(size) and size > 0):
-        raise InputError(
-            f"round {number}: agent {agent!r} has {examples[agent]!r} examples: an update needs "
-            "at least one; leave out who trained on none"
-        )
-    return size
+    name = f"round {number}: the number of examples of agent {agent!r}"
+    return checks.real(name, examples[agent], above=0, hint="; leave out who trained on none")
 
 
 def _is_series(server: object) -> bool:
@@ -250,10 +321,6 @@ def _per_round(given: object, count: int, what: str) -> list:  # type: ignore[ty
     if len(given) != count:
         raise InputError(f"{what} has {len(given)} members for {count} rounds: give one for each")
     return list(given)
-
-
-def _length(layout: Layout) -> int:
-    return max((part.stop for part, _ in layout.slices.values()), default=0)
 
 
 def _settle(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -65,8 +66,7 @@ def split(
     y = np.asarray(labels)
     if y.ndim != 1 or not y.size:
         raise InputError(f"labels must be one per row, at least one, not of the shape {y.shape}")
-    if kind not in get_args(SplitKind):
-        raise InputError(f"kind must be one of {', '.join(get_args(SplitKind))}, not {kind!r}")
+    checks.choice("kind", kind, get_args(SplitKind))
     agents = checks.whole("n_agents", n_agents)
     if agents > y.size:
         raise InputError(f"{y.size} rows are not enough for {agents} agents: take fewer agents")
@@ -157,11 +157,8 @@ def _needed(rows: int, held: IntArray, n_classes: int) -> IntArray:
 
 def _most_rows(held: IntArray, available: IntArray) -> int:
     """The most rows per agent that the classes can serve, by bisection: needs grow with rows."""
-    low, high = 0, int(available.sum())
-    while low < high:
-        middle = (low + high + 1) // 2
-        if (_needed(middle, held, len(available)) <= available).all():
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return bisect_left(
+        range(1, int(available.sum()) + 1),
+        True,
+        key=lambda rows: bool((_needed(rows, held, len(available)) > available).any()),
+    )

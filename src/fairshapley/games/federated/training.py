@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics import checks
+from fairshapley._basics.types import BoolArray
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.games.federated._torch import check_device, import_torch
 from fairshapley.games.federated.layout import Weights, describe, read, write
-from fairshapley.games.federated.participation import Participation, Schedule
 from fairshapley.games.federated.probing import (
     as_tensor,
     check_classes,
@@ -21,7 +22,7 @@ from fairshapley.games.federated.probing import (
     check_model,
     probe,
 )
-from fairshapley.games.federated.record import Round
+from fairshapley.games.federated.rounds import Round
 from fairshapley.randomness import root_seed, side_generator
 
 if TYPE_CHECKING:
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
 
 Optimizer: TypeAlias = "Literal['sgd', 'adam'] | Callable[[Any, float], torch.optim.Optimizer]"
 Loss: TypeAlias = "Literal['cross_entropy'] | Callable[[Any, Any], torch.Tensor]"
+
+Participation: TypeAlias = (
+    float
+    | BoolArray
+    | Sequence[Iterable[int]]
+    | Callable[[int, np.random.Generator], Iterable[int]]
+    | None
+)
 
 
 def train(
@@ -100,9 +109,7 @@ def train(
     """
     check_model(model)
     rounds = checks.whole("rounds", rounds)
-    for rate, what in ((lr, "lr"), (decay, "decay")):
-        if not isinstance(rate, int | float | np.number) or not (0 < rate < math.inf):
-            raise InputError(f"{what} must be a positive number, not {rate!r}")
+    lr, decay = checks.real("lr", lr, above=0), checks.real("decay", decay, above=0)
     learner = _Learner(
         model,
         agents,
@@ -113,7 +120,84 @@ def train(
         device=device,
     )
     schedule = Schedule(participation, rounds, len(learner.data), root_seed(seed))
-    return _rounds(learner, schedule, float(lr), float(decay))
+    return _rounds(learner, schedule, lr, decay)
+
+
+class Schedule:
+    """The agents of every round; what can be checked beforehand is.
+
+    Examples
+    --------
+    >>> Schedule([[0, 2], [1]], rounds=2, n_agents=3, seed=0).agents(0)
+    (0, 2)
+    >>> len(Schedule(0.5, rounds=2, n_agents=6, seed=0).agents(1))
+    3
+    """
+
+    def __init__(self, participation: Participation, rounds: int, n_agents: int, seed: int) -> None:
+        self.rounds = rounds
+        self.n_agents = n_agents
+        self.seed = seed
+        self._of_round = self._parse(participation)
+
+    def agents(self, number: int) -> tuple[int, ...]:
+        """Who takes part in a round, in increasing order."""
+        generator = side_generator(self.seed, f"federated round {number}")
+        return self._check(self._of_round(number, generator), number)
+
+    def _parse(self, given: Any) -> Callable[[int, np.random.Generator], Iterable[int]]:
+        everyone = range(self.n_agents)
+        if given is None:
+            return lambda _number, _generator: everyone
+        if callable(given):
+            return given  # type: ignore[no-any-return]
+        if isinstance(given, int | float | np.number):
+            if not 0 < given <= 1:
+                raise InputError(f"participation as a part must be in (0, 1], not {given!r}")
+            count = max(1, round(float(given) * self.n_agents))
+            return lambda _number, generator: generator.choice(self.n_agents, count, replace=False)
+        table = self._table(given)
+        return lambda number, _generator: table[number]
+
+    def _table(self, given: Any) -> list[tuple[int, ...]]:
+        if isinstance(given, np.ndarray) and given.dtype == np.bool_:
+            if given.shape != (self.rounds, self.n_agents):
+                raise InputError(
+                    f"participation has the shape {given.shape}, not (rounds, agents) = "
+                    f"({self.rounds}, {self.n_agents})"
+                )
+            given = [np.flatnonzero(row) for row in given]
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+            raise InputError(
+                f"participation must be None, a number, a list, a boolean array or a function, "
+                f"not {given!r}"
+            )
+        if len(given) != self.rounds:
+            raise InputError(
+                f"participation has {len(given)} rounds of {self.rounds}: list the agents of each"
+            )
+        return [self._check(agents, number) for number, agents in enumerate(given)]
+
+    def _check(self, agents: Iterable[int] | NDArray[Any], number: int) -> tuple[int, ...]:
+        try:
+            listed = list(agents)
+            # A mask as a list would be read as the agents 0 and 1.
+            if any(isinstance(agent, bool) for agent in listed):
+                raise TypeError
+            chosen = sorted(operator.index(agent) for agent in listed)
+        except TypeError:
+            raise InputError(
+                f"round {number}: the agents that take part must be listed by their indices, not "
+                f"{agents!r}; masks go into one boolean array (rounds, agents)"
+            ) from None
+        if not chosen:
+            raise InputError(f"round {number}: nobody takes part; leave the round out")
+        if len(set(chosen)) < len(chosen):
+            raise InputError(f"round {number}: an agent is listed twice")
+        if chosen[0] < 0 or chosen[-1] >= self.n_agents:
+            odd = chosen[0] if chosen[0] < 0 else chosen[-1]
+            raise InputError(f"round {number}: agent {odd} is not one of 0…{self.n_agents - 1}")
+        return tuple(chosen)
 
 
 def _rounds(learner: _Learner, schedule: Schedule, lr: float, decay: float) -> Iterator[Round]:
@@ -166,10 +250,12 @@ class _Learner:
         }
         self.data = self._check_agents(agents, loss)
         self.model.to(self.device)
-        self.make_optimizer = _optimizer(optimizer)
-        self.loss = _loss(loss)
+        torch = import_torch("train")
+        optimizers = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
+        self.make_optimizer = _own(optimizer, "optimizer", optimizers)
+        self.loss = _own(loss, "loss", {"cross_entropy": torch.nn.functional.cross_entropy})
 
-    def _check_agents(self, agents: Sequence[tuple[Any, Any]], loss: Loss) -> list[tuple[Any, Any]]:
+    def _check_agents(self, agents: Sequence[tuple[Any, Any]], loss: Loss) -> list[tuple[Any, ...]]:
         """The agents' rows and targets, on the device."""
         if not isinstance(agents, Sequence) or not agents:
             raise InputError(
@@ -187,12 +273,8 @@ class _Learner:
                         f"the shape {shape}: give `loss`, a function"
                     )
                 check_classes(targets, shape[0], f"agent {agent}")
-            data.append(
-                (
-                    as_tensor(rows, self.model).to(self.device),
-                    as_tensor(targets, self.model).to(self.device),
-                )
-            )
+            pair = (as_tensor(part, self.model).to(self.device) for part in (rows, targets))
+            data.append(tuple(pair))
         return data
 
     def fit(
@@ -235,22 +317,6 @@ class _Learner:
                 optimizer.step()
 
 
-def _optimizer(given: Optimizer) -> Callable[[Any, float], Any]:
-    torch = import_torch("train")
-    if callable(given):
-        return given
-    if given == "sgd":
-        return lambda parameters, lr: torch.optim.SGD(parameters, lr=lr)
-    if given == "adam":
-        return lambda parameters, lr: torch.optim.Adam(parameters, lr=lr)
-    raise InputError(f"optimizer must be 'sgd', 'adam' or a function, not {given!r}")
-
-
-def _loss(given: Loss) -> Callable[[Any, Any], Any]:
-    torch = import_torch("train")
-    if callable(given):
-        return given
-    if given == "cross_entropy":
-        loss: Callable[[Any, Any], Any] = torch.nn.functional.cross_entropy
-        return loss
-    raise InputError(f"loss must be 'cross_entropy' or a function, not {given!r}")
+def _own(given: Any, name: str, known: dict[str, Any]) -> Any:
+    """A function as it is, or what is known by a name."""
+    return given if callable(given) else known[checks.choice(name, given, list(known))]

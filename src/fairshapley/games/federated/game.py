@@ -1,28 +1,166 @@
-"""A whole federated run as a game: the total of its rounds."""
+"""A round of a federated run as a game, and a whole run: the total of its rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.errors import InputError
-from fairshapley.games.federated.layout import Weights
-from fairshapley.games.federated.record import Round
-from fairshapley.games.federated.round_game import Empty, RoundGame, Utility
+from fairshapley.errors import GameError, InputError
+from fairshapley.games.federated.layout import Weights, write
 from fairshapley.games.federated.rounds import (
+    Agent,
     Examples,
     Given,
+    Round,
     list_players,
     list_rounds,
     read_rounds,
 )
-from fairshapley.games.game import check_coalitions
+from fairshapley.games.game import as_real, check_coalitions, check_names, members
 
-Agent = TypeVar("Agent", bound=Hashable)
+Empty: TypeAlias = Literal["server"] | float
+
+
+@runtime_checkable
+class Utility(Protocol):
+    """What models are worth, many at a time, such as a `ModelUtility`."""
+
+    value_range: tuple[float, float] | None
+    """The lowest and the highest utility of a model, where known."""
+
+    def values(self, record: Round, coefficients: FloatArray) -> FloatArray:
+        """The utilities of the models server + Σ_i c_i·Δ_i, one for each row of coefficients."""
+        ...
+
+
+class RoundGame:
+    """One round of a federated run as a game; those who sat it out are null players.
+
+    Coalitions with the same participants are evaluated once.
+
+    Parameters
+    ----------
+    record
+        The round, from `train` or `read_round`; it may come while the training goes on.
+    utility
+        A `ModelUtility`, or a function of the weights of a model that returns a number. It gets
+        them in the form in which they came (a state dict, a dict or a list of arrays), and may
+        keep or change them.
+    empty
+        The utility of a coalition without participants: "server", that of the server's model
+        before the round, or a number. The paper's code has 0, which credits the agents with what
+        the server knew before.
+    player_names
+        Names for the agents.
+    value_range
+        The lowest and the highest utility that the function returns, where known.
+
+    Examples
+    --------
+    >>> from fairshapley.games.federated import read_round
+    >>> record = read_round({0: [np.ones(2)], 2: [np.full(2, 4.0)]}, given="deltas",
+    ...                     agents=[0, 1, 2], server=[np.zeros(2)])
+    >>> game = RoundGame(record, lambda weights: weights[0].sum())
+    >>> game(np.array([[True, True, False], [True, False, True], [False, True, False]]))
+    array([2., 5., 0.])
+    """
+
+    def __init__(
+        self,
+        record: Round,
+        utility: Utility | Callable[[Weights], float],
+        *,
+        empty: Empty = "server",
+        player_names: Sequence[str] | None = None,
+        value_range: tuple[float, float] | None = None,
+    ) -> None:
+        if not isinstance(record, Round):
+            raise InputError(
+                f"a {type(record).__name__} is no round: rounds come from `train` or `read_round`"
+            )
+        if not isinstance(utility, Utility) and not callable(utility):
+            raise InputError(
+                f"utility is a {type(utility).__name__}: give a ModelUtility, or a function of the "
+                "weights that returns a number"
+            )
+        self.record = record
+        self.utility = utility
+        self.empty = _check_empty(empty, record)
+        self.n_players = record.n_agents
+        self.player_names = check_names(player_names, self.n_players)
+        given = getattr(utility, "value_range", None) if value_range is None else value_range
+        self.value_range = _range(given, self.empty)
+        if isinstance(utility, Utility):
+            utility.values(record, np.zeros((0, len(record.agents))))  # does it fit the weights?
+
+    @property
+    def unit(self) -> str:
+        """What a utility measures, where the utility says so."""
+        return str(getattr(self.utility, "unit", ""))
+
+    def __fingerprint_state__(self) -> dict[str, Any]:
+        """What the utilities depend on: not the names, not the declared range."""
+        return {"record": self.record, "utility": self.utility, "empty": self.empty}
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The utility of each row of `coalitions`."""
+        rows = check_coalitions(coalitions, self.n_players)
+        if not len(rows):
+            return np.empty(0)
+        participants = np.zeros_like(rows)
+        participants[:, self.record.agents] = rows[:, self.record.agents]
+        distinct, back = np.unique(participants, axis=0, return_inverse=True)
+        values = np.empty(len(distinct))
+        wanted: BoolArray = np.ones(len(distinct), dtype=np.bool_)
+        if self.empty != "server":
+            wanted = np.logical_or.reduce(distinct, axis=1)
+            values[~wanted] = self.empty
+        if wanted.any():
+            values[wanted] = self._values(distinct[wanted])
+        return values[back.reshape(-1)]
+
+    def _values(self, rows: BoolArray) -> FloatArray:
+        coefficients = self.record.coefficients(rows)
+        if isinstance(self.utility, Utility):
+            return self.utility.values(self.record, coefficients)
+        values = np.empty(len(rows))
+        for index, row in enumerate(rows):
+            vector = self.record.combine(coefficients[index : index + 1])[0]
+            answer = self.utility(write(vector, self.record.fixed, self.record.layout))
+            try:
+                values[index] = as_real(answer)
+            except (TypeError, ValueError, RuntimeError):
+                coalition = members(row)
+                raise GameError(
+                    f"the utility of coalition {coalition} in round {self.record.number} is "
+                    f"{answer!r}, which is not a real number: return a float",
+                    coalition,
+                ) from None
+        return values
+
+
+def _check_empty(empty: Empty, record: Round) -> Empty:
+    if empty != "server":
+        return checks.real("empty", empty, hint="; or 'server', whose model is then valued")
+    if not record.server_known:
+        raise InputError(
+            f"round {record.number}: the server's weights before the round are not known, so "
+            "that a coalition without participants has no model: give `server`, or a number "
+            "such as empty=0.0"
+        )
+    return empty
+
+
+def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    low, high = checks.value_range(given)
+    return (low, high) if isinstance(empty, str) else (min(low, empty), max(high, empty))
 
 
 class FederatedGame:
@@ -69,8 +207,6 @@ class FederatedGame:
     ) -> None:
         if not isinstance(rounds, Iterable):
             raise InputError(f"rounds is a {type(rounds).__name__}: give the rounds of `train`")
-        if total not in ("sum", "mean"):
-            raise InputError(f"total must be 'sum' or 'mean', not {total!r}")
         self.rounds = tuple(
             RoundGame(
                 record, utility, empty=empty, player_names=player_names, value_range=value_range
@@ -85,7 +221,7 @@ class FederatedGame:
                 f"the rounds have {sizes} agents: give every round all agents of the federation"
             )
         self.n_players = sizes[0]
-        self.total = total
+        self.total = checks.choice("total", total, ("sum", "mean"))
         self.player_names = self.rounds[0].player_names
         self.value_range = self._total_range()
 
@@ -156,9 +292,7 @@ class FederatedGame:
         if len(ends) < len(self.rounds):
             return None
         # Added up in the order in which utilities are: rounding keeps the order of sums.
-        low, high = 0.0, 0.0
-        for lowest, highest in ends:
-            low, high = low + lowest, high + highest
+        low, high = (sum(side) for side in zip(*ends, strict=True))
         parts = len(self.rounds) if self.total == "mean" else 1
         return low / parts, high / parts
 
@@ -191,12 +325,11 @@ def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum"
             "values must be a table of finite numbers, a row for each round and a column for each "
             "agent"
         )
-    if by not in ("sum", "absolute"):
-        raise InputError(f"by must be 'sum' or 'absolute', not {by!r}")
-    scale = (np.abs(table) if by == "absolute" else table).sum(axis=1)
+    absolute = checks.choice("by", by, ("sum", "absolute")) == "absolute"
+    scale = (np.abs(table) if absolute else table).sum(axis=1)
     if (scale <= 0).any():
         at = int(np.flatnonzero(scale <= 0)[0])
-        remedy = "by='absolute', or rounds with empty=0.0" if by == "sum" else "leave it out"
+        remedy = "leave it out" if absolute else "by='absolute', or rounds with empty=0.0"
         raise InputError(
             f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
         )
