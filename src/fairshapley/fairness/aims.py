@@ -21,7 +21,7 @@ CLOSE = 0.05
 NAMED = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Aim:
     """What is to be decided: exactly one of these.
 
@@ -46,18 +46,16 @@ class Aim:
     order: bool = False
 
     def __post_init__(self) -> None:
-        checks.flag("signs", self.signs)
-        checks.flag("order", self.order)
+        given = checks.flag("signs", self.signs) + checks.flag("order", self.order)
         for name in ("top", "bottom"):
             if (k := getattr(self, name)) is not None:
                 checks.settle(self, **{name: checks.whole(name, k)})
-        given = [self.signs, self.top is not None, self.bottom is not None, self.order]
-        if sum(given) == 1:
-            return
-        what = "two things at once" if any(given) else "nothing"
-        raise InputError(
-            f"{what} cannot be decided: give one of signs=True, top=k, bottom=k or order=True"
-        )
+                given += 1
+        if given != 1:
+            what = "two things at once" if given else "nothing"
+            raise InputError(
+                f"{what} cannot be decided: give one of signs=True, top=k, bottom=k or order=True"
+            )
 
     def check_players(self, n_players: int) -> None:
         """An InputError when there is nothing to decide among so many players."""
@@ -102,23 +100,16 @@ class Aim:
 
     def players(self, evidence: Evidence) -> list[int]:
         """The players that the decision names: the k first, or all in their order."""
-        rising = np.argsort(evidence.values, kind="stable")
-        if self.bottom:
-            return [int(player) for player in rising[: self.bottom]]
-        falling = np.argsort(-evidence.values, kind="stable")
-        return [int(player) for player in falling[: self.top]]
+        values = evidence.values if self.bottom else -evidence.values
+        found: list[int] = np.argsort(values, kind="stable")[: self.bottom or self.top].tolist()
+        return found
 
     def answer(self, evidence: Evidence) -> str:
         """The decision in words."""
         if self.signs:
-            values = evidence.values
-            return (
-                f"{int((values > 0).sum()):,} values above zero, {int((values < 0).sum()):,} below"
-            )
-        players = self.players(evidence)
-        names = [evidence.named(player) for player in players[:NAMED]]
-        more = [f"{len(players) - NAMED:,} more"] if len(players) > NAMED else []
-        return f"{self}: {', '.join([*names, *more])}"
+            above, below = (int((side * evidence.values > 0).sum()) for side in (1, -1))
+            return f"{above:,} values above zero, {below:,} below"
+        return f"{self}: {evidence.all_named(self.players(evidence), NAMED)}"
 
 
 def _sign_failure(evidence: Evidence, xi: float) -> float:

@@ -365,8 +365,17 @@ def certify(
     if summed:
         tightest = _tightest(evidence, spent, xi, tightest)
     published = shrink(values, widths, tolerance) if shrunk and not evidence.obstacle else values
-    looked = spent < failure
-    parts = _Wording(evidence, tolerance, epsilon2, failure, bound, sequential, looked, shrunk)
+    chance = f"with a probability of at least {1 - failure:.6g}"
+    if reason:
+        claim = None if np.isinf(widths).any() else holding(tightest, widths, xi)
+        statement = _refused(evidence, tolerance, chance, reason, claim)
+    else:
+        within = " (as published, shrunk towards zero)" if shrunk else ""
+        within += f" differs from the true value by at most {tolerance:.6g} times the size of the "
+        within += f"true value plus {epsilon2:.6g}"
+        looks = ", whenever the run is stopped" if sequential else ""
+        looks = ", allowing for the earlier checks of the run" if spent < failure else looks
+        statement = _affirmed(evidence, within, chance, _ASSUMPTIONS[bound] + looks)
     return Certificate(
         holds=not reason,
         epsilon1=tolerance,
@@ -380,7 +389,7 @@ def certify(
         evaluations=evidence.evaluations,
         reason=reason,
         warnings=() if evidence.obstacle else _warnings(evidence, bound, xi),
-        statement=parts.statement(reason, tightest, widths),
+        statement=statement,
         tightest=tightest,
         player_names=evidence.player_names,
         failure=failure_bound,
@@ -451,65 +460,42 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Wording:
-    """The certificate as sentences."""
-
-    evidence: Evidence
-    epsilon1: float
-    epsilon2: float
-    delta: float
-    bound: str
-    sequential: bool
-    planned_looks: bool
-    shrunk: bool
-
-    def statement(self, reason: str, tightest: float, widths: FloatArray) -> str:
-        if not reason:
-            return self._affirmed()
-        refused = f"Not certified at ε1 = {self.epsilon1:.6g}: {reason}."
-        if np.isinf(widths).any():
-            return refused
-        chance = f"with a probability of at least {1 - self.delta:.6g}"
-        claim = holding(tightest, widths, self.epsilon2 / self.epsilon1)
-        if self.evidence.modelled:
-            return f"{refused} If the game is like the model, then {chance}: {claim}."
-        return f"{refused} What holds instead, {chance}: {claim}."
-
-    def _affirmed(self) -> str:
-        evidence = self.evidence
-        everyone = f"Each of the {evidence.n_players} values"
-        if evidence.exact:
-            how = "they have a closed formula"
-            if evidence.evaluations:
-                count = f"{evidence.evaluations:,} evaluations"
-                how = f"all coalitions that count were evaluated ({count})"
-            return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
-        chance = f"with a probability of at least {1 - self.delta:.6g}"
-        published = " (as published, shrunk towards zero)" if self.shrunk else ""
-        return (
-            f"{everyone}{published} differs from the true value by at most {self.epsilon1:.6g} "
-            f"times the size of the true value plus {self.epsilon2:.6g}, for all of them together "
-            f"{chance}. So, up to these tolerances, who adds nothing gets nothing, identical "
-            "players get the same, and who adds no less than another gets no less (A1–A3). This "
-            f"rests on {evidence.evaluations:,} evaluations and on "
-            f"{self._assumption()}. {_SCOPE}"
-        )
-
-    def _assumption(self) -> str:
-        together = "independent" if self.evidence.independent else "possibly dependent"
-        looks = ", whenever the run is stopped" if self.sequential else ""
-        if self.planned_looks:
-            looks = ", allowing for the earlier checks of the run"
-        kinds = {
-            "normal": "the assumption that averages of so many contributions, samples of what a "
-            "player adds, are close to normally distributed",
-            "chebyshev": "the assumption that the variances of the contributions are as estimated",
-            "bernstein": "the stated range of the utility alone",
-        }
-        return f"{kinds[self.bound]}{looks}, with {together} estimates"
+def _refused(
+    evidence: Evidence, tolerance: float, chance: str, reason: str, holds: str | None
+) -> str:
+    """The statement of a certificate that does not hold: why, and what holds instead."""
+    refused = f"Not certified at ε1 = {tolerance:.6g}: {reason}."
+    if holds is None:
+        return refused
+    if evidence.modelled:
+        return f"{refused} If the game is like the model, then {chance}: {holds}."
+    return f"{refused} What holds instead, {chance}: {holds}."
 
 
+def _affirmed(evidence: Evidence, within: str, chance: str, assumption: str) -> str:
+    """The statement of a certificate that holds."""
+    everyone = f"Each of the {evidence.n_players} values"
+    if evidence.exact:
+        how = "they have a closed formula"
+        if evidence.evaluations:
+            count = f"{evidence.evaluations:,} evaluations"
+            how = f"all coalitions that count were evaluated ({count})"
+        return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
+    return (
+        f"{everyone}{within}, for all of them together {chance}. So, up to these tolerances, who "
+        "adds nothing gets nothing, identical players get the same, and who adds no less than "
+        f"another gets no less (A1–A3). This rests on {evidence.evaluations:,} evaluations and on "
+        f"{assumption}, with {'independent' if evidence.independent else 'possibly dependent'} "
+        f"estimates. {_SCOPE}"
+    )
+
+
+_ASSUMPTIONS = {
+    "normal": "the assumption that averages of so many contributions, samples of what a player "
+    "adds, are close to normally distributed",
+    "chebyshev": "the assumption that the variances of the contributions are as estimated",
+    "bernstein": "the stated range of the utility alone",
+}
 _SCOPE = (
     "It covers the error of estimation for this utility. It does not cover the choice of the test "
     "set behind it, and does not say whether the utility is a good measure."

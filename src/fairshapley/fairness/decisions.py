@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.markup import block_html, escaped, table_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
@@ -117,13 +118,11 @@ class Decisions:
 
     def difference(self, i: int, j: int) -> tuple[float, float]:
         """An interval for φ_i − φ_j."""
-        self._check_players(i, j)
         if i == j:
+            checks.players([i], len(self.lower))
             return (0.0, 0.0)
-        return (
-            float(self.lower[i] - self.upper[j]),
-            float(self.upper[i] - self.lower[j]),
-        )
+        i, j = checks.pairs([(i, j)], len(self.lower))[0]
+        return float(self.lower[i] - self.upper[j]), float(self.upper[i] - self.lower[j])
 
     def order(self, i: int, j: int) -> int:
         """1 when φ_i > φ_j is settled, −1 when φ_i < φ_j is, else 0."""
@@ -148,8 +147,7 @@ class Decisions:
     def top(self, k: int) -> TopPlayers:
         """Who is among the k most valuable players."""
         n_players = len(self.lower)
-        if not isinstance(k, int | np.integer) or not 1 <= k <= n_players:
-            raise InputError(f"k must be between 1 and {n_players}, not {k}")
+        k = checks.whole("k", k, most=n_players)
         # Ranks in sorted bounds count the players above in O(n log n).
         surely_above = n_players - np.searchsorted(np.sort(self.lower), self.upper, side="right")
         maybe_above = n_players - np.searchsorted(np.sort(self.upper), self.lower, side="right")
@@ -161,14 +159,6 @@ class Decisions:
         elif len(certain) == k:
             possible = possible[:0]
         return TopPlayers(k, tuple(certain.tolist()), tuple(possible.tolist()))
-
-    def _check_players(self, *players: int) -> None:
-        for player in players:
-            known = isinstance(player, int | np.integer)
-            if not known or not 0 <= player < len(self.lower):
-                raise InputError(
-                    f"there is no player {player}: players are numbered 0 to {len(self.lower) - 1}"
-                )
 
 
 def decide(

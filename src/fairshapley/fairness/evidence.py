@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,11 @@ class Evidence:
         if self.player_names is None:
             return f"player {player}"
         return f"“{visible(' '.join(self.player_names[player].split()))}”"
+
+    def all_named(self, players: Sequence[int], most: int) -> str:
+        """Players in a sentence: the first ones, and how many more there are."""
+        more = [f"{len(players) - most:,} more"] if len(players) > most else []
+        return ", ".join([*map(self.named, players[:most]), *more])
 
     @property
     def coalitions(self) -> float:

@@ -21,22 +21,14 @@ LARGE_XI = 1.25
 def check_epsilon1(epsilon1: float) -> float:
     """ε1 as a positive finite float, or an InputError."""
     # Beyond these, squares overflow; nobody means such a tolerance.
-    if not (checks.is_real(epsilon1) and 1e-100 < epsilon1 < 1e100):
-        raise InputError(
-            f"epsilon1 is the tolerated share of a value: give a positive number such as 0.5, "
-            f"not {epsilon1!r}"
-        )
-    return float(epsilon1)
+    hint = "; it is the tolerated share of a value: give a positive number such as 0.5"
+    return checks.real("epsilon1", epsilon1, above=1e-100, below=1e100, hint=hint)
 
 
 def check_delta(delta: float) -> float:
     """δ as a float strictly between 0 and 1, or an InputError."""
-    if not (checks.is_real(delta) and 1e-100 < delta < 1):
-        raise InputError(
-            f"delta is the probability of failure that is tolerated: give a number between 0 and "
-            f"1 such as 0.1, not {delta!r}"
-        )
-    return float(delta)
+    hint = "; it is the tolerated probability of failure: give a number such as 0.1"
+    return checks.real("delta", delta, above=1e-100, below=1, hint=hint)
 
 
 def check_bound(bound: str, allowed: tuple[str, ...]) -> str:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 
 
 def check_xi(xi: float) -> float:
     """ξ as a float of at least 0, or an InputError."""
-    try:
-        number = float(xi)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 <= number < 1e100:
-        raise InputError(
-            f"xi is the tolerance near zero, in the unit of the utility: it must be a finite "
-            f"number of at least 0, not {xi!r}"
-        )
-    return number
+    hint = "; it is the tolerance near zero, in the unit of the utility"
+    return checks.real("xi", xi, least=0, below=1e100, hint=hint)
 
 
 def fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> FloatArray:

@@ -118,10 +118,10 @@ class Standing:
     def _signs(self) -> str:
         signs = self.signs
         above, below = int((signs > 0).sum()), int((signs < 0).sum())
-        total = f"all {len(signs):,} are" if above + below == len(signs) else ""
-        total = total or f"{above + below:,} of {len(signs):,} are"
+        settled, every = above + below, f"{len(signs):,}"
+        total = f"all {every} are" if settled == len(signs) else f"{settled:,} of {every} are"
         lowest = [player for player in np.argsort(self.evidence.values) if signs[player] < 0]
-        who = f" ({self._named(lowest)})" if below else ""
+        who = f" ({self.evidence.all_named(lowest, NAMED)})" if below else ""
         return f"signs: {total} settled, {above:,} above zero and {below:,} below{who}"
 
     def _order(self) -> str:
@@ -136,12 +136,8 @@ class Standing:
     def _one(self, players: tuple[int, ...]) -> str:
         if len(players) > NAMED:
             return f"one of {len(players):,}"
-        return self._named(players) if len(players) == 1 else f"one of {self._named(players)}"
-
-    def _named(self, players: tuple[int, ...] | list[int]) -> str:
-        names = [self.evidence.named(player) for player in players[:NAMED]]
-        more = [f"{len(players) - NAMED:,} more"] if len(players) > NAMED else []
-        return ", ".join([*names, *more])
+        named = self.evidence.all_named(players, NAMED)
+        return named if len(players) == 1 else f"one of {named}"
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())

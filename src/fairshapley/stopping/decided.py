@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from fairshapley.fairness.aims import Aim
 from fairshapley.fairness.decisions import decide
@@ -14,7 +13,7 @@ from fairshapley.stopping.rules import Snapshot
 
 
 @dataclass(frozen=True)
-class Decided(PlannedLooks):
+class Decided(Aim, PlannedLooks):
     """Stop once a decision is settled with a probability of at least 1 − δ.
 
     Looks are planned as those of `Fair`, and share δ. Differences up to the run's ξ are ties: they
@@ -41,56 +40,29 @@ class Decided(PlannedLooks):
     """
 
     delta: float = field(default=DELTA, kw_only=True)
-    signs: bool = field(default=False, kw_only=True)
-    top: int | None = field(default=None, kw_only=True)
-    bottom: int | None = field(default=None, kw_only=True)
-    order: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        wanted = self.wanted
-        object.__setattr__(self, "top", wanted.top)
-        object.__setattr__(self, "bottom", wanted.bottom)
-
-    @property
-    def wanted(self) -> Aim:
-        """What is to be decided."""
-        return Aim(signs=self.signs, top=self.top, bottom=self.bottom, order=self.order)
+        PlannedLooks.__post_init__(self)
+        Aim.__post_init__(self)
 
     def aim_at(self, snapshot: Snapshot) -> str:
         """That it is settled."""
-        return f"sure of {self.wanted} at δ = {self.delta:g}"
-
-    def check_players(self, n_players: int) -> None:
-        """An InputError when there is nothing to decide."""
-        self.wanted.check_players(n_players)
+        return f"sure of {self} at δ = {self.delta:g}"
 
     def judge(self, snapshot: Snapshot, level: float) -> Verdict:
         """Whether the decision is settled."""
-        evidence, wanted = snapshot.evidence, self.wanted
+        evidence = snapshot.evidence
         if snapshot.sequential:
             # Another rule may stop the run at any time: then only a confidence sequence holds.
-            settled = wanted.settled_by(
-                decide(evidence, self.delta, level=self.delta, sequential=True)
-            )
+            intervals = decide(evidence, self.delta, level=self.delta, sequential=True)
+            settled = self.settled_by(intervals)
         else:
-            settled = wanted.failure(evidence, snapshot.xi) <= level
+            settled = self.failure(evidence, snapshot.xi) <= level
         if settled:
-            said = f"decided at δ = {self.delta:g}: {wanted.answer(evidence)}"
+            said = f"decided at δ = {self.delta:g}: {self.answer(evidence)}"
             return Verdict(True, said, lambda: evidence.evaluations)
 
         def needed() -> float:
-            return evaluations_for(evidence, level, lambda then: wanted.failure(then, snapshot.xi))
+            return evaluations_for(evidence, level, lambda then: self.failure(then, snapshot.xi))
 
-        return Verdict(False, f"{wanted} not settled at δ = {self.delta:g}", needed)
-
-    def configuration(self) -> dict[str, Any]:
-        """The decision and its level."""
-        return {
-            "rule": "Decided",
-            "signs": self.signs,
-            "top": self.top,
-            "bottom": self.bottom,
-            "order": self.order,
-            "delta": self.delta,
-        }
+        return Verdict(False, f"{self} not settled at δ = {self.delta:g}", needed)

@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from fairshapley.fairness.certificate import (
-    BOUNDS,
-    Certificate,
-    certify,
-    needed_evaluations,
-    rounded_up,
-)
+from fairshapley._basics import checks
+from fairshapley.fairness.certificate import BOUNDS, certify, needed_evaluations, rounded_up
 from fairshapley.fairness.levels import check_bound, check_epsilon1
 from fairshapley.fairness.scores import check_xi
 from fairshapley.stopping.planned import PlannedLooks, Verdict
@@ -56,10 +50,9 @@ class Fair(PlannedLooks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epsilon1", check_epsilon1(self.epsilon1))
         check_bound(self.bound, BOUNDS)
-        if self.xi is not None:
-            object.__setattr__(self, "xi", check_xi(self.xi))
+        xi = None if self.xi is None else check_xi(self.xi)
+        checks.settle(self, epsilon1=check_epsilon1(self.epsilon1), xi=xi)
 
     def aim_at(self, snapshot: Snapshot) -> str:
         """The tolerances, with ε2."""
@@ -68,18 +61,7 @@ class Fair(PlannedLooks):
 
     def judge(self, snapshot: Snapshot, level: float) -> Verdict:
         """Whether the values are certified."""
-        found = self.certificate(snapshot, level)
-        if found.holds:
-            return Verdict(True, f"certified as {self.aim_at(snapshot)}", lambda: found.evaluations)
-        holds = ""
-        if found.tightest < math.inf:
-            holds = f"; what holds is ε1 = {rounded_up(found.tightest):g}"
-        predict = partial(needed_evaluations, found, snapshot.evidence)
-        return Verdict(False, f"not certified: {found.reason}{holds}", predict)
-
-    def certificate(self, snapshot: Snapshot, level: float) -> Certificate:
-        """The certificate at this look."""
-        return certify(
+        found = certify(
             snapshot.evidence,
             self.epsilon1,
             self.delta,
@@ -88,13 +70,10 @@ class Fair(PlannedLooks):
             level=level,
             sequential=snapshot.sequential,
         )
-
-    def configuration(self) -> dict[str, Any]:
-        """The tolerances."""
-        return {
-            "rule": "Fair",
-            "epsilon1": self.epsilon1,
-            "delta": self.delta,
-            "xi": self.xi,
-            "bound": self.bound,
-        }
+        if found.holds:
+            return Verdict(True, f"certified as {self.aim_at(snapshot)}", lambda: found.evaluations)
+        holds = ""
+        if found.tightest < math.inf:
+            holds = f"; what holds is ε1 = {rounded_up(found.tightest):g}"
+        predict = partial(needed_evaluations, found, snapshot.evidence)
+        return Verdict(False, f"not certified: {found.reason}{holds}", predict)

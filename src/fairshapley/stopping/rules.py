@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fairshapley._basics import checks
@@ -51,13 +51,7 @@ class Budget:
 
     def limits(self) -> dict[str, float]:
         """The limits that are set, by unit."""
-        named = {
-            "evaluations": self.evaluations,
-            "marginals": self.marginals,
-            "seconds": self.seconds,
-            "cost": self.cost,
-        }
-        return {unit: limit for unit, limit in named.items() if limit is not None}
+        return {unit: limit for unit, limit in vars(self).items() if limit is not None}
 
     def __str__(self) -> str:
         return " and ".join(f"{limit:,} {unit}" for unit, limit in self.limits().items())
@@ -141,9 +135,10 @@ class Rule(ABC):
     def met(self, snapshot: Snapshot) -> str | None:
         """The sentence that goes into the result when the rule is met, else None."""
 
-    @abstractmethod
     def configuration(self) -> dict[str, Any]:
-        """The rule as plain data, for a journal."""
+        """The rule as plain data, for a journal: its name, and its fields by theirs."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"rule": type(self).__name__, **own}
 
     def parts(self) -> tuple[Rule, ...]:
         """The rules that this one is made of."""

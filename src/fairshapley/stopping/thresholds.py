@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,6 @@ class _Threshold(Rule):
         number = checks.real(f"{type(self).__name__}(at_least=…)", self.at_least, above=0)
         whole = isinstance(self.at_least, int | np.integer)
         checks.settle(self, at_least=int(self.at_least) if whole else number)
-
-    def configuration(self) -> dict[str, Any]:
-        return {"rule": type(self).__name__, "at_least": self.at_least}
 
     def looks_freely(self, budget: Budget | None) -> bool:
         """Only at what was spent."""

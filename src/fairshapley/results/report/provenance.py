@@ -73,7 +73,7 @@ def _limits(limits: dict[str, Any]) -> str:
         parts.append("at most " + " and ".join(given))
     if until := limits.get("until"):
         rule = _rule(until)
-        parts.append(f"until {rule}" if rule is not None else "until a rule was met")
+        parts.append(f"until {rule!r}" if rule is not None else "until a rule was met")
     return ", ".join(parts)
 
 
