@@ -72,7 +72,7 @@ def test_unknown_players_are_refused(call):
 
 @pytest.mark.parametrize("k", [0, 3])
 def test_bad_k_is_refused(k):
-    with pytest.raises(fs.InputError, match="between 1 and 2"):
+    with pytest.raises(fs.InputError, match="from 1 to 2"):
         decisions([(0, 1), (2, 1)]).top(k)
 
 

@@ -98,7 +98,7 @@ def test_plot_shares_axes():
     ("arguments", "words"),
     [
         ({"action": "swap"}, "'remove'"),
-        ({"first": "best"}, "'high' or 'low'"),
+        ({"first": "best"}, "'high', 'low'"),
         ({"values": [1.0, 2.0]}, "2 values for the 4 players"),
         ({"values": [1.0, 2.0, 3.0, np.nan]}, "finite"),
         ({"steps": 0}, "steps"),

@@ -10,6 +10,7 @@ needs no table, only the true values or what is known of the game. `Premises` ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,12 +96,10 @@ class Premises:
         """What either shows."""
         if not isinstance(other, Premises):
             return NotImplemented
-        symmetric = {
-            (min(pair), max(pair)) for pair in self.symmetric_pairs + other.symmetric_pairs
-        }
+        both = self.symmetric_pairs + other.symmetric_pairs
         return Premises(
             tuple(sorted({*self.null_players, *other.null_players})),
-            tuple(sorted(symmetric)),
+            tuple(sorted({(min(pair), max(pair)) for pair in both})),
             tuple(sorted({*self.desirable_pairs, *other.desirable_pairs})),
         )
 
@@ -183,19 +182,15 @@ def desirable_pairs(
     ((1, 0),)
     """
     utilities = _as_table(table)
-    n_players = utilities.size.bit_length() - 1
-    pairs = []
-    for i in range(n_players):
-        for j in range(n_players):
-            if i == j:
-                continue
-            difference = _swap(utilities, i, j)
-            lowest, highest = difference.min(), difference.max()
-            if lowest > tolerance or (
-                not strict_everywhere and lowest >= -tolerance and highest > tolerance
-            ):
-                pairs.append((i, j))
-    return tuple(pairs)
+
+    def preferred(i: int, j: int) -> bool:
+        difference = _swap(utilities, i, j)
+        if strict_everywhere:
+            return bool(difference.min() > tolerance)
+        return bool(difference.min() >= -tolerance and difference.max() > tolerance)
+
+    pairs = permutations(range(utilities.size.bit_length() - 1), 2)
+    return tuple(pair for pair in pairs if preferred(*pair))
 
 
 def check_axioms(
@@ -226,15 +221,14 @@ def check_axioms(
     if phi.shape != (n_players,):
         raise InputError(f"give one value for each of the {n_players} players, not {phi.shape}")
     slack = tolerance * float(np.abs(utilities).max())
-    nulls = tuple((player,) for player in null_players(utilities, tolerance=slack))
-    symmetric = symmetric_pairs(utilities, tolerance=slack)
-    desirable = desirable_pairs(utilities, tolerance=slack)
-    unequal = tuple(pair for pair in symmetric if abs(phi[pair[0]] - phi[pair[1]]) > slack)
-    reversed_ = tuple(pair for pair in desirable if not phi[pair[0]] > phi[pair[1]])
+    nulls = checks.players(null_players(utilities, tolerance=slack), n_players)
+    symmetric = checks.pairs(symmetric_pairs(utilities, tolerance=slack), n_players)
+    desirable = checks.pairs(desirable_pairs(utilities, tolerance=slack), n_players)
+    gaps, leads = (phi[p[:, 0]] - phi[p[:, 1]] for p in (symmetric, desirable))
     return (
-        AxiomCheck("F1 nullity", nulls, tuple(p for p in nulls if abs(phi[p[0]]) > slack)),
-        AxiomCheck("F2 symmetry", symmetric, unequal),
-        AxiomCheck("F3 strict desirability", desirable, reversed_),
+        _as_check("F1 nullity", nulls[:, None], np.abs(phi[nulls]) > slack),
+        _as_check("F2 symmetry", symmetric, np.abs(gaps) > slack),
+        _as_check("F3 strict desirability", desirable, ~(leads > 0)),
     )
 
 

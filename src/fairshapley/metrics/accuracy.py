@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import check_estimate
-from fairshapley.metrics.scaling import Normalise, check_offset, divide, normalised
+from fairshapley.metrics.scaling import Normalise, divide, normalised
 
 
 def ape(estimate: ArrayLike, truth: ArrayLike, *, offset: float = 0.0) -> FloatArray:
@@ -30,7 +31,7 @@ def ape(estimate: ArrayLike, truth: ArrayLike, *, offset: float = 0.0) -> FloatA
     array([0.5, 0.5])
     """
     values, phi = check_estimate(estimate, truth)
-    constant = check_offset(offset)
+    constant = checks.real("offset", offset, least=0)
     errors = divide(np.abs(values - phi) + constant, np.abs(phi + constant))
     wrong = np.flatnonzero(~np.isfinite(errors))
     if wrong.size:

@@ -138,8 +138,7 @@ def symmetry_violations(
     ... )
     0.5
     """
-    if threshold not in ("axiom", "published"):
-        raise InputError(f"unknown threshold {threshold!r}: use 'axiom' or 'published'")
+    checks.choice("threshold", threshold, ("axiom", "published"))
     values, phi = normalised(estimate, truth, normalise)
     given = _some_pairs(pairs, values.size)
     allowed = tolerances(phi, epsilon1, xi)[given].sum(axis=1)

@@ -16,11 +16,6 @@ Normalise = Literal["mean", "first", "sum"]
 """What estimates and true values are each divided by before they are compared"""
 
 
-def check_offset(offset: float) -> float:
-    """The offset as a float of at least 0, or an InputError."""
-    return checks.real("offset", offset, least=0)
-
-
 def divide(top: FloatArray, bottom: FloatArray | float) -> FloatArray:
     """The quotient, not finite where it is not defined; the caller says what to do about that."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -32,15 +27,9 @@ def scaled(values: FloatArray, normalise: Normalise | None, name: str) -> FloatA
     """Values divided by their own mean, first entry or sum; an InputError where that is 0."""
     if normalise is None:
         return values
-    if normalise == "mean":
-        unit = float(values.mean())
-    elif normalise == "sum":
-        unit = float(values.sum())
-    elif normalise == "first":
-        unit = float(values[0])
-    else:
-        raise InputError(f"unknown normalise {normalise!r}: use 'mean', 'first', 'sum' or None")
-    scaled = divide(values, np.float64(unit))
+    units = {"mean": values.mean(), "first": values[0], "sum": values.sum()}
+    unit = units[checks.choice("normalise", normalise, tuple(units))]
+    scaled = divide(values, unit)
     if not np.isfinite(scaled).all():
         what = "value of player 0" if normalise == "first" else normalise
         raise InputError(

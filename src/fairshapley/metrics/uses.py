@@ -44,8 +44,7 @@ def noisy_label_f1(
     """
     from sklearn.cluster import KMeans  # takes a second to import
 
-    if rule not in ("cluster", "below_centre"):
-        raise InputError(f"unknown rule {rule!r}: use 'cluster' or 'below_centre'")
+    checks.choice("rule", rule, ("cluster", "below_centre"))
     phi = checks.vector(values, "the values")
     noisy = np.zeros(phi.size, dtype=np.bool_)
     noisy[checks.players(noisy_mask, phi.size)] = True
@@ -105,8 +104,7 @@ def add_remove_curve(
     >>> add_remove_curve(squares, [2, 0, 1], mode="remove", steps=1)
     (array([0, 3]), array([9., 0.]))
     """
-    if mode not in ("add", "remove"):
-        raise InputError(f"unknown mode {mode!r}: use 'add' or 'remove'")
+    checks.choice("mode", mode, ("add", "remove"))
     sequence = np.asarray(order)
     n_players = int(getattr(game, "n_players", sequence.size))
     if sequence.ndim != 1 or sequence.dtype == np.bool_:

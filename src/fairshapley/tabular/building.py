@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,13 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.models import task_of
-from fairshapley.tabular.columns import as_texts
 from fairshapley.tabular.copies import copied_rows, find_copies, merged_players
 from fairshapley.tabular.memory import arrow_table, row_labels
 from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
-from fairshapley.tabular.splitting import Split, sample_rows
-from fairshapley.tabular.target import Target, column_of, read_target, weights_of
+from fairshapley.tabular.splitting import sample_rows, split_table
+from fairshapley.tabular.target import Target, column_of, read_target, texts_of, weights_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +79,9 @@ class _Part:
 
     def take(self, rows: IntArray, what: str) -> _Part:
         return _Part(self.table.take(rows), self.numbers[rows], what)
+
+    def texts(self, name: str, role: str) -> list[str]:
+        return texts_of(self.table, name, self.what, role, self.numbers)
 
 
 @known_names
@@ -182,8 +184,9 @@ def table_game(
     scored = None if test is None else _Part(test, np.arange(1, test.num_rows + 1), "test")
     if scored is None:
         classes = full.classes(text=True) if kind == "classification" else None
-        split = Split(test_size, split_seed, by=split_by, time=split_time)
-        kept, held, how = split.of(rows.table, classes)
+        kept, held, how = split_table(
+            rows.table, classes, test_size, split_seed, by=split_by, time=split_time
+        )
         rows, scored = rows.take(kept, "training"), rows.take(held, "test")
         notes.append(
             f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, {how}, "
@@ -198,9 +201,7 @@ def table_game(
         )
     roles = (group_by, names, split_by, split_time, weights)
     _check_roles(rows, target, roles, drop)
-    players = (
-        _names(rows, names, labels) if group_by is None else _texts(rows, group_by, "group_by=")
-    )
+    players = _names(rows, names, labels) if group_by is None else rows.texts(group_by, "group_by=")
     if merge_identical:
         kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
         rows = rows.take(kept, rows.what)
@@ -222,9 +223,16 @@ def table_game(
         player_names=None if group_by is not None else players,
         device=device,
         dtype=PRECISIONS[precision],
-        test_groups=None if split_by is None else _texts(scored, split_by, "split_by="),
+        test_groups=None if split_by is None else scored.texts(split_by, "split_by="),
     )
-    notes.extend((_summary(game, wanted), _nobody(game)))
+    how = "fitted many at a time" if game.vectorised else "fitted one at a time"
+    best = "what the best constant prediction scores on the test rows"
+    why = best if game.empty_value == game.constant_value else "as given"
+    notes += [
+        f"{game.n_players:,} players; utility: {wanted} of {game.model!r} on the test rows; "
+        f"coalitions are {how}",
+        f"no rows are worth {game.empty_value:.6g}, {why}",
+    ]
     notes.extend(_copies(game, players, grouped=group_by is not None))
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
@@ -235,11 +243,8 @@ def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any,
     """The model, and whether it predicts classes or numbers."""
     if task not in ("auto", *TASKS):
         raise InputError(f"task must be auto, {' or '.join(TASKS)}, not {task!r:.40}")
-    guessed = target.guessed_task()
-    kind: Task = guessed
-    if task != "auto":
-        kind = "classification" if task == "classification" else "regression"
-    elif name == "logistic":
+    kind = target.guessed_task() if task == "auto" else cast("Task", task)
+    if task == "auto" and name == "logistic":
         kind = "classification"
     model = make_model(DEFAULT_MODEL[kind] if name == "auto" else name, kind)
     found = task_of(model)
@@ -252,7 +257,7 @@ def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any,
         name_of = type(model).__name__
         notes.append(f"{name_of} is fitted to targets in units of the spread of its training rows")
         model = TransformedTargetRegressor(model, transformer=StandardScaler(), check_inverse=False)
-    if task == "auto" and name not in ("logistic",) and ":" not in name:
+    if task == "auto" and name != "logistic" and ":" not in name:
         what = "classes" if kind == "classification" else "numbers"
         notes.append(f"target {target.name!r:.60} was taken for {what}; another task can be given")
     return model, kind
@@ -372,24 +377,13 @@ def _shared_rows(
     ]
 
 
-def _texts(rows: _Part, name: str, parameter: str) -> list[str]:
-    """A column without missing values as texts."""
-    texts: list[str | None] = as_texts(column_of(rows.table, name, rows.what, parameter)).tolist()
-    if None in texts:
-        raise InputError(
-            f"column {name!r:.60} ({parameter}) is missing in row "
-            f"{rows.numbers[texts.index(None)]}: give every row a value"
-        )
-    return [str(text) for text in texts]
-
-
 def _names(rows: _Part, column: str | None, labels: Sequence[str] | None) -> list[str]:
     """A name for each row: that in a column or an index, or its number in the table."""
     if column is None and labels is not None:
         return [labels[number - 1] for number in rows.numbers]
     if column is None:
         return [f"row {number}" for number in rows.numbers]
-    texts = _texts(rows, column, "names=")
+    texts = rows.texts(column, "names=")
     twice, count = Counter(texts).most_common(1)[0]
     if count > 1:
         raise InputError(
@@ -397,17 +391,3 @@ def _names(rows: _Part, column: str | None, labels: Sequence[str] | None) -> lis
             f"or value them together with group_by={column!r:.60}"
         )
     return texts
-
-
-def _summary(game: DataGame, metric: str) -> str:
-    how = "fitted many at a time" if game.vectorised else "fitted one at a time"
-    return (
-        f"{game.n_players:,} players; utility: {metric} of {game.model!r} on the test rows; "
-        f"coalitions are {how}"
-    )
-
-
-def _nobody(game: DataGame) -> str:
-    best = "what the best constant prediction scores on the test rows"
-    why = best if game.empty_value == game.constant_value else "as given"
-    return f"no rows are worth {game.empty_value:.6g}, {why}"

@@ -52,17 +52,16 @@ def make_model(name: str, task: Task) -> Any:
 def _named(name: str, task: Task) -> Any:
     from sklearn import ensemble, linear_model, neighbors, svm
 
-    classes = task == "classification"
     if name == "logistic":
         return linear_model.LogisticRegression(max_iter=1000)
-    if name == "ridge":
-        return linear_model.RidgeClassifier() if classes else linear_model.Ridge()
-    if name == "knn":
-        return neighbors.KNeighborsClassifier() if classes else neighbors.KNeighborsRegressor()
-    if name == "svc":
-        return svm.SVC() if classes else svm.SVR()
-    forest = ensemble.RandomForestClassifier if classes else ensemble.RandomForestRegressor
-    return forest(n_estimators=50, random_state=0)
+    forms: dict[str, tuple[Any, Any]] = {
+        "ridge": (linear_model.RidgeClassifier, linear_model.Ridge),
+        "knn": (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor),
+        "svc": (svm.SVC, svm.SVR),
+        "random-forest": (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor),
+    }
+    settings = {"n_estimators": 50, "random_state": 0} if name == "random-forest" else {}
+    return forms[name][TASKS.index(task)](**settings)
 
 
 def of_any_scale() -> tuple[type, ...]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
+from fairshapley.tabular.columns import as_numbers, kind_of
 from fairshapley.tabular.preprocessing import Preprocessor
-from fairshapley.tabular.target import column_of
+from fairshapley.tabular.target import column_of, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,12 +54,7 @@ def read_providers(
            [ 1.22]])
     """
     what = "training"
-    owners = as_texts(column_of(table, group_by, what, "group_by=")).tolist()
-    if None in owners:
-        raise InputError(
-            f"column {group_by!r:.60} (group_by=) is missing in row {owners.index(None) + 1}: give "
-            "every row a provider"
-        )
+    owners = texts_of(table, group_by, what, "group_by=")
     for name in drop:
         column_of(table, name, what, "drop=")
     used = {group_by, target, *drop}

@@ -3,75 +3,61 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
-from fairshapley.tabular.target import column_of
+from fairshapley.tabular.columns import as_numbers, kind_of
+from fairshapley.tabular.target import column_of, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
-class Split:
-    """How test rows are chosen: at random, by whole groups, or the latest.
+def split_table(
+    table: pa.Table,
+    classes: NDArray[np.generic] | None,
+    test_size: float,
+    seed: int,
+    *,
+    by: str | None = None,
+    time: str | None = None,
+) -> tuple[IntArray, IntArray, str]:
+    """Training rows, test rows, and in words how they were chosen.
 
     Parameters
     ----------
-    test_size, seed
-        As for `split_rows`.
+    table, classes, test_size, seed
+        The rows; the others as for `split_rows`.
     by
         A column; rows with the same value stay together.
     time
         A column of dates, times or numbers; the latest rows are the test rows.
     """
-
-    test_size: float
-    seed: int
-    by: str | None = None
-    time: str | None = None
-
-    def of(
-        self, table: pa.Table, classes: NDArray[np.generic] | None
-    ) -> tuple[IntArray, IntArray, str]:
-        """Training rows, test rows, and in words how they were chosen."""
-        n_rows = table.num_rows
-        if self.by is not None and self.time is not None:
-            raise InputError("give split_by= or split_time=, not both")
-        if self.by is not None:
-            texts = as_texts(column_of(table, self.by, "training", "split_by="))
-            missing = np.array([text is None for text in texts])
-            groups = np.unique(_complete(missing, texts, self.by), return_inverse=True)[1]
-            train, test = split_groups(groups, self.test_size, self.seed)
-            return train, test, f"whole groups by {self.by!r:.60} (seed {self.seed})"
-        if self.time is not None:
-            column = column_of(table, self.time, "training", "split_time=")
-            if kind_of(self.time, column) not in ("numbers", "dates", "times"):
-                raise InputError(
-                    f"column {self.time!r:.60} (split_time=) holds no dates, times or numbers"
-                )
-            moments = as_numbers(column)
-            moments = _complete(np.isnan(moments), moments, self.time)
-            train, test = split_latest(moments, self.test_size)
-            return train, test, f"the latest by {self.time!r:.60}"
-        train, test = split_rows(n_rows, self.test_size, self.seed, classes)
-        return train, test, f"drawn at random (seed {self.seed})"
-
-
-def _complete(missing: BoolArray, values: NDArray[Any], name: str) -> NDArray[Any]:
-    if missing.any():
-        raise InputError(
-            f"column {name!r:.60}, by which rows are split, is missing in row "
-            f"{int(np.flatnonzero(missing)[0]) + 1}: give every row a value"
-        )
-    return values
+    if by is not None and time is not None:
+        raise InputError("give split_by= or split_time=, not both")
+    if by is not None:
+        texts = texts_of(table, by, "training", "split_by=")
+        groups = np.unique(texts, return_inverse=True)[1]
+        how = f"whole groups by {by!r:.60} (seed {seed})"
+        return *split_groups(groups, test_size, seed), how
+    if time is not None:
+        column = column_of(table, time, "training", "split_time=")
+        if kind_of(time, column) not in ("numbers", "dates", "times"):
+            raise InputError(f"column {time!r:.60} (split_time=) holds no dates, times or numbers")
+        moments = as_numbers(column)
+        if len(missing := np.flatnonzero(np.isnan(moments))):
+            raise InputError(
+                f"column {time!r:.60} (split_time=) is missing in row {missing[0] + 1}: give every "
+                "row a value"
+            )
+        return *split_latest(moments, test_size), f"the latest by {time!r:.60}"
+    how = f"drawn at random (seed {seed})"
+    return *split_rows(table.num_rows, test_size, seed, classes), how
 
 
 def split_groups(groups: IntArray, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -147,10 +133,9 @@ def split_rows(
     else:
         # Spread over the classes: the k-th of c rows of a class is at (k − ½)/c.
         codes = np.unique(classes, return_inverse=True)[1][order]
+        by_class = np.argsort(codes, kind="stable")
         rank = np.empty(n_rows, dtype=np.int64)
-        for code in range(int(codes.max()) + 1):
-            rows = np.flatnonzero(codes == code)
-            rank[rows] = np.arange(len(rows))
+        rank[by_class] = np.arange(n_rows) - np.searchsorted(codes[by_class], codes[by_class])
         counts = np.bincount(codes)[codes]
         place = (rank + 0.5) / counts
         place[rank == counts - 1] = 2.0  # one row of each class stays with the training rows

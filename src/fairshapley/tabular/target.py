@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.text import near_miss, quoted
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
 from fairshapley.tabular.models import Task
@@ -129,6 +130,20 @@ def weights_of(table: pa.Table, name: str, what: str) -> NDArray[Any]:
             f"of the {what} rows: give every row a weight of at least 0"
         )
     return found
+
+
+def texts_of(
+    table: pa.Table, name: str, what: str, role: str, numbers: IntArray | None = None
+) -> list[str]:
+    """A column as texts, or an InputError where one is missing; `numbers` are those of the rows."""
+    texts: list[str | None] = as_texts(column_of(table, name, what, role)).tolist()
+    if None in texts:
+        place = texts.index(None)
+        row = place + 1 if numbers is None else numbers[place]
+        raise InputError(
+            f"column {name!r:.60} ({role}) is missing in row {row}: give every row a value"
+        )
+    return [str(text) for text in texts]
 
 
 def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:

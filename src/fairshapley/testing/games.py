@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -56,9 +58,18 @@ def _identity(game: Game) -> str:
     """The fingerprint of a game whose attributes are as they should be."""
     if not isinstance(game, Game):
         raise ContractError("a game must be callable and have n_players")
-    try:
+    with _as_contract():
         check_names(getattr(game, "player_names", None), check_n_players(game.n_players))
         return fingerprint(game)
+
+
+@contextmanager
+def _as_contract() -> Iterator[None]:
+    """What else is wrong with a game breaks its contract too."""
+    try:
+        yield
+    except ContractError:
+        raise
     except FairShapleyError as error:
         raise ContractError(str(error)) from error
 
@@ -66,13 +77,11 @@ def _identity(game: Game) -> str:
 def _answers(game: Game, masks: BoolArray) -> FloatArray:
     """The utilities, asked for in several ways that must agree."""
     given = masks.copy()
-    try:
+    with _as_contract():
         values = check_answer(game(given), len(given))
         check_answer(game(masks[:0]), 0)
         alone = np.array([check_answer(game(mask[None].copy()), 1)[0] for mask in masks])
         turned = check_answer(game(masks[::-1].copy()), len(masks))[::-1]
-    except FairShapleyError as error:
-        raise ContractError(str(error)) from error
     if not np.array_equal(masks, given):
         raise ContractError("the game changed the masks it was given: work on a copy")
     if not np.isfinite(values).all():
@@ -92,7 +101,7 @@ def _answers(game: Game, masks: BoolArray) -> FloatArray:
 
 def _draws(game: Game, masks: BoolArray, seed: int) -> FloatArray:
     """Draws of a random game, which its seeds must settle."""
-    try:
+    with _as_contract():
         values = check_answer(game(masks.copy()), len(masks))
         again = check_answer(game(masks.copy()), len(masks))
         if (draw := getattr(game, "draw", None)) is not None:
@@ -104,8 +113,6 @@ def _draws(game: Game, masks: BoolArray, seed: int) -> FloatArray:
                     "two draws with the same seed differ: make all that is random depend on the "
                     "seed, or use FunctionGame(…, random=True), which promises no repetition"
                 )
-    except FairShapleyError as error:
-        raise error if isinstance(error, ContractError) else ContractError(str(error)) from error
     if not (np.isfinite(values).all() and np.isfinite(again).all()):
         raise ContractError("a utility is not finite: every coalition needs a number")
     if np.array_equal(values, again):
@@ -117,10 +124,8 @@ def _draws(game: Game, masks: BoolArray, seed: int) -> FloatArray:
 
 def _check_identical(game: Game, masks: BoolArray, values: FloatArray) -> None:
     """Swap the players of declared pairs, one pair for each coalition, in turn."""
-    try:
+    with _as_contract():
         pairs = checks.pairs(getattr(game, "identical_players", ()), game.n_players)
-    except FairShapleyError as error:
-        raise ContractError(str(error)) from error
     if not len(pairs):
         return
     rows = np.arange(len(masks))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,24 +72,13 @@ def audit(
     >>> report.repeats, 0.85 < report.coverage < 1
     (20, True)
     """
-    _check_repeats(repeats)
-    return _audited(
-        game,
-        method,
-        _ground(game, truth, semivalue),
-        budget=budget,
-        repeats=repeats,
-        xi=xi,
-        seed=seed,
-        semivalue=semivalue,
-        epsilon1=epsilon1,
-        delta=delta,
-        until=until,
-    )
+    repeats = checks.whole("repeats", repeats, least=2)
+    run = {"budget": budget, "until": until, "semivalue": semivalue, "xi": xi}
+    ground = _ground(game, truth, semivalue)
+    return _audited(game, method, ground, repeats, seed, run, epsilon1=epsilon1, delta=delta)
 
 
-@dataclass(frozen=True, eq=False)
-class _Ground:
+class _Ground(NamedTuple):
     """What is true of a game: its values, and where the axioms speak of it."""
 
     truth: FloatArray
@@ -101,34 +89,18 @@ def _audited(
     game: Game,
     method: str | Estimator[Any, Any],
     ground: _Ground,
-    *,
-    budget: int | Budget | None,
     repeats: int,
-    xi: float,
     seed: int | None,
-    semivalue: str,
-    epsilon1: float,
-    delta: float,
-    until: Rule | None = None,
+    run: dict[str, Any],
+    **judged: float,
 ) -> Audit:
-    """An audit against a truth that is known."""
+    """An audit against a truth that is known; `run` are options of `estimate`."""
     first = root_seed(seed)
     runs = [
-        estimate(
-            game,
-            method,
-            budget=budget,
-            until=until,
-            semivalue=semivalue,
-            xi=xi,
-            seed=first + repeat,
-            progress=False,
-        )
+        estimate(game, method, seed=first + repeat, progress=False, **run)
         for repeat in range(repeats)
     ]
-    return audit_runs(
-        runs, ground.truth, xi=xi, epsilon1=epsilon1, delta=delta, premises=ground.premises
-    )
+    return audit_runs(runs, ground.truth, xi=run["xi"], premises=ground.premises, **judged)
 
 
 @known_names
@@ -157,24 +129,16 @@ def compare(
     if not methods:
         raise InputError("give at least one method to compare")
     named = methods if isinstance(methods, dict) else _labels(methods)
-    _check_repeats(repeats)
+    repeats = checks.whole("repeats", repeats, least=2)
     ground, first = _ground(game, truth, semivalue), root_seed(seed)
-    audits = {
-        label: _audited(
-            game,
-            method,
-            ground,
-            budget=budget,
-            repeats=repeats,
-            xi=xi,
-            seed=first,
-            semivalue=semivalue,
-            epsilon1=epsilon1,
-            delta=delta,
-        )
-        for label, method in named.items()
-    }
-    return Comparison(audits)
+    run = {"budget": budget, "semivalue": semivalue, "xi": xi}
+    judged = {"epsilon1": epsilon1, "delta": delta}
+    return Comparison(
+        {
+            label: _audited(game, one, ground, repeats, first, run, **judged)
+            for label, one in named.items()
+        }
+    )
 
 
 def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Estimator[Any, Any]]:
@@ -187,11 +151,6 @@ def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Est
     if len(set(labels)) < len(labels):
         raise InputError("a method is given twice: compare each once, or label them with a dict")
     return dict(zip(labels, methods, strict=True))
-
-
-def _check_repeats(repeats: int) -> None:
-    if not isinstance(repeats, int | np.integer) or repeats < 2:
-        raise InputError(f"repeats must be a whole number of at least 2, not {repeats!r}")
 
 
 def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:

@@ -121,10 +121,8 @@ def curve(
     >>> fs.curve(game, [1.0, 1.0, 1.0], action="remove", first="low", steps=1).utilities
     array([4., 0.])
     """
-    if action not in ("add", "remove"):
-        raise InputError(f"unknown action {action!r}: use 'add' or 'remove'")
-    if first not in ("high", "low"):
-        raise InputError(f"unknown first {first!r}: use 'high' or 'low'")
+    checks.choice("action", action, ("add", "remove"))
+    checks.choice("first", first, ("high", "low"))
     phi = checks.vector(values.values if isinstance(values, Result) else values, "the values")
     n_players = int(getattr(game, "n_players", phi.size))
     if phi.size != n_players:

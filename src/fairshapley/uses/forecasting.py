@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -225,7 +225,7 @@ def forecast(
     if pilot is False or isinstance(chosen, Exact):
         return plain
     made = _check_pilot(pilot, n_players)
-    half = _Halfway(made)
+    half = _Halfway(at_least=made)
     result = estimate(
         game,
         chosen,
@@ -253,12 +253,11 @@ def _check_pilot(pilot: int | bool, n_players: int) -> int:
     return number
 
 
+@dataclass(frozen=True)
 class _Halfway(Evaluations):
     """Never stops the pilot; keeps what was known at half of it."""
 
-    def __init__(self, made: int) -> None:
-        super().__init__(at_least=made)
-        object.__setattr__(self, "kept", [])
+    kept: list[Evidence] = field(default_factory=list)
 
     def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
         """Until half of the evaluations are made."""
@@ -272,9 +271,7 @@ class _Halfway(Evaluations):
 
     def configuration(self) -> dict[str, Any]:
         """As plain data, that of a rule that a journal knows."""
-        return {"rule": "Evaluations", "at_least": self.at_least}
-
-    kept: list[Evidence]
+        return Evaluations(at_least=self.at_least).configuration()
 
 
 def _predicted(
@@ -319,21 +316,18 @@ def _power(result: Result, halves: list[Evidence]) -> float:
 
 def _needed(rule: PlannedLooks, result: Result, power: float) -> int:
     """The evaluations at the first planned look at which the aim is predicted to be reached."""
-    made, n_players = result.evaluations, result.n_players
-    number, last = 0, 0
-    while True:
-        look = planned_look(number, n_players)
-        if look >= result.coalitions or number > MOST_LOOKS:
-            return int(min(look, result.coalitions))
-        number += 1
+    made, look = result.evaluations, 0
+    for number in range(MOST_LOOKS):
+        last, look = look, planned_look(number, result.n_players)
+        if look >= result.coalitions:
+            break
         if look < made:
-            last = look
             continue
         then = replace(result.scaled(look / made, power), evaluations=look)
         snapshot = Snapshot(look, None, 0.0, then, result.xi, last_look=last)
         if rule.judge(snapshot, snapshot.level_share * rule.delta).holds:
-            return look
-        last = look
+            break
+    return int(min(look, result.coalitions))
 
 
 def _seconds_each(

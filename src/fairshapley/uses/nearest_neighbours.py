@@ -81,7 +81,8 @@ def knn_shapley(
         X, y, X_test, y_test, k=k, task=task, metric=metric, player_names=player_names
     )
     values, identical = _values(game)
-    named = game.metric if isinstance(game.metric, str) else _name(game.metric)
+    own = getattr(game.metric, "__qualname__", type(game.metric).__qualname__)
+    named = game.metric if isinstance(game.metric, str) else str(own)
     method = {"name": "knn_shapley", "k": game.k, "task": game.task, "metric": named}
     return exact_result(
         game,
@@ -107,7 +108,6 @@ def exact_result(
     identical_players: Pairs = (),
 ) -> Result:
     """A result whose values were computed, not estimated."""
-    names = getattr(game, "player_names", None)
     return Result(
         values=values,
         standard_errors=np.zeros(len(values)),
@@ -120,9 +120,9 @@ def exact_result(
         xi=xi,
         independent=True,
         exact=True,
-        player_names=names,
+        player_names=getattr(game, "player_names", None),
         identical_players=identical_players,
-        fingerprint=_fingerprint(game),
+        fingerprint=content_of(game),
         seconds=seconds,
         unit=getattr(game, "unit", ""),
         versions=versions(),
@@ -130,12 +130,8 @@ def exact_result(
     )
 
 
-def _name(function: object) -> str:
-    return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-def _fingerprint(game: Game) -> str | None:
-    """What identifies the content; None for a metric of the user's that cannot be hashed."""
+def content_of(game: Game) -> str | None:
+    """What identifies the content; None where it cannot be hashed, such as a user's own metric."""
     try:
         return fingerprint(game)
     except FingerprintError:

@@ -99,17 +99,10 @@ def mean_value(
     spent = max(LEAST_PILOT, PILOT_PER_PLAYER * n_players) if budget is None else budget
     shapley = parse_semivalue(semivalue) == parse_semivalue("shapley")
     seeds = side_generator(root_seed(seed), "pilots of xi").integers(2**62, size=2)
+    places = {"engine": engine, "journal": journal, "progress": progress}
     pilots: list[Result] = []
     for number in seeds.tolist():
-        pilot = estimate(
-            game,
-            budget=spent,
-            semivalue=semivalue,
-            seed=number,
-            engine=engine,
-            journal=journal,
-            progress=progress,
-        )
+        pilot = estimate(game, budget=spent, semivalue=semivalue, seed=number, **places)
         if not pilot.complete:
             raise KeyboardInterrupt
         pilots.append(pilot)

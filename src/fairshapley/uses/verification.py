@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def verify(
     checks, checked = _result(result, key)
     if checked is not None:  # otherwise there is nothing to compare the other files with
         if report is not None:
-            checks.append(_page(Path(report), checked))
+            checks.append(Check("report", *_page(Path(report), checked)))
         if journal is not None:
             checks += _journal(Path(journal), checked, method, recompute)
     return Verification(tuple(checks))
@@ -144,7 +144,7 @@ def _saved(path: Path, key: bytes | None) -> tuple[list[Check], Result | None]:
         result = from_plain(Result, data, key)
     except InputError as error:
         return [Check("result", False, str(error))], None
-    found: tuple[bool | None, str]
+    found: Finding
     if "digest" not in data:
         found = None, "it was saved by a version that made no digests"
     elif as_bytes(data) != path.read_bytes():
@@ -159,7 +159,11 @@ def _saved(path: Path, key: bytes | None) -> tuple[list[Check], Result | None]:
     return checks, result
 
 
-def _page(path: Path, result: Result) -> Check:
+Finding: TypeAlias = tuple[bool | None, str]
+"""Whether a check passed, and what was found"""
+
+
+def _page(path: Path, result: Result) -> Finding:
     try:
         page = path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -167,12 +171,11 @@ def _page(path: Path, result: Result) -> Check:
     except UnicodeDecodeError:
         page = ""
     if not page_is_whole(page):
-        words = "it is not a page that fairshapley wrote, or was changed since: write it again"
-        return Check("report", False, words)
+        return False, "fairshapley did not write this page, or it was changed since: write it again"
     marks = read_marks(page)
     if (marks["result"], marks.get("journal")) != (result.digest, result.journal_digest):
-        return Check("report", False, "the page was made from another result")
-    return Check("report", True, "the page is as it was written, from this result")
+        return False, "the page was made from another result"
+    return True, "the page is as it was written, from this result"
 
 
 def _journal(
@@ -185,14 +188,14 @@ def _journal(
         with Journal(path, readonly=True) as journal:
             record = _record(journal, result)
             if record is None:
-                words = "it holds no run of this game with this method and seed"
-                yield Check("journal", False, words)
+                missing = "it holds no run of this game with this method and seed"
+                yield Check("journal", False, missing)
                 return
-            yield _file(journal, record, result, found)
-            yield _rows(journal, record, result)
-            yield _recorded(record, result)
+            yield Check("journal's file", *_file(journal, record, result, found))
+            yield Check("journal's rows", *_rows(journal, record, result))
+            yield Check("journal's result", *_recorded(record, result))
             if recompute:
-                yield _recomputed(journal, record, result, method)
+                yield Check("recomputation", *_recomputed(journal, record, result, method))
     except FairShapleyError as error:
         yield Check("journal", False, str(error))
 
@@ -211,68 +214,61 @@ def _record(journal: Journal, result: Result) -> RunRecord | None:
     return next(reversed(same or runs), None)
 
 
-def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Check:
-    name = "journal's file"
+def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Finding:
     if result.journal_digest is None:
-        return Check(name, None, "the result does not name the digest of its journal")
+        return None, "the result does not name the digest of its journal"
     if found == result.journal_digest:
-        return Check(name, True, "it is exactly the file that the run left")
+        return True, "it is exactly the file that the run left"
     later = [run for run in journal.runs() if run.id > record.id]
     if later or journal.has_log():
-        words = f"it was used since by {len(later)} other runs, so its digest has changed"
-        return Check(name, None, words)
-    words = "it is not the file that the run left, though no later run is recorded in it"
-    return Check(name, False, words)
+        return None, f"it was used since by {len(later)} other runs, so its digest has changed"
+    return False, "it is not the file that the run left, though no later run is recorded in it"
 
 
-def _rows(journal: Journal, record: RunRecord, result: Result) -> Check:
+def _rows(journal: Journal, record: RunRecord, result: Result) -> Finding:
     started = time.monotonic()
     found = journal.check_rows(record.game, result.value_range)
     if found.fault:
-        return Check("journal's rows", False, found.fault)
+        return False, found.fault
     if not found.summed:
-        words = "a version wrote them that kept no sum; writing to the journal adds one"
-        return Check("journal's rows", None, words)
+        return None, "a version wrote them that kept no sum; writing to the journal adds one"
     seconds = time.monotonic() - started
-    words = f"the {found.count:,} rows add up to their sum ({seconds:.1f} s)"
-    return Check("journal's rows", True, words)
+    return True, f"the {found.count:,} rows add up to their sum ({seconds:.1f} s)"
 
 
-def _recorded(record: RunRecord, result: Result) -> Check:
+def _recorded(record: RunRecord, result: Result) -> Finding:
     """Compare with the result that the run has left in the journal."""
-    name = "journal's result"
     if record.result is None:
-        return Check(name, None, "the run was killed, or is still running: it recorded none")
+        return None, "the run was killed, or is still running: it recorded none"
     recorded = Result.from_dict(record.result)  # its digest is compared here
     other = _different(recorded, result, OF_THE_OCCASION)
     if other and recorded.limits == result.limits:
-        return Check(name, False, f"the run recorded other {', '.join(other)}")
+        return False, f"the run recorded other {', '.join(other)}"
     if other:
-        return Check(name, None, "the run was continued with other limits than those recorded")
-    return Check(name, True, "the run recorded the same result")
+        return None, "the run was continued with other limits than those recorded"
+    return True, "the run recorded the same result"
 
 
 def _recomputed(
     journal: Journal, record: RunRecord, result: Result, method: Estimator[Any, Any] | None
-) -> Check:
+) -> Finding:
     """Replay the run from the journal alone, and compare."""
-    name = "recomputation"
     started = time.monotonic()
     try:
         again, skipped = _replay(journal, record, result, method)
     except ExhaustedError:
-        words = "the journal lacks coalitions that the run used: it was cut, or is of another run"
-        return Check(name, False, words)
+        return False, "the journal lacks coalitions that the run used: it was cut, or is another's"
     if again is None:
-        words = "the clock or Ctrl-C ended the run before a round was done, or an older version did"
-        words += " not record after which"
-        return Check(name, None, words)
+        return None, (
+            "the clock or Ctrl-C ended the run before a round was done, or an older version did "
+            "not record after which"
+        )
     seconds = time.monotonic() - started
     effort = f"from {result.evaluations:,} evaluations ({seconds:.1f} s)"
     closeness = "to the last bit"
     if other := _different(again, result, skipped):
         if _different(again, result, skipped, ROUNDING):
-            return Check(name, False, f"the journal gives other {', '.join(other)}, {effort}")
+            return False, f"the journal gives other {', '.join(other)}, {effort}"
         here = versions()
         changed = [
             f"{part} {version}, now {here.get(part)}"
@@ -281,8 +277,7 @@ def _recomputed(
         ]
         reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
         closeness = f"to rounding{reason}"
-    words = f"values, errors and certificate come out the same {closeness}, {effort}"
-    return Check(name, True, words)
+    return True, f"values, errors and certificate come out the same {closeness}, {effort}"
 
 
 def _replay(
@@ -346,14 +341,18 @@ def _certificate(result: Result, but: set[str]) -> str:
 
 def _same(one: Any, other: Any, rounding: float) -> bool:
     """Whether values of a field agree: to the bit, or in their floats up to rounding."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and rounding:
+
+    def both(kind: type) -> bool:
+        return bool(rounding) and isinstance(one, kind) and isinstance(other, kind)
+
+    if both(np.ndarray):
         scale = float(np.nanmax(np.abs(other), initial=0.0))
         return one.shape == other.shape and np.allclose(
             one, other, rtol=rounding, atol=rounding * scale, equal_nan=True
         )
-    if isinstance(one, float) and isinstance(other, float) and rounding:
+    if both(float):
         return bool(np.isclose(one, other, rtol=rounding, atol=0.0, equal_nan=True))
-    if isinstance(one, tuple) and isinstance(other, tuple) and rounding:
+    if both(tuple):
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(_same(a, b, rounding) for a, b in pairs)
     # As texts −0.0 and 0.0 differ, and NaN is NaN.

@@ -11,14 +11,13 @@ from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import Draw
-from fairshapley.errors import FingerprintError, GameError, InputError
+from fairshapley.errors import GameError, InputError
 from fairshapley.estimators.adjusted.course import LEAST_PILOT
 from fairshapley.estimators.adjusted.regression_adjusted import AdjustedState, RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.engines import EngineOption
-from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
@@ -32,6 +31,7 @@ from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import JournalOption, check_game
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, parse_budget
+from fairshapley.uses.nearest_neighbours import content_of
 
 # With so many evaluations of the proxy for one of the game, c²·se_g² is a few percent of se².
 PROXY_EVALUATIONS = 30
@@ -134,7 +134,12 @@ def estimate_with_proxy(
     chosen_seed = root_seed(seed) if seed is not None or journal is None else None
     allowed, _ = run_limits(limits, None, n_players, "auto")
     n_active = int(getattr(game, "n_active", n_players))
-    base = _base(method)
+    base = RegressionAdjusted() if method is None else method
+    if not isinstance(base, RegressionAdjusted):
+        raise InputError(
+            f"method must be an fs.RegressionAdjusted(…), not {method!r:.40}: only for that one "
+            "it was measured what a proxy gains"
+        )
     chosen = resolve_method("auto", n_active, allowed, None, "raise")
     if not isinstance(chosen, Exact):
         if proxy_values is None:
@@ -155,22 +160,10 @@ def estimate_with_proxy(
     )
 
 
-def _base(method: RegressionAdjusted | None) -> RegressionAdjusted:
-    if method is None:
-        return RegressionAdjusted()
-    if not isinstance(method, RegressionAdjusted):
-        raise InputError(
-            f"method must be an fs.RegressionAdjusted(…), not {method!r:.40}: only for that one "
-            "it was measured what a proxy gains"
-        )
-    return method
-
-
 def _default(budget: Budget | None, n_players: int) -> Budget:
     """Many evaluations of the proxy for each of the game."""
-    evaluations = None if budget is None else budget.evaluations
-    if evaluations is None:
-        evaluations = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+    given = None if budget is None else budget.evaluations
+    evaluations = given or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
     return Budget(evaluations=PROXY_EVALUATIONS * evaluations)
 
 
@@ -261,14 +254,10 @@ class ProxyAdjusted(Estimator[ProxyState, Draw]):
 
     def configuration(self) -> dict[str, Any]:
         """The proxy by its content and the run that valued it."""
-        try:
-            identity: str | None = fingerprint(self.proxy)
-        except FingerprintError:
-            identity = None
         valued = {"method": self.known.method, "evaluations": self.known.evaluations}
         return {
             "name": self.name,
-            "proxy": identity,
+            "proxy": content_of(self.proxy),
             "proxy_values": {**valued, "seed": self.known.seed},
             "c": self.c,
             "base": self.base.configuration(),
@@ -339,9 +328,10 @@ class ProxyAdjusted(Estimator[ProxyState, Draw]):
             use = f"was not used: {short if state.c is None else useless}"
         else:
             use = f"entered with c = {state.c:.4g}"
-            share = _share(state.c or 0.0, self.known, self.estimate(state))
-            if share > 0.005:
-                use += f", and its own error is {share:.0%} of the variance"
+            total_variance = float(self.estimate(state).variances.sum())
+            own = float(np.square((state.c or 0.0) * self.known.standard_errors).sum())
+            if own > 0.005 * total_variance:
+                use += f", and its own error is {own / total_variance:.0%} of the variance"
         return (f"the proxy was evaluated {total:,} times and {use}",)
 
     def _cheap(self, masks: BoolArray) -> FloatArray:
@@ -361,12 +351,6 @@ class ProxyAdjusted(Estimator[ProxyState, Draw]):
 def _difference(problem: Problem, ends: FloatArray, c: float) -> Problem:
     empty, full = (problem.empty, problem.full) - c * ends
     return replace(problem, empty=float(empty), full=float(full))
-
-
-def _share(c: float, known: Result, found: Estimate) -> float:
-    """How much of the variance comes from the proxy's values, over all players."""
-    total = float(found.variances.sum())
-    return float(np.square(c * known.standard_errors).sum()) / total if total > 0 else 0.0
 
 
 def _learnt(state: ProxyState) -> float:
