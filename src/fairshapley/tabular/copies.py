@@ -65,15 +65,18 @@ def find_copies(
     codes = _answers(targets)
     content = _contents(features, codes)
     counts = np.bincount(owner, minlength=len(names))
-    held = csr_array((np.ones(len(owner)), (owner, content)))
+    rows = csr_array((np.ones(len(owner)), (owner, content)))
+    held, different = rows.copy(), np.diff(rows.indptr)
     held.data[:] = 1.0  # a row that is there twice is there
-    equal = _equal_shares(held, content, owner, counts)
+    # The share of the rows of i that j has too.
+    equal = (rows @ held.T).toarray() / counts[:, None]
+    np.fill_diagonal(equal, 0.0)
     near = _near_shares(features, targets, owner, counts) if len(names) <= MOST_PLAYERS else equal
-    groups = _groups(equal, near, _inside(held, counts))
+    groups = _groups(equal, near, 1 - different / counts)
     repeated = tuple(
         f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
         f"{'is' if distinct == 1 else 'are'} distinct"
-        for player, distinct in enumerate(np.diff(held.indptr).tolist())
+        for player, distinct in enumerate(different.tolist())
         if counts[player] >= 4 and distinct <= LEAST_SHARE * counts[player]
     )
     return FoundCopies(groups, (*_group_notes(groups, names), *repeated))
@@ -192,22 +195,6 @@ def _contents(features: FloatArray, codes: IntArray) -> IntArray:
     return content
 
 
-def _equal_shares(
-    held: csr_array, content: IntArray, owner: IntArray, counts: IntArray
-) -> FloatArray:
-    """The share of the rows of i that j has too, shape (players, players)."""
-    rows = csr_array((np.ones(len(owner)), (owner, content)), shape=held.shape)
-    rows.sum_duplicates()
-    shares: FloatArray = (rows @ held.T).toarray() / counts[:, None]
-    np.fill_diagonal(shares, 0.0)
-    return shares
-
-
-def _inside(held: csr_array, counts: IntArray) -> FloatArray:
-    """The share of a player's rows that are there before in its own."""
-    return 1 - np.diff(held.indptr) / counts
-
-
 def _near_shares(
     features: FloatArray, targets: NDArray[Any], owner: IntArray, counts: IntArray
 ) -> FloatArray:
@@ -241,7 +228,10 @@ def _sought(owner: IntArray, counts: IntArray) -> IntArray:
 def _groups(
     equal: FloatArray, near: FloatArray, inside: FloatArray
 ) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
-    """Players whose common rows are many, and more than chance brings."""
+    """Players whose common rows are many, and more than chance brings.
+
+    `inside` is the share of a player's rows that are there before in its own.
+    """
     shares = np.maximum(equal, near)
     by_the_way = np.maximum(_typical(shares), inside)
     linked = (shares >= LEAST_SHARE) & (shares - by_the_way[:, None] >= LEAST_EXCESS)
