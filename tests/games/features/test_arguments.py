@@ -119,7 +119,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
         ({"kind": "conditional", "tolerance": "10 %"}, "tolerance must be a finite"),
         ({"kind": "conditional", "relative_to": "mean"}, "'value', 'range', 'std'"),
         ({"groups": {"g": ["petal"]}}, "names? the column 'petal', which X has not"),
-        ({"groups": {"g": [4]}}, "the column 4, which X has not; it has 0, 1, 2, 3"),
+        ({"groups": {"g": [4]}}, "the column 4, which X has not; it has 0, 1, 2 and 3"),
         ({"groups": {"g": [0, 1], "h": [1]}}, "column 1 is in the groups 'g' and 'h'"),
         ({"groups": {"g": [True]}}, "the column True, which X has not"),
         ({"groups": {"g": [[0]]}}, r"the column \[0\], which X has not"),

@@ -23,12 +23,7 @@ from fairshapley.games.features.marginal import (
     MarginalExpectation,
 )
 from fairshapley.games.features.players import Groups, make_players, one_hot_groups
-from fairshapley.games.features.predictor import (
-    ModulePredict,
-    Predictor,
-    as_function,
-    is_probability,
-)
+from fairshapley.games.features.predictor import ModulePredict, Predictor, as_function
 from fairshapley.games.features.tables import as_table
 from fairshapley.games.game import check_coalitions, members
 
@@ -155,23 +150,25 @@ class FeatureGame:
         if isinstance(groups, str) and groups == "one-hot":
             groups = one_hot_groups(data)
         self._players = make_players(data.labels, groups)
-        self._data, self._background = data, choose_background(data, background, kind, seed)
-        self._predictor = Predictor(
+        self.data, self._background = data, choose_background(data, background, kind, seed)
+        self.predictor = Predictor(
             function,
             self._background,
             None if max_rows is None else checks.whole("max_rows", max_rows),
         )
-        self.output_names = self._predictor.output_names(output_names)
+        self.output_names = self.predictor.output_names(output_names)
+        self.n_outputs = len(self.output_names)
         self.kind: GameKind = kind
         self._near, self._predictions = near, np.empty((0, self.n_outputs))
         if near is not None:
             what = "X" if self._background is data else "background"
-            self._predictions = self._predictor.of_table(self._background, what)
+            self._predictions = self.predictor.of_table(self._background, what)
         self._drawn = not hasattr(background, "__len__") and len(self._background) < len(data)
         self.output = check_output(output, self.output_names)
-        self.n_players = len(self._players.names)
+        self.n_rows, self.n_players = len(data), len(self._players.names)
+        self.counts = np.full(self.n_rows, self.n_players)
         self.player_names = self._players.names
-        if value_range is None and is_probability(function):
+        if value_range is None and getattr(function, "__name__", "") == "predict_proba":
             value_range = (0.0, 1.0)
         self.value_range = None if value_range is None else checks.value_range(value_range)
         self._choose_rows(rows)
@@ -187,22 +184,12 @@ class FeatureGame:
         return vars(self) | {"_known": {}}
 
     @property
-    def n_outputs(self) -> int:
-        """The number of outputs of a prediction."""
-        return len(self.output_names)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What stands in for absent features, in a sentence."""
         kind = "by a function" if callable(self.kind) else f"by kind={self.kind!r}"
         drawn = " drawn from X" if self._drawn else ""
         background = several(len(self._background), "background row")
         return (f"absent features were replaced {kind}, with {background}{drawn}",)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows of X."""
-        return len(self._data)
 
     @property
     def background(self) -> Any:
@@ -216,12 +203,7 @@ class FeatureGame:
 
     def shown(self, rows: IntArray) -> NDArray[Any]:
         """What the players show in some rows of X."""
-        return self._players.data(self._data.take(rows))
-
-    @property
-    def counts(self) -> IntArray:
-        """The players of each row of X."""
-        return np.full(self.n_rows, self.n_players)
+        return self._players.data(self.data.take(rows))
 
     def for_output(self, output: int | str) -> FeatureGame:
         """The same game for another output; the two share their predictions.
@@ -263,19 +245,19 @@ class FeatureGame:
         """
         positions = self.rows if rows is None else check_rows(rows, self.n_rows)
         source = copy.copy(self)
-        source._predictor = self._predictor.hashed()
+        source.predictor = self.predictor.hashed()
         return (source.for_rows(int(row)) for row in positions)
 
     def expectation(self, rows: IntArray) -> Expectation:
         """The utilities of some rows of X, each for itself."""
-        explained = self._data.take(rows)
+        explained = self.data.take(rows)
         if self._near is not None:
-            whole = self._background is self._data
+            whole = self._background is self.data
             known = self._predictions
-            mine = known[rows] if whole else self._predictor.of_table(explained, "X")
+            mine = known[rows] if whole else self.predictor.of_table(explained, "X")
             tables = explained, self._background, mine, known
             return ConditionalExpectation(*tables, self._players, *self._near)
-        parts = self._predictor, explained, self._background, self._players
+        parts = self.predictor, explained, self._background, self._players
         if callable(self.kind):
             return CustomExpectation(*parts, self.kind)
         gaussian = self.kind == "gaussian"
@@ -286,20 +268,6 @@ class FeatureGame:
         other = copy.copy(self)
         other._background, other.kind, other._near = self._background.average(), "mean", None
         return other.expectation(rows)
-
-    @property
-    def function(self) -> Callable[[Any], Any]:
-        """What is called for a prediction."""
-        return self._predictor.function
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns of X."""
-        return len(self._data.labels)
-
-    def handed(self, rows: IntArray) -> Any:
-        """Some rows of X, as predict would be handed them."""
-        return self._data.handed(rows)
 
     def __fingerprint_state__(self) -> tuple[object, ...]:
         """What the utilities depend on: neither names nor ranges, nor rows that play no part."""

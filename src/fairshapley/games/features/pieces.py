@@ -48,30 +48,19 @@ class Pieces(ABC):
 
     shape: ClassVar[Literal["texts", "images"]]
     notes: ClassVar[tuple[str, ...]] = ()
-    counts: IntArray
-    """The players of each row"""
 
     def __init__(
         self,
         predict: Any,
         items: _Items,
+        counts: IntArray,
         output_names: Sequence[str] | None,
         max_rows: int | None,
     ) -> None:
-        self.function = as_function(predict)
-        self.items = items
-        self.predictor = Predictor(self.function, items, max_rows)  # type: ignore[arg-type]
+        self.items, self.counts, self.n_rows = items, counts, len(items)
+        self.predictor = Predictor(as_function(predict), items, max_rows)  # type: ignore[arg-type]
         self.output_names = self.predictor.output_names(output_names)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of texts or images."""
-        return len(self.items)
-
-    @property
-    def player_names(self) -> tuple[str, ...]:
-        """The places of the pieces."""
-        return tuple(f"piece {place}" for place in range(int(self.counts.max())))
+        self.player_names = tuple(f"piece {place}" for place in range(int(counts.max())))
 
     def expectation(self, rows: IntArray) -> PieceExpectation:
         """The utilities of rows that have the same number of players."""
@@ -79,14 +68,14 @@ class Pieces(ABC):
 
     def shown(self, rows: IntArray) -> NDArray[Any]:
         """What each player of some rows shows; nothing where a row has fewer players."""
-        shown = np.full((len(rows), int(self.counts.max())), "", dtype=object)
+        shown = np.full((len(rows), len(self.player_names)), "", dtype=object)
         for place, row in enumerate(rows.tolist()):
             shown[place, : self.counts[row]] = self.data(row)
         return shown
 
-    @abstractmethod
-    def data(self, row: int) -> list[str]:
+    def data(self, row: int) -> Sequence[str]:
         """What each player of a row shows."""
+        return self.player_names[: self.counts[row]]
 
     @abstractmethod
     def mixed(self, masks: BoolArray, rows: IntArray) -> Any:
@@ -142,19 +131,17 @@ class Texts(Pieces):
         output_names: Sequence[str] | None = None,
         max_rows: int | None = None,
     ) -> None:
-        texts = list(texts)
-        self.absent = "" if background is None else background
+        texts, self.absent = list(texts), "" if background is None else background
         if not isinstance(self.absent, str):
             raise InputError(
                 f"for texts, background is the text of an absent word, not {background!r}"
             )
-        super().__init__(predict, _Items(texts, "a list of texts", 1), output_names, max_rows)
-        self.predictor.max_rows = max_rows or MOST_TEXTS
         self._split = [_pieces(text, groups or "words") for text in texts]
-        self.counts = np.array([len(split) for split in self._split])
-        if not self.counts.all():
-            place = int(np.flatnonzero(self.counts == 0)[0])
-            raise InputError(f"text {place} has no words to explain: leave it out")
+        counts = np.array([len(split) for split in self._split])
+        if not counts.all():
+            raise InputError(f"text {counts.argmin()} has no words to explain: leave it out")
+        items = _Items(texts, "a list of texts", 1)
+        super().__init__(predict, items, counts, output_names, max_rows or MOST_TEXTS)
 
     def data(self, row: int) -> list[str]:
         """The pieces, without the space around them."""
@@ -228,23 +215,22 @@ class Images(Pieces):
         max_rows: int | None = None,
     ) -> None:
         shape = images.shape[1:]
-        items = _Items(images, f"an array of images of the shape {shape}", images[0].size)
-        super().__init__(predict, items, output_names, max_rows)
         # Of three axes the shortest is that of the channels.
         self.channels = None if len(shape) == 2 else (0 if shape[0] < shape[2] else 2)
         size = tuple(side for axis, side in enumerate(shape) if axis != self.channels)
         self.labels = _segments(GRID if groups is None else groups, len(images), size)
-        self.counts = self.labels.reshape(len(images), -1).max(axis=1) + 1
+        counts = self.labels.reshape(len(images), -1).max(axis=1) + 1
+        items = _Items(images, f"an array of images of the shape {shape}", images[0].size)
+        super().__init__(predict, items, counts, output_names, max_rows)
         self.absent = self._baseline(background)
 
     def _baseline(self, absent: Any) -> NDArray[Any]:
         images = self.items.items
         if absent is None:
             sides = tuple(axis for axis in range(1, images.ndim) if axis - 1 != self.channels)
-            mean = images.mean(axis=0 if len(images) > 1 else (0, *sides), keepdims=True)
-            absent = np.broadcast_to(mean, images[:1].shape)[0]
+            absent = images.mean(axis=0 if len(images) > 1 else (0, *sides), keepdims=True)[0]
         absent = np.asarray(absent, dtype=np.float64)
-        if absent.shape[1:] == images.shape[1:]:
+        if absent.ndim == images.ndim:
             absent = absent.mean(axis=0)
         try:
             filled: NDArray[Any] = np.broadcast_to(absent, images.shape[1:]).astype(images.dtype)
@@ -254,10 +240,6 @@ class Images(Pieces):
                 "number, an image or images"
             ) from None
         return filled
-
-    def data(self, row: int) -> list[str]:
-        """The numbers of the pieces."""
-        return [f"piece {place}" for place in range(int(self.counts[row]))]
 
     def mixed(self, masks: BoolArray, rows: IntArray) -> NDArray[Any]:
         """Images with the pieces that are present."""
@@ -272,13 +254,12 @@ def _segments(by: Any, count: int, size: tuple[int, ...]) -> IntArray:
     """The piece of each pixel, numbered from 0, (images, height, width)."""
     given = np.asarray(by)
     if given.ndim < 2:
-        down, across = np.broadcast_to(given, 2).tolist()
-        for side, parts in zip(size, (down, across), strict=True):
-            checks.whole("patches of a side", parts, most=side)
-        row, column = (
-            np.arange(side) * n // side for side, n in zip(size, (down, across), strict=True)
-        )
-        given = row[:, None] * across + column
+        parts = [
+            checks.whole("patches of a side", n, most=side)
+            for side, n in zip(size, np.broadcast_to(given, 2).tolist(), strict=True)
+        ]
+        row, column = (np.arange(side) * n // side for side, n in zip(size, parts, strict=True))
+        given = row[:, None] * parts[1] + column
     if given.shape not in (size, (count, *size)) or given.dtype.kind not in "iu":
         raise InputError(
             f"a segmentation has a whole number for each pixel, {size} or {(count, *size)}; this "

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numbers
-import operator
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.text import listed
 from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.tables import Table, as_numbers
@@ -66,12 +65,9 @@ class Players:
 
 
 def _group_text(names: Sequence[str], row: Sequence[Any]) -> str:
-    real = [isinstance(item, numbers.Real) for item in row]
-    hot = [
-        name for name, item, is_real in zip(names, row, real, strict=True) if is_real and item == 1
-    ]
-    if len(hot) == 1 and all(real) and sum(item == 0 for item in row) == len(row) - 1:
-        return hot[0]
+    plain = all(isinstance(item, numbers.Real) for item in row)
+    if plain and sorted(row) == [0] * (len(row) - 1) + [1]:
+        return names[row.index(1)]
     return ", ".join(f"{item:.4g}" if isinstance(item, float) else str(item) for item in row)
 
 
@@ -138,7 +134,6 @@ def _named_groups(
             "groups must be a dictionary of names and lists of columns, or a list of lists of "
             f"columns, not {groups!r}"
         )
-    mapping = isinstance(groups, Mapping)
     places = {label: at for at, label in enumerate(labels)}
     named = []
     for key, wanted in groups.items() if isinstance(groups, Mapping) else enumerate(groups):
@@ -148,22 +143,21 @@ def _named_groups(
         if not columns:
             raise InputError(f"group {key!r} has no columns: leave it out, or name its columns")
         joined = " + ".join(_name(labels[at]) for at in columns)
-        named.append((str(key) if mapping else joined, columns))
+        named.append((str(key) if isinstance(groups, Mapping) else joined, columns))
     return named
 
 
 def _position(label: Any, places: Mapping[Hashable, int]) -> int:
     """The position of a column that is given by its name or by its number."""
-    if isinstance(label, Hashable) and label in places and not isinstance(label, bool):
+    known = isinstance(label, Hashable) and not isinstance(label, bool)
+    if known and label in places:
         return places[label]
-    try:
-        at = operator.index(label)
-    except TypeError:
-        at = len(places)
-    if isinstance(label, bool) or not -len(places) <= at < len(places):
-        known = ", ".join(map(repr, islice(places, 8))) + (", …" if len(places) > 8 else "")
-        raise InputError(f"groups name the column {label!r}, which X has not; it has {known}")
-    return at % len(places)
+    if known and isinstance(label, int | np.integer) and -len(places) <= label < len(places):
+        return int(label) % len(places)
+    raise InputError(
+        f"groups name the column {label!r}, which X has not; it has "
+        + listed([repr(one) for one in places], most=8)
+    )
 
 
 def _name(label: Hashable) -> str:

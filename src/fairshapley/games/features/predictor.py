@@ -30,18 +30,6 @@ _PROBE = 8
 _SAME = 1e-5
 
 
-class ModelPredict:
-    """One method of a fitted model, as a function."""
-
-    def __init__(self, model: Any, method: str) -> None:
-        self.model = model
-        self.method = method
-
-    def __call__(self, rows: Any) -> Any:
-        """What the model says of some rows."""
-        return getattr(self.model, self.method)(rows)
-
-
 class ModulePredict:
     """A torch module, fed with tensors of its own dtype and device."""
 
@@ -68,22 +56,14 @@ def as_function(predict: Any) -> Callable[[Any], Any]:
     torch = sys.modules.get("torch")  # a module cannot come from a torch that is not loaded
     if torch is not None and isinstance(predict, torch.nn.Module):
         return ModulePredict(predict)
-    if callable(predict) and not isinstance(predict, type):
-        function: Callable[[Any], Any] = predict
-        return function
-    for method in _METHODS:
-        if not isinstance(predict, type) and hasattr(predict, method):
-            return ModelPredict(predict, method)
-    raise InputError(
-        f"predict must be a function of rows or a fitted model, not {predict!r:.60}: "
-        "give e.g. model.predict_proba"
-    )
-
-
-def is_probability(function: Callable[[Any], Any]) -> bool:
-    """Whether the predictions are probabilities by scikit-learn's conventions."""
-    name = getattr(function, "method", getattr(function, "__name__", ""))
-    return bool(name == "predict_proba")
+    ways = [predict] if callable(predict) else [getattr(predict, name, None) for name in _METHODS]
+    found: Callable[[Any], Any] | None = next((way for way in ways if callable(way)), None)
+    if found is None or isinstance(predict, type):
+        raise InputError(
+            f"predict must be a function of rows or a fitted model, not {predict!r:.60}: "
+            "give e.g. model.predict_proba"
+        )
+    return found
 
 
 class Predictor:
@@ -120,8 +100,7 @@ class Predictor:
         """The names of the outputs: those given, the model's classes, or numbers."""
         if given is not None:
             return checks.different_names("output_names", given, self.n_outputs)
-        model = getattr(self.function, "model", getattr(self.function, "__self__", None))
-        classes = getattr(model, "classes_", ())
+        classes = getattr(getattr(self.function, "__self__", None), "classes_", ())
         # A list of arrays belongs to a model of several targets.
         known = isinstance(classes, np.ndarray) and classes.shape == (self.n_outputs,)
         return tuple(str(name) for name in (classes if known else range(self.n_outputs)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from fairshapley._basics.extras import extra
@@ -60,8 +59,3 @@ def legend_label(text: str) -> str:
     """A literal text for a legend, which leaves out what begins with an underscore."""
     shown = literal(text)
     return f" {shown}" if shown.startswith("_") else shown
-
-
-def literals(texts: Iterable[str]) -> list[str]:
-    """Each of the texts as `literal` makes it."""
-    return [literal(text) for text in texts]

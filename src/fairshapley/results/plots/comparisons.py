@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
-from fairshapley.errors import InputError
-from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literals, log_scale, new_axes
+from fairshapley._basics import checks
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, log_scale, new_axes
 from fairshapley.results.repeated_runs import Audit, Comparison
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def plot_comparison(
         Where to draw; by default a new figure.
     """
     kinds = {"fidelity": _draw_fidelity, "errors": _draw_errors, "coverage": _draw_coverage}
-    if kind not in kinds:
-        raise InputError(f"unknown kind {kind!r}: use {', '.join(map(repr, kinds))}")
+    draw = kinds[checks.choice("kind", kind, tuple(kinds))]
     axes = new_axes(axes)
     audits = list(comparison.audits.values())
-    kinds[kind](axes, audits)
-    axes.set_yticks(np.arange(len(audits)), literals(comparison.audits))
+    draw(axes, audits, np.arange(len(audits)))
+    axes.set_ylim(-0.5, len(audits) - 0.5)
+    axes.set_yticks(np.arange(len(audits)), [literal(name) for name in comparison.audits])
     axes.invert_yaxis()
     return axes
 
@@ -50,8 +50,7 @@ def _evaluations(audits: Sequence[Audit]) -> str:
     return f"{audits[0].evaluations:,.0f} evaluations"
 
 
-def _draw_fidelity(axes: Axes, audits: Sequence[Audit]) -> None:
-    places = np.arange(len(audits))
+def _draw_fidelity(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
     scores = np.array([[one.min_true_fidelity, one.min_reported_fidelity] for one in audits])
     finite = scores[np.isfinite(scores) & (scores > 0)]
     # An infinite score (exact values) is drawn beyond all others, as a triangle.
@@ -71,33 +70,25 @@ def _draw_fidelity(axes: Axes, audits: Sequence[Audit]) -> None:
     reach = [np.minimum(errors, 0.9 * scores[:, 0])[drawn], errors[drawn]]
     axes.errorbar(scores[drawn, 0], places[drawn], xerr=reach, fmt="none", ecolor=BLUE)
     log_scale(axes, "x")
-    axes.set_ylim(-0.5, len(audits) - 0.5)
     axes.set_xlabel(
         f"minimum fidelity ± standard error, ξ = {audits[0].xi:g}, {_evaluations(audits)}"
     )
     axes.legend()
 
 
-def _draw_errors(axes: Axes, audits: Sequence[Audit]) -> None:
+def _draw_errors(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
     errors: list[FloatArray] = [np.sqrt(one.mse) for one in audits]
-    axes.boxplot(
-        errors,
-        positions=np.arange(len(audits)),
-        orientation="horizontal",
-        whis=(0, 100),
-        medianprops={"color": BLUE},
-    )
+    style: dict[str, Any] = {"orientation": "horizontal", "medianprops": {"color": BLUE}}
+    axes.boxplot(errors, positions=places, whis=(0, 100), **style)
     if all((one > 0).all() for one in errors):  # methods often differ by orders of magnitude
         log_scale(axes, "x")
     axes.set_xlabel(f"root mean squared error of each player, {_evaluations(audits)}")
 
 
-def _draw_coverage(axes: Axes, audits: Sequence[Audit]) -> None:
-    places = np.arange(len(audits))
+def _draw_coverage(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
     shares = [one.coverage for one in audits]
     axes.plot(shares, places, "o", color=BLUE, label="observed")
     axes.axvline(PROMISED_COVERAGE, color=GREY, linestyle="--", label="promised")
     axes.set_xlim(min(0.8, min(shares) - 0.05), 1.0)
-    axes.set_ylim(-0.5, len(audits) - 0.5)
     axes.set_xlabel(f"share of 95 % intervals that hold the truth, {audits[0].repeats} runs")
     axes.legend(loc="center left")

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
-from fairshapley.errors import InputError
 from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, new_axes
 
 if TYPE_CHECKING:
@@ -116,10 +114,3 @@ def plot_image(values: FloatArray, labels: NDArray[Any], axes: Axes | None = Non
     axes.figure.colorbar(shown, ax=axes, label="value")
     axes.set_axis_off()
     return axes
-
-
-def check_row(row: int, count: int) -> int:
-    """The place of a row, or an InputError."""
-    if not -count <= checks.whole("row", row, least=-count) < count:
-        raise InputError(f"row {row} is out of range: there are {count} explained rows")
-    return row % count

@@ -1,4 +1,4 @@
-"""The fidelity scores of all players, and the score that fairness asks for."""
+"""Fidelity, of all players and as a run went on, and marginals by coalition size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley.errors import InputError
 from fairshapley.fairness.guarantees import required_fidelity
 from fairshapley.fairness.levels import DELTA, EPSILON1
-from fairshapley.results.plots.canvas import BLUE, ORANGE, log_scale, new_axes
+from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, log_scale, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_fidelity(
             f"the fidelity of {int(np.isnan(scores).sum())} players is not known yet: give the run "
             "a larger budget"
         )
-    needed = required_line(result, epsilon1, delta, bound)
+    needed = _required(result, epsilon1, delta, bound)
     axes = new_axes(axes)
     places, finite = np.arange(1, scores.size + 1), np.isfinite(scores)
     mark = "o" if scores.size <= 100 else "."
@@ -56,21 +56,90 @@ def plot_fidelity(
         highest = max(needed, float(scores[finite].max(initial=0.0)))
         above = np.full(int((~finite).sum()), 10 * highest)
         axes.plot(places[~finite], above, "^", color=BLUE, markersize=4, label="infinite (proven)")
-    axes.axhline(needed, color=ORANGE, linestyle="--", label=required_label(epsilon1, delta, bound))
-    log_scale(axes, "y")
     axes.set_xlabel("players, from the lowest fidelity to the highest")
     axes.set_ylabel(f"fidelity, ξ = {result.xi:g}")
-    axes.legend()
+    _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
     return axes
 
 
-def required_line(result: Result, epsilon1: float, delta: float, bound: str) -> float:
+def plot_convergence(
+    result: Result,
+    axes: Axes | None = None,
+    *,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
+    bound: str = "normal",
+) -> Axes:
+    """The minimum fidelity against the evaluations, with the one that fairness asks for.
+
+    Parameters
+    ----------
+    result
+        A result whose `history` was recorded.
+    axes
+        Where to draw; by default a new figure.
+    epsilon1, delta, bound
+        The fairness asked for; see `fairshapley.required_fidelity`.
+    """
+    points = [point for point in result.history if np.isfinite(point.min_fidelity)]
+    if not points:
+        why = "the result holds no history; estimate it again, or with a larger budget"
+        why = "the values are exact" if result.exact else why
+        raise InputError(f"there is no convergence to draw: {why}")
+    needed = _required(result, epsilon1, delta, bound)
+    axes = new_axes(axes)
+    spent = [point.evaluations for point in points]
+    for label, style, scores in (
+        ("minimum fidelity", "-", [point.min_fidelity for point in points]),
+        ("cautious estimate", ":", [point.lower_fidelity for point in points]),
+    ):
+        # A score of 0 has no place on a logarithmic axis.
+        drawn = np.where(np.array(scores) > 0, scores, np.nan)
+        axes.plot(spent, drawn, style, marker="o", markersize=3, color=BLUE, label=label)
+    log_scale(axes, "x")
+    axes.set_xlabel("evaluations")
+    axes.set_ylabel(f"minimum fidelity, ξ = {result.xi:g}")
+    _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
+    return axes
+
+
+def _required(result: Result, epsilon1: float, delta: float, bound: str) -> float:
     """The minimum fidelity with which the players of a result are fair."""
     return required_fidelity(
         result.n_players, epsilon1, delta, independent=result.independent, bound=bound
     )
 
 
-def required_label(epsilon1: float, delta: float, bound: str) -> str:
-    """What a legend calls that score."""
-    return f"needed for ε1 = {epsilon1:g}, δ = {delta:g} ({bound})"
+def _draw_required(axes: Axes, needed: float, aim: str) -> None:
+    axes.axhline(needed, color=ORANGE, linestyle="--", label=f"needed for {aim}")
+    log_scale(axes, "y")
+    axes.legend()
+
+
+def plot_sizes(result: Result, axes: Axes | None = None) -> Axes:
+    """What a player adds on average to a coalition of each size.
+
+    The difference of the mean utilities of neighbouring sizes, from the coalitions that the run
+    asked for.
+
+    Parameters
+    ----------
+    result
+        A result whose `profile` was recorded.
+    axes
+        Where to draw; by default a new figure.
+    """
+    if len(result.profile) < 2:
+        raise InputError(
+            "there are no marginals by size to draw: the result holds no profile; estimate it again"
+        )
+    sizes = np.array([one.size for one in result.profile])
+    means = np.array([one.mean for one in result.profile])
+    marginals = np.diff(means) / np.diff(sizes)
+    axes = new_axes(axes)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    mark = "o" if marginals.size <= 50 else ""
+    axes.plot(sizes[:-1], marginals, marker=mark, markersize=4, color=BLUE)
+    axes.set_xlabel("size of the coalition that a player joins")
+    axes.set_ylabel("mean marginal contribution")
+    return axes

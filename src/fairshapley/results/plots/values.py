@@ -11,7 +11,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, check_delta
-from fairshapley.results.plots.canvas import BLUE, GREY, literals, new_axes
+from fairshapley.results.plots.canvas import BLUE, GREY, literal, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def plot_values(
         axes.plot(values[~known], places[~known], "o", color=BLUE, markersize=5, fillstyle="none")
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     names = result.names()
-    axes.set_yticks(places, literals(names[player] for player in shown))
+    axes.set_yticks(places, [literal(names[player]) for player in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
     if gap is not None:
         axes.axhline(gap - 0.5, color=GREY, linewidth=0.8, linestyle="--")

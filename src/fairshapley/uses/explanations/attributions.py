@@ -30,6 +30,12 @@ SHOWN_ROWS = 10
 SHOWN_PLAYERS = 5
 SHOWN_LETTERS = 40
 LINES = ("row", "output")
+# What can be drawn; by default the first, the second for several rows of a table.
+PLOTS = {
+    "columns": ("waterfall", "beeswarm", "bar"),
+    "texts": ("text", "waterfall"),
+    "images": ("image", "waterfall"),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -104,10 +110,7 @@ class Attributions:
             endpoints=None,
             xi=float(sizes.mean()),
             stopped=f"the mean |value| over {len(sizes)} rows",
-            notes=(
-                *first.notes,
-                "means of |value|: their errors include those of the rows",
-            ),
+            notes=(*first.notes, "means of |value|: their errors include those of the rows"),
         )
 
     def plot(
@@ -133,31 +136,26 @@ class Attributions:
         axes, most
             Where to draw; how many players.
         """
-        single = {"texts": "text", "images": "image"}.get(self.kind, "waterfall")
-        several_rows = self.kind == "columns" and len(self.rows) > 1
-        kind = kind or ("beeswarm" if several_rows else single)  # type: ignore[assignment]
-        checks.choice("kind", kind, ("waterfall", "beeswarm", "bar", "text", "image"))
-        at, place = self._output(output), plots.check_row(row, len(self.rows))
-        if kind == "bar":
+        all_rows = self.kind == "columns" and len(self.rows) > 1
+        drawn = checks.choice("kind", kind or PLOTS[self.kind][all_rows], PLOTS[self.kind])
+        at, count = self._output(output), len(self.rows)
+        place = checks.whole("row", row, least=-count, most=count - 1)
+        if drawn == "bar":
             return plot_values(self.overall(output), axes, most=max(most, 2))
-        if kind == "beeswarm":
+        if drawn == "beeswarm":
             names = list(self.player_names)
             return plots.plot_beeswarm(self.values[at], self.data, names, axes, most)
-        values, errors = self.values[at][place], self.standard_errors[at][place]
-        known = ~np.isnan(values)
-        values, errors = values[known], errors[known]
-        if kind == "image":
-            if self.segments is None:
-                raise InputError("these rows are no images: draw a waterfall")
+        known = ~np.isnan(self.values[at][place])
+        values, errors = (part[at][place][known] for part in (self.values, self.standard_errors))
+        names = list(self.names(place))[: len(values)]
+        if drawn == "image" and self.segments is not None:
             return plots.plot_image(values, self.segments[place], axes)
-        if kind == "text":
-            return plots.plot_text(values, errors, list(self.names(place))[: len(values)], axes)
-        shown = [str(name) for name in self.names(place)[: len(values)]]
+        if drawn == "text":
+            return plots.plot_text(values, errors, names, axes)
         if self.kind == "columns":
-            shown = [f"{n} = {_short(d)}" for n, d in zip(shown, self.data[place], strict=True)]
-        return plots.plot_waterfall(
-            values, errors, shown, float(self.base_values[at][place]), axes, most
-        )
+            names = [f"{n} = {_short(d)}" for n, d in zip(names, self.data[place], strict=True)]
+        base = float(self.base_values[at][place])
+        return plots.plot_waterfall(values, errors, names, base, axes, most)
 
     def _output(self, output: int | str | None) -> Any:
         """The index of one output in the arrays."""
@@ -182,53 +180,45 @@ class Attributions:
         if not self.complete:
             how += "; interrupted, the rows are those that were finished"
         rows, players = several(len(self.rows), "row"), several(len(self.player_names), "player")
+        outputs = [("", self._output(0))]
+        if self.values.ndim == 3:
+            names = [one_line(name, SHOWN_LETTERS) for name in self.output_names]
+            outputs = [(f", output {name}", (..., at)) for at, name in enumerate(names)]
         lines = [
-            f"row {row}{named}: {self._sum(place, output)}"
+            f"row {row}{named}: {self._sum(place, at)}"
             for place, row in enumerate(self.rows[:SHOWN_ROWS])
-            for output, named in self._outputs()
+            for named, at in outputs
         ]
         if len(self.rows) > SHOWN_ROWS:
             lines.append(f"… {several(len(self.rows) - SHOWN_ROWS, 'more row')}")
-        title = f"values of {players} for the predictions of {rows}, {how}"
-        return title, [*lines, *self._most_important()]
+        if len(self.rows) > 1 and self.kind == "columns":
+            for named, at in outputs:
+                means = self.importance()[at]
+                shown = [f"{name} {means[player]:.3g}" for player, name in self._largest(0, means)]
+                lines.append(f"mean |value| over the rows{named}: {', '.join(shown)}")
+        return f"values of {players} for the predictions of {rows}, {how}", lines
 
-    def _outputs(self) -> list[tuple[Any, str]]:
-        """An index of each output in the arrays, and its name behind a row's."""
-        if self.values.ndim == 2:
-            return [(..., "")]
-        names = [one_line(name, SHOWN_LETTERS) for name in self.output_names]
-        return [((..., at), f", output {name}") for at, name in enumerate(names)]
+    def _largest(self, place: int, values: FloatArray) -> list[tuple[int, str]]:
+        """The players of a row whose values are the largest, with their names."""
+        order = np.argsort(-np.abs(values), kind="stable")[:SHOWN_PLAYERS].tolist()
+        names = self.names(place)
+        return [(player, one_line(names[player], SHOWN_LETTERS)) for player in order]
 
     def _sum(self, place: int, output: Any) -> str:
         """A prediction as the sum of the base value and the players' values."""
-        values = self.values[output][place]
+        values, errors = self.values[output][place], self.standard_errors[output][place]
         values = values[~np.isnan(values)]
-        errors = self.standard_errors[output][place]
-        order = np.argsort(-np.abs(values), kind="stable")
-        names = self.names(place)
+        largest = self._largest(place, values)
         shown = [
-            f"{one_line(names[player], SHOWN_LETTERS)} {values[player]:+.3g}"
+            f"{name} {values[player]:+.3g}"
             + (f" ± {errors[player]:.1g}" if errors[player] > 0 else "")
-            for player in order[:SHOWN_PLAYERS].tolist()
+            for player, name in largest
         ]
-        if len(order) > SHOWN_PLAYERS:
-            rest = values[order[SHOWN_PLAYERS:]]
+        if len(values) > len(shown):
+            rest = np.delete(values, [player for player, _ in largest])
             shown.append(f"{several(len(rest), 'other')} {rest.sum():+.3g}")
         base, prediction = self.base_values[output][place], self.predictions[output][place]
         return f"{prediction:.4g} = {base:.4g} on average, {', '.join(shown)}"
-
-    def _most_important(self) -> list[str]:
-        """The players that matter most over all rows, for each output."""
-        if len(self.rows) < 2 or self.kind != "columns":
-            return []
-        found = []
-        for output, named in self._outputs():
-            means = self.importance()[output]
-            order = np.argsort(-means, kind="stable")[:SHOWN_PLAYERS].tolist()
-            names = [one_line(self.player_names[player], SHOWN_LETTERS) for player in order]
-            words = [f"{name} {means[at]:.3g}" for name, at in zip(names, order, strict=True)]
-            found.append(f"mean |value| over the rows{named}: {', '.join(words)}")
-        return found
 
     def to_shap(self) -> Any:
         """The values as a `shap.Explanation`, for shap's plots (needs shap)."""
@@ -245,18 +235,15 @@ class Attributions:
         """One line per row (and output), one column per player; `kind` as in `Result.to_frame`."""
         # A player may have the name of one of these.
         row, output = (f"{name}_" if name in self.player_names else name for name in LINES)
-        values = self.values
         columns: dict[str, Any] = {row: self.rows}
+        values = self.values
         if values.ndim == 3:
-            values = np.swapaxes(values, 1, 2).reshape(-1, len(self.player_names))
             columns = {row: np.repeat(self.rows, len(self.output_names))}
-            columns[output] = list(self.output_names) * len(self.rows)
+            columns[output] = self.output_names * len(self.rows)
+            values = np.swapaxes(values, 1, 2).reshape(-1, len(self.player_names))
         frame = make_frame({**columns, **dict(zip(self.player_names, values.T, strict=True))}, kind)
-        return (
-            frame.set_index(output, append=True)
-            if output in columns and hasattr(frame, "iloc")
-            else frame
-        )
+        pandas = len(columns) > 1 and hasattr(frame, "iloc")
+        return frame.set_index(output, append=True) if pandas else frame
 
 
 def _short(content: Any) -> str:

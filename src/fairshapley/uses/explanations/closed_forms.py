@@ -15,7 +15,6 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features.predictor import ModelPredict
 from fairshapley.uses.explanations.together import EXACT_PLAYERS, Explained
 
 # Of the largest prediction: double precision for linear models, single for shap's trees, whose
@@ -30,14 +29,15 @@ BOOSTING = ("GradientBoosting", "HistGradientBoosting", "XGB", "LGBM", "CatBoost
 
 def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> Explained | None:
     """The exact values of some rows of X; None where there is no closed form."""
-    function, n_players = game.function, game.n_players
-    if game.kind not in ("marginal", "mean") or not isinstance(function, ModelPredict):
+    function, n_players = game.predictor.function, game.n_players
+    model = getattr(function, "__self__", None)
+    if game.kind not in ("marginal", "mean") or model is None:
         return None
     found: FloatArray | None = None
-    if _is_linear(function.model):
+    if _is_linear(model):
         found, how, share = _linear(game, rows), "the closed form of a linear model", LINEAR
-    elif n_players > EXACT_PLAYERS and _has_leaves(function):
-        found, share = _trees(game, function.model, rows), TREES
+    elif n_players > EXACT_PLAYERS and _has_leaves(model, function.__name__):
+        found, share = _trees(game, model, rows), TREES
         how = "shap's TreeExplainer, in single precision"
     if found is None or found.shape != (len(rows), n_players, game.n_outputs):
         return None
@@ -68,18 +68,18 @@ def _linear(game: FeatureGame, rows: IntArray) -> FloatArray:
     return alone
 
 
-def _has_leaves(function: ModelPredict) -> bool:
-    name, classifies = type(function.model).__name__, hasattr(function.model, "classes_")
-    if function.method == "predict_proba":
+def _has_leaves(model: Any, method: str) -> bool:
+    name, classifies = type(model).__name__, hasattr(model, "classes_")
+    if method == "predict_proba":
         return name.startswith(FORESTS)
-    if function.method == "decision_function":
+    if method == "decision_function":
         return name in MARGINS
     return name.startswith(FORESTS + BOOSTING) and not classifies
 
 
 def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
     """Interventional TreeSHAP; None where shap cannot read the model."""
-    if game.n_players != game.n_features:
+    if game.n_players != len(game.data.labels):
         return None  # the value of a group is not the sum of its columns' values
     if importlib.util.find_spec("shap") is None:
         return None
@@ -91,7 +91,7 @@ def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
             explainer = shap.TreeExplainer(
                 model, data=game.background, feature_perturbation="interventional"
             )
-            found = explainer.shap_values(game.handed(rows), check_additivity=False)
+            found = explainer.shap_values(game.data.handed(rows), check_additivity=False)
         except Exception:
             return None
     values = np.asarray(found, dtype=np.float64)
