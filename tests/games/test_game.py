@@ -67,8 +67,8 @@ class TestEveryGame:
         (3.0, r"2\*\*n utilities"),
         ([0.0, np.nan], "coalition 1 .* not finite"),
         ([0.0, 1.0, np.inf, 1.0], "coalition 2 .* not finite"),
-        ([0.0, 1j], "real, not complex"),
-        (["a", "b"], "numbers alone"),
+        ([0.0, 1j], "real numbers alone"),
+        (["a", "b"], "real numbers alone"),
         ([None, 1.0], None),
     ],
 )

@@ -31,6 +31,16 @@ def draw(seed, n_classes, n_test, n_models=4):
     return targets, labels, weights / weights.sum(axis=2, keepdims=True)
 
 
+def constant(metric, *frequencies, **mean):
+    """The score of the same prediction for every test row."""
+    return metric.score(metric.same_for_all(*frequencies, **mean))[0]
+
+
+def best(metric):
+    """The best score that one and the same prediction for every test row can have."""
+    return metric.score(metric.best_prediction())[0]
+
+
 def both(metric, predictions):
     """The scores on numpy, which torch must share."""
     scores = metric.score(predictions)
@@ -152,29 +162,29 @@ def test_even_odds_are_ties_whatever_the_rounding():
 def test_the_worst_log_likelihood_is_in_the_range(n_test):
     """The mean of 15 equal logarithms is a last bit below them."""
     metric = LogLikelihood(np.zeros(n_test, dtype=int), 2, "probability")
-    worst, lowest = metric.constant(np.array([0.0, 1.0])), metric.value_range[0]
+    worst, lowest = constant(metric, np.array([0.0, 1.0])), metric.value_range[0]
     assert lowest <= worst <= lowest * (1 - 1e-14)
 
 
 def test_constant_predictions_and_the_best_of_them():
     classes = np.array([0, 1, 1, 2])
-    assert Accuracy(classes, 3, "label").best_constant() == 0.5
-    assert Accuracy(np.array([0, 1, 2, 2]), 2, "label").best_constant() == 0.25  # 2 is never said
-    assert F1(classes, 3, "label").best_constant() == pytest.approx((4 / 6) / 3)
-    assert F1(np.array([0, 0, 0, 1]), 2, "label").best_constant() == pytest.approx(2 / 5)
-    assert AUC(classes, 3, "probability").best_constant() == 0.5
+    assert best(Accuracy(classes, 3, "label")) == 0.5
+    assert best(Accuracy(np.array([0, 1, 2, 2]), 2, "label")) == 0.25  # 2 is never said
+    assert best(F1(classes, 3, "label")) == pytest.approx((4 / 6) / 3)
+    assert best(F1(np.array([0, 0, 0, 1]), 2, "label")) == pytest.approx(2 / 5)
+    assert best(AUC(classes, 3, "probability")) == 0.5
     entropy = 1.5 * np.log(2)
-    assert LogLikelihood(classes, 3, "probability").best_constant() == pytest.approx(-entropy)
+    assert best(LogLikelihood(classes, 3, "probability")) == pytest.approx(-entropy)
     shares = np.array([0.5, 0.25, 0.25])
-    assert Accuracy(classes, 3, "label").constant(shares) == 0.25
-    assert AUC(classes, 3, "probability").constant(shares) == 0.5
-    assert AUC(classes[:3], 2, "decision").constant(shares[:2]) == 0.5
+    assert constant(Accuracy(classes, 3, "label"), shares) == 0.25
+    assert constant(AUC(classes, 3, "probability"), shares) == 0.5
+    assert constant(AUC(classes[:3], 2, "decision"), shares[:2]) == 0.5
     mean_log = (np.log(0.5) + 3 * np.log(0.25)) / 4
-    assert LogLikelihood(classes, 3, "probability").constant(shares) == pytest.approx(mean_log)
+    assert constant(LogLikelihood(classes, 3, "probability"), shares) == pytest.approx(mean_log)
     numbers = np.array([1.0, 3.0])
-    assert NegMSE(numbers, 0, "value").best_constant() == -1.0
-    assert R2(numbers, 0, "value").best_constant() == 0.0
-    assert R2(numbers, 0, "value").constant(mean=2.0) == 0.0
+    assert best(NegMSE(numbers, 0, "value")) == -1.0
+    assert best(R2(numbers, 0, "value")) == 0.0
+    assert constant(R2(numbers, 0, "value"), mean=2.0) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,23 @@ from fairshapley.errors import InputError
 from fairshapley.games.game import Game, check_coalitions, check_names, is_random
 
 
-class Relabelled:
+class _Changed:
+    """What a game has of the one that it is made of."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = _check_game(game)
+        self.n_players = game.n_players
+        self.value_range: tuple[float, float] | None = getattr(game, "value_range", None)
+        self.player_names = check_names(getattr(game, "player_names", None), self.n_players)
+        self.identical_players = tuple(getattr(game, "identical_players", ()))
+
+
+def _inner_unit(changed: _Changed) -> str:
+    """That of the inner game."""
+    return str(getattr(changed.game, "unit", ""))
+
+
+class Relabelled(_Changed):
     """The same game with its players in another order.
 
     Player k of this game is player ``order[k]`` of the inner one.
@@ -31,25 +47,20 @@ class Relabelled:
     """
 
     def __init__(self, game: Game, order: Sequence[int] | NDArray[np.integer[Any]]) -> None:
-        self.game = _check_game(game)
-        self.n_players = game.n_players
+        super().__init__(game)
         try:
             self.order = tuple(operator.index(player) for player in order)
         except TypeError:
             raise InputError("order must be a sequence of player indices") from None
         if sorted(self.order) != list(range(self.n_players)):
             raise InputError(f"order must hold each of the players 0…{self.n_players - 1} once")
-        self.value_range = _value_range(game)
-        names = check_names(getattr(game, "player_names", None), self.n_players)
-        self.player_names = None if names is None else tuple(names[k] for k in self.order)
+        if self.player_names is not None:
+            self.player_names = tuple(self.player_names[k] for k in self.order)
         places = {player: place for place, player in enumerate(self.order)}
-        pairs = getattr(game, "identical_players", ())
+        pairs = self.identical_players
         self.identical_players = tuple((places[i], places[j]) for i, j in pairs)
 
-    @property
-    def unit(self) -> str:
-        """That of the inner game."""
-        return str(getattr(self.game, "unit", ""))
+    unit = property(_inner_unit)
 
     @property
     def shapley_values(self) -> FloatArray:
@@ -64,7 +75,7 @@ class Relabelled:
         return self.game(inner)
 
 
-class Affine:
+class Affine(_Changed):
     """A game in another unit: scale·v(S) + offset.
 
     The offset is also the utility of the empty coalition, when the inner game starts at 0.
@@ -80,15 +91,12 @@ class Affine:
     """
 
     def __init__(self, game: Game, scale: float = 1.0, offset: float = 0.0) -> None:
-        self.game = _check_game(game)
-        self.n_players = game.n_players
+        super().__init__(game)
         self.scale = checks.real("scale", scale)
         self.offset = checks.real("offset", offset)
-        inner = _value_range(game)
-        ends = None if inner is None else sorted(self.scale * end + self.offset for end in inner)
-        self.value_range = None if ends is None else (ends[0], ends[1])
-        self.player_names = check_names(getattr(game, "player_names", None), self.n_players)
-        self.identical_players = tuple(getattr(game, "identical_players", ()))
+        if self.value_range is not None:
+            low, high = sorted(self.scale * end + self.offset for end in self.value_range)
+            self.value_range = low, high
 
     @property
     def shapley_values(self) -> FloatArray:
@@ -161,12 +169,7 @@ def _shapley_values(game: Game) -> FloatArray:
     return cast("FloatArray", cast("Any", game).shapley_values)
 
 
-def _value_range(game: Game) -> tuple[float, float] | None:
-    """The lowest and the highest utility, where the game declares them."""
-    return cast("tuple[float, float] | None", getattr(game, "value_range", None))
-
-
-class WithNullPlayers:
+class WithNullPlayers(_Changed):
     """The same game with null players added behind the others.
 
     They change nobody's Shapley value and cost no evaluation: coalitions that differ only in null
@@ -175,24 +178,16 @@ class WithNullPlayers:
     """
 
     def __init__(self, game: Game, k: int) -> None:
-        self.game = _check_game(game)
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+        super().__init__(game)
+        k = checks.whole("k", k)
         self.n_active = int(getattr(game, "n_active", game.n_players))
         if self.n_active < game.n_players:
             raise InputError("the game has null players already: add all of them at once")
-        self.n_players = self.n_active + int(k)
-        self.value_range = _value_range(game)
-        names = check_names(getattr(game, "player_names", None), self.n_active)
-        if names is None:
-            names = tuple(str(player) for player in range(self.n_active))
-        self.player_names = (*names, *(f"null {number + 1}" for number in range(int(k))))
-        self.identical_players = tuple(getattr(game, "identical_players", ()))
+        self.n_players = self.n_active + k
+        names = self.player_names or tuple(map(str, range(self.n_active)))
+        self.player_names = (*names, *(f"null {number + 1}" for number in range(k)))
 
-    @property
-    def unit(self) -> str:
-        """That of the inner game."""
-        return str(getattr(self.game, "unit", ""))
+    unit = property(_inner_unit)
 
     @property
     def null_players(self) -> tuple[int, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, SupportsFloat, runtime_checkable
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.coroutines import run_coroutine
+from fairshapley._basics.frames import read_frame
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
 
@@ -44,15 +45,37 @@ class Game(Protocol):
 
 def check_n_players(n_players: int) -> int:
     """The number of players as an int of at least 1, or an InputError."""
+    return checks.whole("n_players", n_players, hint=": give the number of players")
+
+
+def real_numbers(values: Any, what: str, error: type[InputError] = InputError) -> FloatArray:
+    """A new array of floats, from an array, a data frame, a sparse matrix or a tensor.
+
+    Text, dates and complex numbers are refused with an error that names `what`.
+
+    Examples
+    --------
+    >>> real_numbers([[1, 2]], "X")
+    array([[1., 2.]])
+    """
+    values = read_frame(values)
+    if hasattr(values, "tocoo") and hasattr(values, "toarray"):
+        values = values.toarray()
+    elif hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()  # a tensor
     try:
-        number = operator.index(n_players)
-    except TypeError:
-        raise InputError(
-            f"n_players must be a whole number, not {n_players!r}: give the number of players"
+        array = np.array(values)
+        if array.dtype.kind in "USTcMm":
+            raise TypeError
+        # astype would also read numbers out of texts.
+        if array.dtype.kind == "O" and any(isinstance(item, str | bytes) for item in array.flat):
+            raise TypeError
+        return array.astype(np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise error(
+            f"{what} must hold real numbers alone, in rows of equal length: encode text and "
+            "categories as numbers first, e.g. one-hot"
         ) from None
-    if number < 1 or isinstance(n_players, bool):
-        raise InputError(f"a game needs at least one player, n_players is {number}")
-    return number
 
 
 def check_coalitions(coalitions: BoolArray, n_players: int) -> BoolArray:
@@ -160,7 +183,7 @@ class FunctionGame:
         if cost is not None:
             if not callable(cost):
                 raise InputError(f"cost must be a function of a coalition, not {cost!r}")
-            self.cost, self.cost_unit = EachCost(cost), cost_unit
+            self.cost, self.cost_unit = partial(_costs, cost), cost_unit
 
     @property
     def is_async(self) -> bool:
@@ -170,8 +193,6 @@ class FunctionGame:
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
-        if self.is_async:
-            return run_coroutine(self.answer(coalitions))
         return self._utilities(coalitions)
 
     def _calls(self, coalitions: BoolArray, *more: Sequence[int]) -> Iterable[tuple[Any, ...]]:
@@ -180,6 +201,8 @@ class FunctionGame:
         return zip(rows, *more, strict=True)
 
     def _utilities(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
+        if self.is_async:
+            return run_coroutine(self.answer(coalitions, *more))
         calls = self._calls(coalitions, *more)
         values = [_as_utility(self.fn(*call), call[0]) for call in calls]
         return np.array(values, dtype=np.float64)
@@ -195,15 +218,9 @@ class FunctionGame:
         return np.array(values, dtype=np.float64)
 
 
-class EachCost:
-    """The cost of each of some coalitions, from a function of one."""
-
-    def __init__(self, fn: Callable[[tuple[int, ...]], float]) -> None:
-        self.fn = fn
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """One number for each row."""
-        return np.array([self.fn(members(row)) for row in coalitions], dtype=np.float64)
+def _costs(fn: Callable[[tuple[int, ...]], float], coalitions: BoolArray) -> FloatArray:
+    """The cost of each row of `coalitions`, from a function of one coalition."""
+    return np.array([fn(members(row)) for row in coalitions], dtype=np.float64)
 
 
 def is_random(game: object) -> bool:
@@ -250,13 +267,7 @@ class TableGame:
     def __init__(
         self, values: Sequence[float] | FloatArray, *, player_names: Sequence[str] | None = None
     ) -> None:
-        table = np.array(values)
-        if np.iscomplexobj(table):
-            raise InputError("a table of utilities must be real, not complex")
-        try:
-            table = table.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError("a table of utilities must hold numbers alone") from None
+        table = real_numbers(values, "a table of utilities")
         n_players = int(table.size).bit_length() - 1
         if table.ndim != 1 or table.size < 2 or table.size != 1 << n_players:
             raise InputError(

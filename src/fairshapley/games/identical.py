@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -32,11 +33,27 @@ def identical_rows(*columns: ArrayLike) -> tuple[tuple[int, int], ...]:
     lengths = {len(array) for array in arrays}
     if len(lengths) > 1:
         raise InputError(f"the arrays must have the same number of rows, not {sorted(lengths)}")
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for row in range(lengths.pop()):
-        content = tuple(tuple(np.ravel(array[row]).tolist()) for array in arrays)
-        groups.setdefault(content, []).append(row)
-    return tuple(pair for rows in groups.values() for pair in combinations(rows, 2))
+    rows = range(lengths.pop())
+    groups = equal_places(tuple(map(_content, (array[row] for array in arrays))) for row in rows)
+    return tuple(pair for same in groups for pair in combinations(same, 2))
+
+
+def _content(entry: NDArray[Any]) -> tuple[Any, ...]:
+    return tuple(np.ravel(entry).tolist())
+
+
+def equal_places(keys: Iterable[Hashable]) -> list[list[int]]:
+    """The places of each key among the keys, in the order in which they first come.
+
+    Examples
+    --------
+    >>> equal_places(["x", "y", "x"])
+    [[0, 2], [1]]
+    """
+    places: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return list(places.values())
 
 
 def group_numbers(pairs: Sequence[tuple[int, int]], n_players: int) -> IntArray:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from fairshapley._basics.frames import column_names, is_dataset, is_frame, read_frame
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.game import check_names
+from fairshapley.games.game import check_names, real_numbers
+from fairshapley.games.identical import equal_places
 
 Datasets: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """One matrix per player: a list, or a dict whose keys are the players' names"""
@@ -30,7 +31,7 @@ def feature_matrix(features: Any, what: str) -> FloatArray:
     array([[1., 2.],
            [3., 4.]])
     """
-    matrix = _floats(features, what)
+    matrix = real_numbers(features, what)
     if matrix.ndim != 2:
         raise InputError(
             f"{what} must be a matrix, one row per data point, not of shape {matrix.shape}: "
@@ -51,7 +52,7 @@ def feature_matrix(features: Any, what: str) -> FloatArray:
 
 def target_vector(targets: Any, n_rows: int, what: str, beside: str) -> FloatArray:
     """A read-only copy as a vector of finite floats, one per row of `beside`."""
-    vector = column(_floats(targets, what), n_rows, what, beside)
+    vector = column(real_numbers(targets, what), n_rows, what, beside)
     if not np.isfinite(vector).all():
         row = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise InputError(f"{what} has a {vector[row]} in row {row}: drop rows without a target")
@@ -118,28 +119,6 @@ def _is_text(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "UST" or (
         values.dtype.kind == "O" and all(isinstance(value, str) for value in values.tolist())
     )
-
-
-def _floats(values: Any, what: str) -> FloatArray:
-    """A new array of floats; text, dates and complex numbers are refused."""
-    values = read_frame(values)
-    if hasattr(values, "tocoo") and hasattr(values, "toarray"):
-        values = values.toarray()
-    elif hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()  # a tensor
-    try:
-        array = np.array(values)
-        if array.dtype.kind in "USTcMm":
-            raise TypeError
-        # astype would also read numbers out of texts.
-        if array.dtype.kind == "O" and any(isinstance(item, str | bytes) for item in array.flat):
-            raise TypeError
-        return array.astype(np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{what} must hold real numbers alone, in rows of equal length: encode text and "
-            "categories as numbers first, e.g. one-hot"
-        ) from None
 
 
 def read_datasets(
@@ -211,10 +190,8 @@ def equal_content(keys: Iterable[bytes]) -> tuple[tuple[int, int], ...]:
     >>> equal_content([b"x", b"y", b"x", b"x"])
     ((0, 2), (2, 3))
     """
-    groups: dict[bytes, list[int]] = {}
-    for player, key in enumerate(keys):
-        groups.setdefault(hashlib.blake2b(key, digest_size=16).digest(), []).append(player)
-    return tuple(sorted(pair for players in groups.values() for pair in pairwise(players)))
+    groups = equal_places(hashlib.blake2b(key, digest_size=16).digest() for key in keys)
+    return tuple(sorted(pair for same in groups for pair in pairwise(same)))
 
 
 def equal_datasets(matrices: Sequence[FloatArray]) -> tuple[tuple[int, int], ...]:

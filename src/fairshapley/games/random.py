@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.coroutines import run_coroutine
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.games.game import FunctionGame
 from fairshapley.randomness import draw_seeds, root_seed
@@ -31,8 +31,9 @@ class Random(FunctionGame):
         Whether coalitions that are compared with each other, those of a walk or of a pair, get the
         same seed (common random numbers). It lowers the noise where a seed does the same to all
         coalitions: the same test questions, the same initial weights.
-    key, player_names, value_range, identical_players, unit, cost, cost_unit
-        As in `FunctionGame`.
+    **options
+        The key, player_names, value_range, identical_players, unit, cost and cost_unit of a
+        `FunctionGame`.
 
     Examples
     --------
@@ -44,39 +45,19 @@ class Random(FunctionGame):
     (True, True)
     """
 
-    random = True
-
     def __init__(
         self,
         fn: Callable[[tuple[int, ...], int], float | Awaitable[float]],
         n_players: int,
         *,
         same_seed: bool = False,
-        key: str | None = None,
-        player_names: Sequence[str] | None = None,
-        value_range: tuple[float, float] | None = None,
-        identical_players: Sequence[tuple[int, int]] = (),
-        unit: str = "",
-        cost: Callable[[tuple[int, ...]], float] | None = None,
-        cost_unit: str = "",
+        **options: Any,
     ) -> None:
-        super().__init__(
-            fn,  # type: ignore[arg-type]
-            n_players,
-            key=key,
-            player_names=player_names,
-            value_range=value_range,
-            identical_players=identical_players,
-            unit=unit,
-            cost=cost,
-            cost_unit=cost_unit,
-        )
+        super().__init__(fn, n_players, random=True, **options)  # type: ignore[arg-type]
         self.same_seed = checks.flag("same_seed", same_seed)
 
     def draw(self, coalitions: BoolArray, seeds: IntArray) -> FloatArray:
         """One draw for each row of `coalitions`, with these seeds."""
-        if self.is_async:
-            return run_coroutine(self.answer(coalitions, seeds.tolist()))
         return self._utilities(coalitions, seeds.tolist())
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -19,7 +18,7 @@ from scipy.special import roots_legendre
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.game import check_coalitions, check_n_players
+from fairshapley.games.game import check_coalitions, check_n_players, real_numbers
 from fairshapley.randomness import root_seed, side_generator
 
 # Entries of a temporary array: 2**20 doubles are 8 MiB, about what a core keeps in its cache.
@@ -205,15 +204,8 @@ class WeightedVoting:
         total = sum(votes.tolist())
         if votes.min() < 0 or total >= 1 << 62:
             raise InputError("weights must be at least 0, and less than 2**62 together")
-        try:
-            self.quota = operator.index(quota)
-        except TypeError:
-            raise InputError(f"quota must be a whole number, not {quota!r}") from None
-        if not 0 < self.quota <= total:
-            raise InputError(
-                f"quota is {self.quota}, it must be above 0 and at most the {total} votes that "
-                "all players have together"
-            )
+        hint = ": the votes that win, of those that all players have together"
+        self.quota = checks.whole("quota", quota, most=total, hint=hint)
         self.weights: IntArray = votes.astype(np.int64)
         self.weights.flags.writeable = False
         self.n_players = len(self.weights)
@@ -444,13 +436,7 @@ def _signed_sums(weights: FloatArray) -> tuple[float, float]:
 
 def _finite_vector(values: ArrayLike | None, what: str) -> FloatArray:
     """A read-only copy as a vector of finite floats, or an InputError."""
-    try:
-        vector = np.array(values)
-        if vector.dtype.kind not in "fiu":
-            raise TypeError
-        vector = vector.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be a vector of real numbers") from None
+    vector = real_numbers(values, what)
     if vector.ndim != 1 or vector.size == 0 or not np.isfinite(vector).all():
         raise InputError(f"{what} must be a vector of finite numbers with at least one entry")
     vector.flags.writeable = False
@@ -459,12 +445,7 @@ def _finite_vector(values: ArrayLike | None, what: str) -> FloatArray:
 
 def _check_coalition(term: Sequence[int], n_players: int) -> tuple[int, ...]:
     """The members of one coalition in increasing order, or an InputError."""
-    try:
-        players = tuple(sorted(operator.index(player) for player in term))
-    except TypeError:
-        raise InputError(f"coalition {term!r} must be a sequence of player indices") from None
-    if not players or len(set(players)) < len(players):
-        raise InputError(f"coalition {players} must have members, each of them once")
-    if players[0] < 0 or players[-1] >= n_players:
-        raise InputError(f"coalition {players} must have players from 0 to {n_players - 1} alone")
+    players: tuple[int, ...] = tuple(checks.players(term, n_players).tolist())
+    if not players or len(players) < len(term):
+        raise InputError(f"coalition {term!r} must have members, each of them once")
     return players

@@ -61,8 +61,8 @@ class OwnRidge(Ridge):
         (Ridge(positive=True), "positive=True"),
         (RidgeClassifier(class_weight="balanced"), "class_weight='balanced'"),
         (LinearRegression(positive=True), "positive=True"),
-        (KNeighborsClassifier(0), "n_neighbors=0"),
-        (KNeighborsClassifier(2.5), "n_neighbors=2.5"),
+        (KNeighborsClassifier(0), "n_neighbors must be a whole number of at least 1, not 0"),
+        (KNeighborsClassifier(2.5), "n_neighbors must be a whole number of at least 1, not 2.5"),
         (KNeighborsClassifier(weights=np.sqrt), "weights="),
         (KNeighborsClassifier(metric="cosine"), "metric='cosine'"),
         (KNeighborsClassifier(metric=np.dot), "metric="),
@@ -91,8 +91,8 @@ def test_models_without_a_learner(model, reason):
     [
         (csr_array(X), Y, X, "X is a sparse matrix"),
         (X, Y, csr_array(X), "X_test is a sparse matrix"),
-        ([["a"]] * 4, Y, [["b"]], "X holds something that is not a number"),
-        (X + 1j, Y, X, "X holds something that is not a number"),
+        ([["a"]] * 4, Y, [["b"]], "X must hold real numbers alone"),
+        (X + 1j, Y, X, "X must hold real numbers alone"),
         (np.where(X > 4, np.nan, X), Y, X, "X holds NaN"),
         (X, Y, X + np.inf, "X_test holds NaN"),
         (X, np.stack([Y, Y], axis=1), X, "only one target per row"),
@@ -125,7 +125,7 @@ def test_data_that_do_not_fit_together(features, targets, test, message):
 
 @pytest.mark.parametrize("targets", [["a", "b", "c", "d"], [1.0, np.nan, 2.0, 3.0]])
 def test_regression_needs_numbers(targets):
-    with pytest.raises(NotVectorisedError, match="y holds"):
+    with pytest.raises(NotVectorisedError, match=r"y (holds NaN|must hold real numbers)"):
         batch_learner(Ridge(), X, targets, X)
 
 

@@ -65,7 +65,7 @@ def best_constant(
     return (found, models[-best]) if math.isfinite(found) else None
 
 
-def constant_classifier(classes: NDArray[Any], frequencies: FloatArray) -> Any:
+def constant_classifier(classes: Any, frequencies: FloatArray) -> Any:
     """A model that predicts the classes with these probabilities, the first of the likeliest."""
     same = np.zeros((len(classes), 1))
     return DummyClassifier().fit(same, classes, sample_weight=frequencies)

@@ -15,9 +15,9 @@ from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.data.fitting import Fitter, quiet, weight_parameter
 from fairshapley.games.data.left_out import TestGroups
 from fairshapley.games.data.metric_choice import (
+    most_groups,
     range_of_values,
     read_score,
-    takes_weights,
     value_of_no_rows,
 )
 from fairshapley.games.data.models import (
@@ -220,7 +220,9 @@ class DataGame:
             self.classes,
             score,
             constant=unfittable == "constant",
-            groups=_groups_of(score, _clusters(test_groups, len(scored)), self.n_players),
+            groups=TestGroups.drawn(
+                _clusters(test_groups, len(scored)), self.n_players, most_groups(score)
+            ),
         )
         constant = self._fitter.best_constant()
         self.constant_value = None if constant is None else float(constant[0])
@@ -422,14 +424,10 @@ class DataGame:
     def _not_learnt(self, score: Metric) -> str:
         """Why no vectorised learner serves the model and the metric; empty when one does."""
         try:
-            kinds = self._learner.kinds
+            known = score.kind in self._learner.kinds
         except NotVectorisedError as error:
             return str(error)
-        return (
-            ""
-            if score.kind in kinds
-            else (f"the learner of {type(self.model).__name__} has no {score.kind}")
-        )
+        return "" if known else f"the learner of {type(self.model).__name__} has no {score.kind}"
 
     def _refuse_missing(self, train: Any) -> None:
         """An InputError when features are missing and the model cannot do without."""
@@ -459,17 +457,6 @@ class DataGame:
 
     def __fingerprint_state__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__getstate__().items() if name not in _LABELS}
-
-
-# A scorer judges a model once for each group.
-SCORER_GROUPS = 10
-
-
-def _groups_of(score: Metric | Scorer, clusters: IntArray, n_players: int) -> TestGroups:
-    """Groups of test rows for the error of the test set; none where a scorer takes no weights."""
-    if isinstance(score, Metric):
-        return TestGroups.drawn(clusters, n_players, score.most_groups)
-    return TestGroups.drawn(clusters, n_players, SCORER_GROUPS if takes_weights(score) else 0)
 
 
 def _clusters(labels: Any, n_test: int) -> IntArray:

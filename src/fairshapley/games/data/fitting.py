@@ -28,7 +28,7 @@ from fairshapley.games.data.left_out import TestGroups
 from fairshapley.games.data.models import task_of
 from fairshapley.games.data.rows import Rows
 from fairshapley.games.data.scoring import Metric, Scorer
-from fairshapley.games.learners.learner import Array
+from fairshapley.games.learners.arrays import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,9 +104,10 @@ class Fitter:
             if self.constant and self._fits_all:
                 return self._constant_of(chosen, wide=wide)
             raise
-        if not isinstance(self.score, Metric):
-            return self._judged(self._knowing_all(fitted), wide=wide)
-        return self._of_one(self._predict(fitted, self.score), wide=wide)
+        judged = self._knowing_all(fitted)
+        if isinstance(self.score, Metric):
+            judged = self._predict(fitted, self.score)
+        return self._scores(judged, wide=wide)
 
     def measured(self, predictions: Array, *, wide: bool) -> FloatArray:
         """The scores of many models by their predictions, a row for each."""
@@ -116,15 +117,14 @@ class Fitter:
             return scores
         return np.hstack([scores, self.score.left_out(predictions, self.groups)])
 
-    def _of_one(self, predictions: Array, *, wide: bool) -> FloatArray:
-        scores: FloatArray = self.measured(predictions, wide=wide)[0]
-        return scores
-
-    def _judged(self, model: Any, *, wide: bool) -> FloatArray:
-        """The scores of one model by a scorer."""
+    def _scores(self, judged: Any, *, wide: bool) -> FloatArray:
+        """The scores of one model: by its predictions, or for a scorer by itself."""
+        if isinstance(self.score, Metric):
+            of_predictions: FloatArray = self.measured(judged, wide=wide)[0]
+            return of_predictions
         if not wide:
-            return np.array([self._scored(model)])
-        known = Remembering(model)
+            return np.array([self._scored(judged)])
+        known = Remembering(judged)
         without = [self._scored(known, one) for one in self.groups.weights(self.test.weights)]
         return np.array([self._scored(known), *without])
 
@@ -170,12 +170,15 @@ class Fitter:
             return fitted
         return AllClasses(fitted, self.classes)
 
-    def constant_score(self, frequencies: FloatArray, *, wide: bool = False) -> FloatArray:
-        """The score of predicting the classes with these frequencies for every test row."""
+    def constant_score(
+        self, frequencies: FloatArray | None = None, mean: float = 0.0, *, wide: bool = False
+    ) -> FloatArray:
+        """The score of predicting classes with these frequencies, or a number, for every row."""
         if isinstance(self.score, Metric):
-            return self._of_one(self.score.same_for_all(frequencies), wide=wide)
-        assert self.classes is not None  # noqa: S101 - frequencies are those of classes
-        return self._judged(constant_classifier(self.classes, frequencies), wide=wide)
+            return self._scores(self.score.same_for_all(frequencies, mean), wide=wide)
+        if frequencies is None:
+            return self._scores(constant_regressor(mean), wide=wide)
+        return self._scores(constant_classifier(self.classes, frequencies), wide=wide)
 
     def best_constant(self, *, wide: bool = False) -> FloatArray | None:
         """The best score of one and the same prediction for every test row.
@@ -184,21 +187,19 @@ class Fitter:
         None where a scorer gives no number for such a prediction.
         """
         if isinstance(self.score, Metric):
-            return self._of_one(self.score.best_prediction(), wide=wide)
+            return self._scores(self.score.best_prediction(), wide=wide)
         with quiet():
             task = task_of(self.models[0])
             found = best_constant(self._scored, self.test, task, self.classes)
-            return None if found is None else self._judged(found[1], wide=wide)
+            return None if found is None else self._scores(found[1], wide=wide)
 
     def _constant_of(self, chosen: Rows, *, wide: bool) -> FloatArray:
-        if self.classes is not None:
-            codes = np.searchsorted(self.classes, chosen.y)
-            counts = np.bincount(codes, weights=chosen.weights, minlength=len(self.classes))
-            return self.constant_score(counts / counts.sum(), wide=wide)
-        mean = float(np.average(chosen.y, weights=chosen.weights))
-        if isinstance(self.score, Metric):
-            return self._of_one(self.score.same_for_all(mean=mean), wide=wide)
-        return self._judged(constant_regressor(mean), wide=wide)
+        if self.classes is None:
+            mean = float(np.average(chosen.y, weights=chosen.weights))
+            return self.constant_score(mean=mean, wide=wide)
+        codes = np.searchsorted(self.classes, chosen.y)
+        counts = np.bincount(codes, weights=chosen.weights, minlength=len(self.classes))
+        return self.constant_score(counts / counts.sum(), wide=wide)
 
 
 class Remembering(BaseEstimator):  # type: ignore[misc]

@@ -20,6 +20,9 @@ from fairshapley.games.data.models import Task
 from fairshapley.games.data.scoring import METRICS, Metric, Pinball, Scorer
 from fairshapley.games.learners.learner import Predicted
 
+# A scorer judges a model once for each group.
+SCORER_GROUPS = 10
+
 
 def read_score(
     metric: str | Scorer,
@@ -75,6 +78,13 @@ def takes_weights(scorer: Scorer) -> bool:
     """
     function = getattr(scorer, "_score_func", None)
     return function is not None and "sample_weight" in signature(function).parameters
+
+
+def most_groups(score: Metric | Scorer) -> int:
+    """Into how many groups test rows are put; none where a scorer takes no weights."""
+    if isinstance(score, Metric):
+        return score.most_groups
+    return SCORER_GROUPS if takes_weights(score) else 0
 
 
 def _weighable(scorer: Scorer, weights: FloatArray | None) -> Scorer:

@@ -23,6 +23,7 @@ from fairshapley.games.data.rows import (
     read_rows,
     stack,
 )
+from fairshapley.games.identical import equal_places
 from fairshapley.games.player_data import missing_objects
 
 # All pairs of many equal rows are too many to list; neighbours among them then say the same.
@@ -84,10 +85,7 @@ class PlayerRows:
         content: list[list[int]] = [[] for _ in range(self.n_players)]
         for player, first in zip(self.owner.tolist(), self._first.tolist(), strict=False):
             content[player].append(first)
-        numbers: dict[tuple[int, ...], list[int]] = {}
-        for player, firsts in enumerate(content):
-            numbers.setdefault(tuple(sorted(firsts)), []).append(player)
-        alike = list(numbers.values())
+        alike = equal_places(tuple(sorted(firsts)) for firsts in content)
         if sum(len(same) * (len(same) - 1) // 2 for same in alike) > MAX_PAIRS:
             return tuple(pair for same in alike for pair in pairwise(same))
         return tuple(pair for same in alike for pair in combinations(same, 2))

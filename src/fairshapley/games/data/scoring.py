@@ -1,8 +1,7 @@
 """Metrics: how well the predictions of many models fit the same test rows, all at once.
 
 Written over the array API: predictions stay in the namespace and on the device of the learner that
-made them. Only sums, one or two for each model, come back, and are divided as numpy float64: a GPU
-multiplies by a reciprocal instead, which is not the same in the last bit.
+made them, and only scores or sums come back.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from array_api_compat import array_namespace, device, to_device
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.games.data.left_out import MOST_GROUPS, TestGroups
-from fairshapley.games.learners.learner import Array, Predicted
+from fairshapley.games.learners.arrays import Array
+from fairshapley.games.learners.learner import Predicted
 
 # No weight of the rows that F1 counts is as small: they are 0, and F1 then is.
 TINY_WEIGHT = 1e-300
@@ -77,37 +77,27 @@ class Metric(ABC):
         >>> metric.score(np.array([[0, 1, 1], [0, 0, 0]])).round(3)
         array([1.   , 0.333])
         """
-        return self.weighted(predictions, self.weights)
+        scores: FloatArray = self.weighed(predictions, [self.weights])[:, 0]
+        return scores
 
     def score_there(self, predictions: Array) -> Array:
         """The score of each model, in the namespace and on the device of the predictions."""
         return _beside(predictions, self.score(predictions))
 
     @abstractmethod
-    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
-        """The score of each model when test rows count with these weights; None: all alike."""
+    def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
+        """The score of each model under each of some weights of the test rows; None: all alike."""
 
     def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
         """The score of each model without each group of test rows, shape (models, groups)."""
-        without = [self.weighted(predictions, one) for one in groups.weights(self.weights)]
-        return np.stack(without, axis=1)
+        return self.weighed(predictions, list(groups.weights(self.weights)))
 
     @abstractmethod
     def best_prediction(self) -> Array:
         """The constant prediction with the best score, as one model's predictions."""
 
-    def best_constant(self) -> float:
-        """The best score that one and the same prediction for every test row can have.
-
-        Examples
-        --------
-        >>> Accuracy(np.array([0, 1, 1, 1]), 2, "label").best_constant()
-        0.75
-        """
-        return float(self.score(self.best_prediction())[0])
-
-    def constant(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> float:
-        """The score of the same prediction for every test row.
+    def same_for_all(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> Array:
+        """The same prediction for every test row, as one model's predictions.
 
         Parameters
         ----------
@@ -120,13 +110,9 @@ class Metric(ABC):
         Examples
         --------
         >>> metric = Accuracy(np.array([0, 1, 1]), 2, "label")
-        >>> round(metric.constant(np.array([0.2, 0.8])), 3)
-        0.667
+        >>> metric.score(metric.same_for_all(np.array([0.2, 0.8]))).round(3)
+        array([0.667])
         """
-        return float(self.score(self.same_for_all(frequencies, mean))[0])
-
-    def same_for_all(self, frequencies: FloatArray | None = None, mean: float = 0.0) -> Array:
-        """The same prediction for every test row, as one model's predictions."""
         shape = (1, len(self.targets))
         if frequencies is None:
             return np.full(shape, mean)
@@ -156,22 +142,29 @@ class MeanMetric(Metric):
 
     def score_there(self, predictions: Array) -> Array:
         """The score of each model, where the predictions are."""
-        values = self.rows(predictions)
-        xp = array_namespace(values)
-        if self.weights is None:
-            return self.of_mean(xp.mean(xp.astype(values, xp.float64), axis=-1), None)
-        shares = _beside(values, self.weights / self.weights.sum(), xp.float64)
-        return self.of_mean(xp.astype(values, xp.float64) @ shares, self.weights)
+        return self._scores(self.rows(predictions), self.weights)
 
-    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
-        """The score of each model when test rows count with these weights."""
-        scores: FloatArray = self.of_mean(_mean(self.rows(predictions), weights), weights)
-        return scores
+    def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
+        """The score of each model under each of some weights of the test rows."""
+        values = self.rows(predictions)
+        return np.stack([_host(self._scores(values, one)) for one in weightings], axis=1)
+
+    def _scores(self, values: Array, weights: FloatArray | None) -> Array:
+        xp = array_namespace(values)
+        values, total = xp.astype(values, xp.float64), float(values.shape[-1])
+        if weights is not None:
+            values, total = values * _beside(values, weights, xp.float64), float(weights.sum())
+        elif isinstance(values, np.ndarray):
+            # The order of a sum follows the layout: the same one for a single row and for many.
+            values = np.ascontiguousarray(values)
+        # By an array: a GPU multiplies by the reciprocal of a number, which differs in a last bit.
+        return self.of_mean(xp.sum(values, axis=-1) / _beside(values, [total], xp.float64), weights)
 
     def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
         """The score of each model without each group of test rows, by one matrix product."""
         counting = np.ones(len(self.targets)) if self.weights is None else self.weights
-        sums = _group_sums(self.rows(predictions), groups, counting)
+        inside = (groups.of_row[:, None] == np.arange(groups.count)) * counting[:, None]
+        sums = _sums(self.rows(predictions), inside)
         weights = groups.sums(counting)
         means = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum() - weights)
         each = zip(means.T, groups.weights(self.weights), strict=True)
@@ -219,28 +212,16 @@ class F1(Metric):
     Of two classes it is that of the second; of more, the mean over the classes of the test rows.
     """
 
-    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
-        """The score of each model when test rows count with these weights."""
-        least = 1.0 if weights is None else TINY_WEIGHT
+    def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
+        """The score of each model under each of some weights of the test rows."""
+        all_rows = np.ones(len(self.targets))
+        counting = np.stack([all_rows if one is None else one for one in weightings], axis=1)
         scores = []
         for one in self._found():
             predicted, true = predictions == one, self.targets == one
-            hits = _count(predicted & _beside(predictions, true), weights)
-            total = int(true.sum()) if weights is None else float(weights[true].sum())
-            scores.append(2 * hits / np.maximum(_count(predicted, weights) + total, least))
-        return _average(scores)
-
-    def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
-        """The score of each model without each group of test rows, by matrix products."""
-        counting = np.ones(len(self.targets)) if self.weights is None else self.weights
-        scores = []
-        for one in self._found():
-            predicted, true = predictions == one, self.targets == one
-            hits = _group_sums(predicted & _beside(predictions, true), groups, counting)
-            said = _group_sums(predicted, groups, counting)
-            there = groups.sums(counting * true)
-            hits, said = (part.sum(axis=1, keepdims=True) - part for part in (hits, said))
-            scores.append(2 * hits / np.maximum(said + there.sum() - there, TINY_WEIGHT))
+            hits = _sums(predicted & _beside(predictions, true), counting)
+            said = _sums(predicted, counting) + true @ counting
+            scores.append(2 * hits / np.maximum(said, TINY_WEIGHT))
         return _average(scores)
 
     def _found(self) -> list[int]:
@@ -263,16 +244,8 @@ class AUC(Metric):
 
     most_groups = 10  # each goes through the ranks again
 
-    def weighted(self, predictions: Array, weights: FloatArray | None) -> FloatArray:
-        """The score of each model when test rows count with these weights."""
-        areas: FloatArray = self._all_areas(predictions, [weights])[:, 0]
-        return areas
-
-    def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
-        """The score of each model without each group of test rows, which are ranked once."""
-        return self._all_areas(predictions, list(groups.weights(self.weights)))
-
-    def _all_areas(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
+    def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
+        """The score of each model under each of some weights of the test rows, ranked once."""
         if self.kind == "decision":
             return _areas(predictions, self.targets == 1, weightings)
         classes = [1] if self.n_classes == 2 else np.unique(self.targets).tolist()
@@ -384,34 +357,10 @@ def _beside(predictions: Array, values: Array, dtype: Array = None) -> Array:
     return xp.asarray(values, dtype=dtype, device=device(predictions))
 
 
-def _count(mask: Array, weights: FloatArray | None = None) -> FloatArray:
-    """How many entries of each row are true, or their weight."""
-    xp = array_namespace(mask)
-    counted = xp.astype(mask, xp.float64)
-    if weights is not None:
-        counted = counted * _beside(counted, weights, xp.float64)
-    return _host(xp.sum(counted, axis=-1))
-
-
-def _mean(values: Array, weights: FloatArray | None = None) -> FloatArray:
-    """The mean of each row in float64."""
+def _sums(values: Array, weights: FloatArray) -> FloatArray:
+    """The sums of each row of values under each column of weights (test rows, …)."""
     xp = array_namespace(values)
-    values = xp.astype(values, xp.float64)
-    if weights is not None:
-        return _host(xp.sum(values * _beside(values, weights, xp.float64), axis=-1)) / float(
-            weights.sum()
-        )
-    if isinstance(values, np.ndarray):
-        # The order of a sum follows the layout: the same one for a single row and for many.
-        values = np.ascontiguousarray(values)
-    return _host(xp.sum(values, axis=-1)) / int(values.shape[-1])
-
-
-def _group_sums(values: Array, groups: TestGroups, weights: FloatArray) -> FloatArray:
-    """The weighted sum of each row of values over each group of test rows, (models, groups)."""
-    xp = array_namespace(values)
-    inside = (groups.of_row[:, None] == np.arange(groups.count)) * weights[:, None]
-    return _host(xp.astype(values, xp.float64) @ _beside(values, inside, xp.float64))
+    return _host(xp.astype(values, xp.float64) @ _beside(values, weights, xp.float64))
 
 
 def _average(scores: list[FloatArray]) -> FloatArray:

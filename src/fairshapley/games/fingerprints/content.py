@@ -61,7 +61,7 @@ from fairshapley.games.random import Random
 _FUNCTION = {"player_names", "value_range", "identical_players", "unit", "cost", "cost_unit"}
 _LABELS = {
     FunctionGame: _FUNCTION,
-    Random: _FUNCTION,
+    Random: _FUNCTION | {"random"},
     TableGame: {"player_names"},
 }
 _REMEDY = (

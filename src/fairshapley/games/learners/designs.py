@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.games.learners.arrays import Backend
-from fairshapley.games.learners.learner import Array, NotVectorisedError
+from fairshapley.games.learners.arrays import Array, Backend
+from fairshapley.games.learners.learner import NotVectorisedError
 
 # The products of all pairs of columns are kept for every training row, and their making takes
 # three times as much for a moment.

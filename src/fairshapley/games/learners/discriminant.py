@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.games.learners.arrays import Backend, Batched, largest_array
+from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.designs import Products
 from fairshapley.games.learners.inputs import Data, number, refuse_unless
-from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
+from fairshapley.games.learners.learner import Learner, NotVectorisedError, Predicted
 from fairshapley.games.learners.systems import inverse
-from fairshapley.games.learners.ties import label, lengths
+from fairshapley.games.learners.ties import chances, label, lengths
 
 # Small sets need the eigenvectors of a matrix of this width each; beyond it scikit-learn's
 # decomposition of their few rows is cheaper.
 MAX_FEATURES = 64
 
 
-class DiscriminantLearner(Batched):
+class DiscriminantLearner(Learner):
     """`sklearn.discriminant_analysis.LinearDiscriminantAnalysis` with priors from the set.
 
     Solver "svd" with its `tol`, or "lsqr" and "eigen" with a fixed shrinkage. A set with one row
@@ -34,25 +33,28 @@ class DiscriminantLearner(Batched):
     >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"], [[1.0], [6.0]])
-    >>> learner = DiscriminantLearner.of(LinearDiscriminantAnalysis(), given, Backend())
+    >>> learner = DiscriminantLearner(LinearDiscriminantAnalysis(), given, Backend())
     >>> learner.predict(np.array([[True, True, True, True]]), "decision")
     array([[-24.5,  10.5]])
     """
 
-    def __init__(
-        self,
-        X: FloatArray,  # noqa: N803
-        codes: IntArray,
-        X_test: FloatArray,  # noqa: N803
-        where: Backend,
-        *,
-        tol: float,
-        shrinkage: float | None,
-    ) -> None:
-        n_classes, width = int(codes.max()) + 1, X.shape[1]
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
+        for name in ("priors", "n_components", "covariance_estimator"):
+            refuse_unless(model, name, (None,))
+        (classes, codes), X, X_test = given.several_classes, given.X, given.X_test  # noqa: N806
+        n_classes, width = len(classes), X.shape[1]
+        if width > MAX_FEATURES:
+            raise NotVectorisedError(
+                f"{width} features: discriminant analysis is vectorised up to {MAX_FEATURES}"
+            )
+        self._shrinkage = shrinkage = _shrinkage(model)
+        self._tol = number(model, "tol")
         # A sweep is a loop over the columns: wider chunks pay for leaving the fastest cache.
-        largest = largest_array(X, X_test, n_classes, width**2 // 8)
-        super().__init__(where, X.shape[0], largest)
+        largest = given.largest_array(n_classes, width**2 // 8)
+        kinds: list[Predicted] = ["label", "probability"]
+        if n_classes == 2:
+            kinds.append("decision")
+        super().__init__(where, kinds, len(X), largest)
         centre = X.mean(axis=0)
         scale = X.std(axis=0) if shrinkage is None else np.ones(width)
         scale[scale == 0.0] = 1.0
@@ -60,36 +62,11 @@ class DiscriminantLearner(Batched):
         middles = np.stack([ready[codes == code].mean(axis=0) for code in range(n_classes)])
         # Rows about the middle of their class, so that little cancels in the covariance.
         about = ready - middles[codes]
-        self._tol, self._shrinkage = tol, shrinkage
         self._test = where.reals((X_test - centre) / scale)
         self._middles = where.reals(middles)
         self._products = Products(about, where)
         self._rows = [where.integers(np.flatnonzero(codes == code)) for code in range(n_classes)]
         self._about = [where.reals(about[codes == code].T) for code in range(n_classes)]
-
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
-        for name in ("priors", "n_components", "covariance_estimator"):
-            refuse_unless(model, name, (None,))
-        classes, codes = given.classes
-        if len(classes) < 2:
-            raise NotVectorisedError("y has one class only: there is nothing to tell apart")
-        if given.X.shape[1] > MAX_FEATURES:
-            raise NotVectorisedError(
-                f"{given.X.shape[1]} features: discriminant analysis is vectorised up to "
-                f"{MAX_FEATURES}"
-            )
-        shrinkage = _shrinkage(model)
-        tol = number(model, "tol")
-        return cls(given.X, codes, given.X_test, where, tol=tol, shrinkage=shrinkage)
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Labels and probabilities; with two classes decisions too."""
-        if len(self._rows) == 2:
-            return frozenset({"label", "probability", "decision"})
-        return frozenset({"label", "probability"})
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
@@ -119,8 +96,7 @@ class DiscriminantLearner(Batched):
             slopes = xp.permute_dims(lengths(xp, coefficients, 1), (1, 0))[:, None, :]
             logs = xp.permute_dims(xp.log(priors), (1, 0))[:, None, :]
             return label(self.where, scores, slopes * reach[:, :, None] - logs)
-        odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
-        return odds / xp.sum(odds, axis=2, keepdims=True)
+        return chances(xp, scores)
 
     def _moments(self, sets: Array) -> tuple[Array, Array, Array]:
         """Counts (classes, sets), means (classes, columns, sets), covariance within classes."""

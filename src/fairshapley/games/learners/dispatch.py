@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
@@ -22,13 +23,8 @@ from fairshapley.games.learners.neighbours import (
     NeighboursRegressorLearner,
 )
 
-
-class _Maker(Protocol):
-    def of(self, model: Any, given: Data, where: Backend) -> Learner: ...
-
-
 # By exact type: a subclass may do anything.
-_LEARNERS: dict[type, _Maker] = {
+_LEARNERS: dict[type, Callable[[Any, Data, Backend], Learner]] = {
     LogisticRegression: LogisticLearner,
     Ridge: RidgeLearner,
     RidgeClassifier: RidgeClassifierLearner,
@@ -87,7 +83,7 @@ def batch_learner(
     maker = _LEARNERS.get(type(model))
     if maker is None:
         raise NotVectorisedError(_why_not(model))
-    return maker.of(model, data(X, y, X_test), backend(device, dtype))
+    return maker(model, data(X, y, X_test), backend(device, dtype))
 
 
 def _why_not(model: object) -> str:

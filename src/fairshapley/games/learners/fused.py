@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 
 from fairshapley.errors import GameError
-from fairshapley.games.learners.learner import Array
+from fairshapley.games.learners.arrays import Array
 
 # For each padded width the problems of a block, the rows of a tile and the warps. The Hessians of a
 # block fill the registers: 128 × 8² or 64 × 16² numbers. On an H200 102 × 6 took 128 threads to 430

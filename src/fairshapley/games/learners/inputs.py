@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.checks import is_real
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.game import real_numbers
 from fairshapley.games.learners.learner import NotVectorisedError
 
 
@@ -41,15 +42,27 @@ class Data:
         return classes, codes.astype(np.int64)
 
     @property
+    def several_classes(self) -> tuple[NDArray[Any], IntArray]:
+        """The same, of two classes or more."""
+        classes, codes = self.classes
+        if len(classes) < 2:
+            raise NotVectorisedError("y has one class only: there is nothing to tell apart")
+        return classes, codes
+
+    @property
     def targets(self) -> FloatArray:
         """The targets as numbers: for regressors."""
-        try:
-            targets = self.y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise NotVectorisedError("y holds something that is not a number") from None
+        targets = real_numbers(self.y, "y", NotVectorisedError)
         if not np.isfinite(targets).all():
             raise NotVectorisedError("y holds NaN or infinite values")
         return targets
+
+    def largest_array(self, n_classes: int, statistics: int) -> int:
+        """What a `Learner` with classes takes as the largest array of one set.
+
+        The rows, the statistics, or a quarter of the scores of all test rows for all classes.
+        """
+        return max(len(self.X), len(self.X_test) * max(n_classes // 4, 1), statistics)
 
 
 def data(X: object, y: object, X_test: object) -> Data:  # noqa: N803
@@ -82,13 +95,7 @@ def data(X: object, y: object, X_test: object) -> Data:  # noqa: N803
 def _features(X: object, name: str) -> FloatArray:  # noqa: N803
     if hasattr(X, "tocoo"):
         raise NotVectorisedError(f"{name} is a sparse matrix: give a dense one, X.toarray()")
-    try:
-        given = np.asarray(X)
-        features = given.astype(
-            np.float64, casting="unsafe" if given.dtype == object else "same_kind"
-        )
-    except (TypeError, ValueError):
-        raise NotVectorisedError(f"{name} holds something that is not a number") from None
+    features = real_numbers(X, name, NotVectorisedError)
     if features.ndim != 2:
         raise InputError(f"{name} must have two axes, rows and features, not {features.ndim}")
     if features.shape[1] == 0:
@@ -118,26 +125,15 @@ def _same_text(value: object, choice: object) -> bool:
     return isinstance(value, str) and isinstance(choice, str) and value == choice
 
 
-def number(model: object, name: str) -> float:
-    """A parameter that is a finite number of at least 0, or a NotVectorisedError."""
+def number(model: object, name: str, *, positive: bool = False) -> float:
+    """A parameter that is a finite number of at least 0, or above, or a NotVectorisedError."""
     value = getattr(model, name)
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
-        raise NotVectorisedError(
-            f"{type(model).__name__}({name}={value!r}): only a finite number is vectorised, "
-            "and none below 0"
-        )
-    return float(value)
-
-
-def positive(model: object, name: str) -> float:
-    """A parameter that is a finite number above 0, or a NotVectorisedError."""
-    value = number(model, name)
-    if value == 0:
-        raise NotVectorisedError(
-            f"{type(model).__name__}({name}={getattr(model, name)!r}): only a number above 0 is "
-            "vectorised"
-        )
-    return value
+    if is_real(value) and 0 <= value < np.inf and not (positive and value == 0):
+        return float(value)
+    limit = "above 0" if positive else "of at least 0"
+    raise NotVectorisedError(
+        f"{type(model).__name__}({name}={value!r}): only a finite number {limit} is vectorised"
+    )
 
 
 def switch(model: object, name: str) -> bool:

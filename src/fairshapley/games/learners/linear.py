@@ -6,15 +6,15 @@ what is left is a small linear system per set.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.games.learners.arrays import Backend, Batched
+from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.designs import Design, Products, design
-from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
-from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
+from fairshapley.games.learners.inputs import Data, number, refuse_unless, switch
+from fairshapley.games.learners.learner import Learner, Predicted
 from fairshapley.games.learners.systems import inverse, solve
 from fairshapley.games.learners.ties import label, label_of_two, lengths
 
@@ -65,7 +65,7 @@ class _Moments:
         return slope[:, None] * lengths(xp, self.test, 1) + shift[:, None]
 
 
-class RidgeLearner(Batched):
+class RidgeLearner(Learner):
     """`sklearn.linear_model.Ridge` with one penalty and the exact solvers.
 
     Examples
@@ -73,33 +73,26 @@ class RidgeLearner(Batched):
     >>> from sklearn.linear_model import Ridge
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[-1.0], [1.0]], [-1.0, 1.0], [[3.0]])
-    >>> learner = RidgeLearner.of(Ridge(alpha=2.0), given, Backend())
+    >>> learner = RidgeLearner(Ridge(alpha=2.0), given, Backend())
     >>> learner.predict(np.array([[True, True]]), "value")
     array([[1.5]])
     """
 
-    def __init__(self, model: Any, given: Data, targets: FloatArray, where: Backend) -> None:
+    def __init__(
+        self, model: Any, given: Data, where: Backend, targets: FloatArray | None = None
+    ) -> None:
         # The others stop at a tolerance.
         refuse_unless(model, "solver", ("auto", "cholesky", "svd"))
         refuse_unless(model, "positive", (False,))
-        alpha = positive(model, "alpha")
+        alpha = number(model, "alpha", positive=True)
         intercept = switch(model, "fit_intercept")
+        targets = given.targets[:, None] if targets is None else targets
         ready = design(given.X, given.X_test, centre=intercept)
         width, n_targets = ready.train.shape[1], targets.shape[1]
         largest = max(given.X.shape[0], given.X_test.shape[0] * n_targets, width**2 // 2)
-        super().__init__(where, given.X.shape[0], largest)
+        super().__init__(where, ["value"], given.X.shape[0], largest)
         self._moments = _Moments(ready, targets, intercept, where)
         self._ridge = where.reals(alpha * ready.penalty[:, None])
-
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
-        return cls(model, given, given.targets[:, None], where)
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Values."""
-        return frozenset({"value"})
 
     def _fitted(self, weights: Array) -> tuple[Array, Array, Array]:
         """The coefficients of each set, and the means of its columns and targets."""
@@ -119,30 +112,18 @@ class RidgeClassifierLearner(RidgeLearner):
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[-1.0], [1.0]], ["no", "yes"], [[3.0]])
-    >>> learner = RidgeClassifierLearner.of(RidgeClassifier(alpha=2.0), given, Backend())
+    >>> learner = RidgeClassifierLearner(RidgeClassifier(alpha=2.0), given, Backend())
     >>> learner.predict(np.array([[True, True]]), "decision")
     array([[1.5]])
     """
 
-    _indicator: Array
-
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
         refuse_unless(model, "class_weight", (None,))
-        classes, codes = given.classes
-        if len(classes) < 2:
-            raise NotVectorisedError("y has one class only: there is nothing to tell apart")
+        classes, codes = given.several_classes
         signs = 2.0 * np.eye(len(classes))[codes] - 1.0
-        learner = cls(model, given, signs if len(classes) > 2 else signs[:, 1:], where)
-        learner._indicator = where.reals(np.eye(len(classes))[:, codes])
-        return learner
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Labels; with two classes decisions too."""
-        binary = self._indicator.shape[0] == 2
-        return frozenset({"label", "decision"} if binary else {"label"})
+        super().__init__(model, given, where, signs if len(classes) > 2 else signs[:, 1:])
+        self.kinds = frozenset({"label", "decision"} if len(classes) == 2 else {"label"})
+        self._indicator = where.reals(np.eye(len(classes))[:, codes])
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
@@ -162,7 +143,7 @@ class RidgeClassifierLearner(RidgeLearner):
         return label(self.where, xp.where(there, values, -xp.inf), sizes[:, :, None])
 
 
-class LinearLearner(Batched):
+class LinearLearner(Learner):
     """`sklearn.linear_model.LinearRegression`: least squares, the shortest solution of many.
 
     Sets that determine their coefficients well are solved by normal equations, the others by a
@@ -173,36 +154,26 @@ class LinearLearner(Batched):
     >>> from sklearn.linear_model import LinearRegression
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[0.0], [1.0], [2.0]], [1.0, 3.0, 9.0], [[3.0]])
-    >>> learner = LinearLearner.of(LinearRegression(), given, Backend())
+    >>> learner = LinearLearner(LinearRegression(), given, Backend())
     >>> learner.predict(np.array([[True, True, False], [True, False, False]]), "value")
     array([[7.],
            [1.]])
     """
 
-    def __init__(self, given: Data, where: Backend, *, fit_intercept: bool, cutoff: float) -> None:
-        ready = design(given.X, given.X_test, centre=fit_intercept)
-        n_rows, width = ready.train.shape
-        # A sweep is a loop over the columns: wider chunks pay for leaving the fastest cache. The
-        # rows of the sets that need a decomposition are copied.
-        largest = max(n_rows, given.X_test.shape[0], width**2 // 8, n_rows * width // 8)
-        super().__init__(where, n_rows, largest)
-        self._cutoff = max(cutoff, where.epsilon)
-        self._moments = _Moments(ready, given.targets[:, None], fit_intercept, where)
-        self._lengths = where.reals(1.0 / ready.penalty[:, None])
-
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
         refuse_unless(model, "positive", (False,))
         intercept = switch(model, "fit_intercept")
         # Before scikit-learn 1.7 there was no `tol` but the rounding of the type.
         cutoff = number(model, "tol") if hasattr(model, "tol") else 0.0
-        return cls(given, where, fit_intercept=intercept, cutoff=cutoff)
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Values."""
-        return frozenset({"value"})
+        ready = design(given.X, given.X_test, centre=intercept)
+        n_rows, width = ready.train.shape
+        # A sweep is a loop over the columns: wider chunks pay for leaving the fastest cache. The
+        # rows of the sets that need a decomposition are copied.
+        largest = max(n_rows, given.X_test.shape[0], width**2 // 8, n_rows * width // 8)
+        super().__init__(where, ["value"], n_rows, largest)
+        self._cutoff = max(cutoff, where.epsilon)
+        self._moments = _Moments(ready, given.targets[:, None], intercept, where)
+        self._lengths = where.reals(1.0 / ready.penalty[:, None])
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp

@@ -8,18 +8,18 @@ several classes is a binary problem, one with more a multinomial one, as scikit-
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.games.learners.arrays import QUANTUM, Backend, Batched
+from fairshapley._basics.types import FloatArray
+from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.designs import Products, design
-from fairshapley.games.learners.inputs import Data, number, positive, refuse_unless, switch
-from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
+from fairshapley.games.learners.inputs import Data, number, refuse_unless, switch
+from fairshapley.games.learners.learner import QUANTUM, Learner, NotVectorisedError, Predicted
 from fairshapley.games.learners.losses import BinaryLoss, MultinomialLoss
 from fairshapley.games.learners.newton import minimise
-from fairshapley.games.learners.ties import label, label_of_two, lengths
+from fairshapley.games.learners.ties import chances, label, label_of_two, lengths
 
 # A multinomial Hessian has (classes × columns)² entries and is factorised for every set and step;
 # beyond this size scikit-learn's quasi-Newton steps are cheaper.
@@ -29,7 +29,7 @@ MAX_FUSED_WIDTH = 16
 FREE_INTERCEPT = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
-class LogisticLearner(Batched):
+class LogisticLearner(Learner):
     """`sklearn.linear_model.LogisticRegression` with an L2 penalty, solved to the minimum.
 
     Examples
@@ -37,33 +37,29 @@ class LogisticLearner(Batched):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1], [[3.0]])
-    >>> learner = LogisticLearner.of(LogisticRegression(), given, Backend())
+    >>> learner = LogisticLearner(LogisticRegression(), given, Backend())
     >>> learner.predict(np.array([[True, True, True, True]]), "label")
     array([[1]])
     """
 
-    def __init__(
-        self,
-        X: FloatArray,  # noqa: N803
-        codes: IntArray,
-        X_test: FloatArray,  # noqa: N803
-        where: Backend,
-        *,
-        penalty: float,
-        intercept: float,
-        free_intercept: bool,
-        class_weight: FloatArray | None,
-        balanced: bool,
-    ) -> None:
-        n_classes = int(codes.max()) + 1
-        ready = design(X, X_test, centre=free_intercept)
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
+        (classes, codes), n_rows, n_test = given.several_classes, len(given.X), len(given.X_test)
+        n_classes, liblinear = len(classes), model.solver == "liblinear"
+        _check_parameters(model)
+        if liblinear and n_classes > 2:
+            raise NotVectorisedError("liblinear fits two classes only: choose solver='lbfgs'")
+        penalty, with_intercept = (
+            1.0 / number(model, "C", positive=True),
+            switch(model, "fit_intercept"),
+        )
+        ready = design(given.X, given.X_test, centre=with_intercept and not liblinear)
         columns, columns_test = ready.train, ready.test
         penalties = penalty * ready.penalty
-        if intercept:
-            constant = np.full((X.shape[0], 1), intercept)
-            columns = np.hstack([columns, constant])
-            columns_test = np.hstack([columns_test, np.full((X_test.shape[0], 1), intercept)])
-            penalties = np.append(penalties, 0.0 if free_intercept else penalty)
+        if with_intercept:
+            one = number(model, "intercept_scaling", positive=True) if liblinear else 1.0
+            columns = np.hstack([columns, np.full((n_rows, 1), one)])
+            columns_test = np.hstack([columns_test, np.full((n_test, 1), one)])
+            penalties = np.append(penalties, penalty if liblinear else 0.0)
         width = columns.shape[1]
         size = 1 if n_classes == 2 else n_classes
         if n_classes > 2 and n_classes * width > MAX_MULTINOMIAL:
@@ -72,50 +68,21 @@ class LogisticLearner(Batched):
                 "parameters take longer in batches than one by one"
             )
         # LAPACK wants each chunk's Hessians twice: half a cache of them at a time.
-        largest = max(size * X.shape[0], size * X_test.shape[0], (size * width) ** 2 // 2)
-        super().__init__(where, X.shape[0], largest)
+        largest = max(size * n_rows, size * n_test, (size * width) ** 2 // 2)
+        kinds: list[Predicted] = ["label", "probability"]
+        if n_classes == 2:
+            kinds.append("decision")
+        super().__init__(where, kinds, n_rows, largest)
         self._n_classes = n_classes
         self._codes = where.integers(codes)
+        class_weight = _class_weight(model, classes)
         self._class_weight = None if class_weight is None else where.reals(class_weight)
-        self._balanced = balanced
+        self._balanced = isinstance(model.class_weight, str)
         self._train, self._test = where.reals(columns), where.reals(columns_test)
         self._reach = lengths(where.xp, self._test, 1)
         self._penalties = where.reals(penalties[:, None])
         self._products = Products(columns, where)
         self._indicator = where.reals(np.eye(n_classes)[:, codes])
-
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
-        classes, codes = given.classes
-        liblinear = model.solver == "liblinear"
-        _check_parameters(model)
-        if liblinear and len(classes) > 2:
-            raise NotVectorisedError("liblinear fits two classes only: choose solver='lbfgs'")
-        if len(classes) < 2:
-            raise NotVectorisedError("y has one class only: there is nothing to tell apart")
-        fit_intercept = switch(model, "fit_intercept")
-        intercept = 1.0 if fit_intercept else 0.0
-        if liblinear and fit_intercept:
-            intercept = positive(model, "intercept_scaling")
-        return cls(
-            given.X,
-            codes,
-            given.X_test,
-            where,
-            penalty=1.0 / positive(model, "C"),
-            intercept=intercept,
-            free_intercept=fit_intercept and not liblinear,
-            class_weight=_class_weight(model, classes),
-            balanced=isinstance(model.class_weight, str),
-        )
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Labels and probabilities; with two classes decisions too."""
-        if self._n_classes == 2:
-            return frozenset({"label", "probability", "decision"})
-        return frozenset({"label", "probability"})
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
@@ -191,8 +158,7 @@ class LogisticLearner(Batched):
                     scores[pair, :, high] = values
         if kind == "label":
             return label(self.where, scores, (length[:, None] * self._reach)[:, :, None])
-        odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
-        return odds / xp.sum(odds, axis=2, keepdims=True)
+        return chances(xp, scores)
 
     def _multinomial(self, weights: Array, present: Array) -> Array:
         """The coefficients (classes, columns, sets) of sets with three classes or more."""

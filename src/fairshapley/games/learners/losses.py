@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from fairshapley.games.learners.arrays import Array
 from fairshapley.games.learners.designs import Products
-from fairshapley.games.learners.learner import Array
 
 
 @dataclass(frozen=True, eq=False)

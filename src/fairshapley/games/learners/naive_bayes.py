@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+import operator
+from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.games.learners.arrays import Backend, Batched, largest_array
-from fairshapley.games.learners.inputs import Data, positive, refuse_unless
-from fairshapley.games.learners.learner import Array, Predicted
-from fairshapley.games.learners.ties import label
+from fairshapley.games.learners.arrays import Array, Backend
+from fairshapley.games.learners.inputs import Data, number, refuse_unless
+from fairshapley.games.learners.learner import Learner, Predicted
+from fairshapley.games.learners.ties import chances, label
 
 
-class NaiveBayesLearner(Batched):
+class NaiveBayesLearner(Learner):
     """`sklearn.naive_bayes.GaussianNB` with priors from the set.
 
     As there, `var_smoothing` times the largest variance of a feature in the set is added to all
@@ -25,26 +25,20 @@ class NaiveBayesLearner(Batched):
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"], [[1.0], [6.0]])
-    >>> learner = NaiveBayesLearner.of(GaussianNB(), given, Backend())
+    >>> learner = NaiveBayesLearner(GaussianNB(), given, Backend())
     >>> learner.predict(np.array([[True, True, True, True]]), "label")
     array([[0, 1]])
     """
 
-    def __init__(
-        self,
-        X: FloatArray,  # noqa: N803
-        codes: IntArray,
-        X_test: FloatArray,  # noqa: N803
-        where: Backend,
-        *,
-        var_smoothing: float,
-    ) -> None:
-        n_classes, width = int(codes.max()) + 1, X.shape[1]
-        largest = largest_array(X, X_test, n_classes, 2 * width)
-        super().__init__(where, X.shape[0], largest)
-        self._var_smoothing = var_smoothing
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
+        refuse_unless(model, "priors", (None,))
+        (classes, codes), X, X_test = given.classes, given.X, given.X_test  # noqa: N806
+        largest = given.largest_array(len(classes), 2 * X.shape[1])
+        super().__init__(where, ["label", "probability"], len(X), largest)
+        # Without smoothing, a class with one row has variance 0 and no likelihood.
+        self._var_smoothing = number(model, "var_smoothing", positive=True)
         self._rows, self._sums, self._test, self._middles = [], [], [], []
-        for code in range(n_classes):
+        for code in range(len(classes)):
             rows = np.flatnonzero(codes == code)
             # About the mean of the class in all data, so that little cancels in the variances.
             middle = X[rows].mean(axis=0)
@@ -54,39 +48,16 @@ class NaiveBayesLearner(Batched):
             self._test.append(where.reals(np.hstack([about_test, about_test**2])))
             self._middles.append(where.reals((middle - X.mean(axis=0))[:, None]))
 
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
-        refuse_unless(model, "priors", (None,))
-        # Without smoothing, a class with one row has variance 0 and no likelihood.
-        smoothing = positive(model, "var_smoothing")
-        _, codes = given.classes
-        return cls(given.X, codes, given.X_test, where, var_smoothing=smoothing)
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Labels and probabilities."""
-        return frozenset({"label", "probability"})
-
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
         counts, means, variances = self._moments(sets)
         total = sum(counts)
-        centre = (
-            sum(
-                count * (mean + middle)
-                for count, mean, middle in zip(counts, means, self._middles, strict=True)
-            )
-            / total
-        )
+        # The means about the middle of all rows, for the variance over all classes.
+        places = [mean + middle for mean, middle in zip(means, self._middles, strict=True)]
+        centre = sum(map(operator.mul, counts, places)) / total
+        spreads = zip(counts, variances, places, strict=True)
         overall = (
-            sum(
-                count * (variance + (mean + middle - centre) ** 2)
-                for count, mean, variance, middle in zip(
-                    counts, means, variances, self._middles, strict=True
-                )
-            )
-            / total
+            sum(count * (var + (place - centre) ** 2) for count, var, place in spreads) / total
         )
         smoothing = self._var_smoothing * xp.max(overall, axis=0)
         logs, sizes = [], []
@@ -99,8 +70,7 @@ class NaiveBayesLearner(Batched):
         if kind == "label":
             terms = xp.permute_dims(xp.stack(sizes), (1, 0))[:, None, :]
             return label(self.where, scores, xp.abs(scores) + terms)
-        odds = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
-        return odds / xp.sum(odds, axis=2, keepdims=True)
+        return chances(xp, scores)
 
     def _moments(self, sets: Array) -> tuple[list[Array], list[Array], list[Array]]:
         """For each class the number of rows, the means and the variances about its middle."""

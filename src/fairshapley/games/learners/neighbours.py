@@ -7,17 +7,18 @@ its search structure, so that its answer may differ where two rows are equally f
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Collection
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from fairshapley._basics.checks import whole
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.games.learners.arrays import Backend, Batched
+from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.inputs import Data, refuse_unless
-from fairshapley.games.learners.learner import Array, NotVectorisedError, Predicted
+from fairshapley.games.learners.learner import Learner, NotVectorisedError, Predicted
 from fairshapley.games.learners.ties import label
 
 # scikit-learn's names of the distances, with the powers of those that are named for one.
@@ -36,21 +37,27 @@ MAX_TABLE_BYTES = 1024**3
 RANKS_PER_LOOK = 8
 
 
-class _Neighbours(Batched):
+class _Neighbours(Learner):
     """The sums, over the k nearest rows of a set, of what each row contributes."""
 
     def __init__(
         self,
-        contributions: FloatArray,
+        model: Any,
+        given: Data,
         where: Backend,
-        *,
-        n_neighbors: int,
-        distances: FloatArray,
-        by_distance: bool,
+        kinds: Collection[Predicted],
+        contributions: FloatArray,
     ) -> None:
-        n_test, n_rows = distances.shape
-        largest = max(n_rows, n_test * max(contributions.shape[0] // 4, 1))
-        super().__init__(where, n_rows, largest)
+        n_test, n_rows = len(given.X_test), len(given.X)
+        size = 8 * n_test * n_rows * (len(contributions) + 2)
+        if size > MAX_TABLE_BYTES:
+            raise NotVectorisedError(
+                f"{n_test} test and {n_rows} training rows: the sorted neighbours would take "
+                f"{size / 1e9:.1f} GB; use fewer test rows, or fit one coalition at a time"
+            )
+        n_neighbors, distances = _n_neighbors(model), _distances(model, given)
+        by_distance = model.weights == "distance"
+        super().__init__(where, kinds, n_rows, given.largest_array(len(contributions), 0))
         order = np.argsort(distances, axis=1, kind="stable")
         ordered = np.take_along_axis(distances, order, axis=1)
         sums = contributions[:, order]
@@ -107,23 +114,16 @@ class NeighboursClassifierLearner(_Neighbours):
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[0.0], [1.0], [2.0]], ["a", "b", "b"], [[0.2]])
-    >>> learner = NeighboursClassifierLearner.of(KNeighborsClassifier(1), given, Backend())
+    >>> learner = NeighboursClassifierLearner(KNeighborsClassifier(1), given, Backend())
     >>> learner.predict(np.array([[True, True, False], [False, True, True]]), "label")
     array([[0],
            [1]])
     """
 
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
         classes, codes = given.classes
-        settings = _settings(model, given, len(classes))
-        return cls(np.eye(len(classes))[:, codes], where, **settings)
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Labels and probabilities."""
-        return frozenset({"label", "probability"})
+        votes = np.eye(len(classes))[:, codes]
+        super().__init__(model, given, where, ["label", "probability"], votes)
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         xp = self.where.xp
@@ -143,25 +143,17 @@ class NeighboursRegressorLearner(_Neighbours):
     >>> from sklearn.neighbors import KNeighborsRegressor
     >>> from fairshapley.games.learners.inputs import data
     >>> given = data([[0.0], [1.0], [2.0]], [3.0, 4.0, 8.0], [[0.2]])
-    >>> learner = NeighboursRegressorLearner.of(KNeighborsRegressor(2), given, Backend())
+    >>> learner = NeighboursRegressorLearner(KNeighborsRegressor(2), given, Backend())
     >>> learner.predict(np.array([[True, True, True], [False, True, False]]), "value")
     array([[3.5],
            [4. ]])
     """
 
-    @classmethod
-    def of(cls, model: Any, given: Data, where: Backend) -> Self:
-        """The learner for a model, or a NotVectorisedError that says why there is none."""
-        settings = _settings(model, given, 2)
+    def __init__(self, model: Any, given: Data, where: Backend) -> None:
         targets = given.targets[None, :]
-        if settings["by_distance"]:
+        if model.weights == "distance":
             targets = np.vstack([targets, np.ones_like(targets)])
-        return cls(targets, where, **settings)
-
-    @property
-    def kinds(self) -> frozenset[Predicted]:
-        """Values."""
-        return frozenset({"value"})
+        super().__init__(model, given, where, ["value"], targets)
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         sums, found = self._summed(sets)
@@ -169,30 +161,12 @@ class NeighboursRegressorLearner(_Neighbours):
         return self.where.xp.permute_dims(sums[0, ...] / divisor, (1, 0))
 
 
-def _settings(model: Any, given: Data, n_contributions: int) -> dict[str, Any]:
-    """The checked parameters of a model, and the distances they ask for."""
-    n_test, n_rows = given.X_test.shape[0], given.X.shape[0]
-    size = 8 * n_test * n_rows * (n_contributions + 2)
-    if size > MAX_TABLE_BYTES:
-        raise NotVectorisedError(
-            f"{n_test} test and {n_rows} training rows: the sorted neighbours would take "
-            f"{size / 1e9:.1f} GB; use fewer test rows, or fit one coalition at a time"
-        )
+def _n_neighbors(model: Any) -> int:
+    """The k of a model whose other parameters are vectorised."""
     refuse_unless(model, "weights", ("uniform", "distance", None))
     refuse_unless(model, "metric_params", (None,))
-    try:
-        n_neighbors = operator.index(model.n_neighbors)
-    except TypeError:
-        n_neighbors = 0
-    if n_neighbors < 1:
-        raise NotVectorisedError(
-            f"n_neighbors={model.n_neighbors!r}: only a whole number above 0 is vectorised"
-        )
-    return {
-        "n_neighbors": n_neighbors,
-        "distances": _distances(model, given),
-        "by_distance": model.weights == "distance",
-    }
+    hint = ": others are not vectorised"
+    return whole("n_neighbors", model.n_neighbors, hint=hint, error=NotVectorisedError)
 
 
 def _distances(model: Any, given: Data) -> FloatArray:
@@ -204,11 +178,4 @@ def _distances(model: Any, given: Data) -> FloatArray:
     power = model.p if metric == "minkowski" else _POWERS[metric]
     if not isinstance(power, Real) or not float(power) >= 1.0:
         raise NotVectorisedError(f"p={power!r}: only Minkowski distances with p ≥ 1 are vectorised")
-    # The special cases are faster and have no powers to round.
-    if power == 1:
-        return cdist(given.X_test, given.X, "cityblock")
-    if power == 2:
-        return cdist(given.X_test, given.X, "euclidean")
-    if power == np.inf:
-        return cdist(given.X_test, given.X, "chebyshev")
     return cdist(given.X_test, given.X, "minkowski", p=float(power))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Protocol, Self
 
 from fairshapley.errors import GameError
-from fairshapley.games.learners.arrays import QUANTUM, Backend
-from fairshapley.games.learners.learner import Array
+from fairshapley.games.learners.arrays import Array, Backend
+from fairshapley.games.learners.learner import QUANTUM
 from fairshapley.games.learners.systems import MAX_ELIMINATION, solve
 
 # A step of Newton's method gains about 1 in the log odds of rows that are told apart well, which

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairshapley.games.learners.arrays import Backend
-from fairshapley.games.learners.learner import Array
+from fairshapley.games.learners.arrays import Array, Backend
 
 
 def tolerance(where: Backend) -> float:
@@ -60,6 +59,19 @@ def label_of_two(where: Backend, scores: Array, size: Array) -> Array:
     array([0, 0, 0, 1])
     """
     return where.xp.astype(scores > tolerance(where) * size, where.xp.int64)
+
+
+def chances(xp: Any, scores: Array) -> Array:
+    """The probabilities of the classes, on the last axis, from the logarithms of their odds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chances(np, np.array([[0.0, 0.0, -np.inf]]))
+    array([[0.5, 0.5, 0. ]])
+    """
+    odds = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+    return odds / xp.sum(odds, axis=-1, keepdims=True)
 
 
 def lengths(xp: Any, vectors: Array, axis: int) -> Array:
