@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,8 @@ from fairshapley.errors import GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
 from fairshapley.evaluation.failures import shorten
-from fairshapley.fairness.certificate import LEAST_CONTRIBUTIONS
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.looks import planned_look, spent_share
+from fairshapley.fairness.looks import planned_look
 from fairshapley.fairness.tails import fair_tails
 from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.game import members
@@ -254,56 +253,45 @@ class Together:
             found.stopped[row] = "the budget is spent"
         if until is None:
             return going, False
-        if isinstance(until, Fair) and until.bound == "normal":
-            return self._fair(until, active, going, last_look, final=final)
-        looked = False
-        for place, row in enumerate(active.tolist()):
+        # All rows have the same number of draws, so that a rule looks at all or at none.
+        any_row = self._snapshot(int(active[0]), 0, last_look)
+        looked = until.looks_now(any_row)
+        found.level_shares[active] = any_row.unspent_share
+        for place in np.flatnonzero(self._promising(any_row, active, final=final)).tolist():
+            row = int(active[place])
             shots = [self._snapshot(row, at, last_look) for at in range(len(self.outputs))]
             said = [until.met(shot) for shot in shots]
-            now = any(until.looks_now(shot) for shot in shots)
-            looked |= now
+            if all(said) and looked:
+                found.level_shares[row] = any_row.level_share
             if final and not all(said):
-                now = False
                 said = [one or until.conclude(shot) for one, shot in zip(said, shots, strict=True)]
             if final or all(said):
-                share = shots[0].level_share if now else shots[0].unspent_share
-                going[place], found.level_shares[row] = False, share
+                going[place] = False
                 found.stopped[row] = next((one for one in said if one), found.stopped[row])
         return going, looked
 
-    def _fair(
-        self, until: Fair, active: IntArray, going: BoolArray, last_look: int, *, final: bool
-    ) -> tuple[BoolArray, bool]:
-        """As the rule itself judges, for all rows at once."""
-        found, n_players = self.found, self.n_players
-        values, count = found.values[active], int(found.counts[active[0]])
-        spent = int(found.evaluations[active[0]])
-        share = spent_share(spent, n_players) - spent_share(last_look, n_players)
-        share = 1.0 - spent_share(last_look, n_players) if final else share
-        if count < LEAST_CONTRIBUTIONS or share == 0:
-            return going, False
-        near = until.xi if until.xi is not None else self.limits.xi
+    def _promising(self, one: Snapshot, active: IntArray, *, final: bool) -> BoolArray:
+        """The rows that a rule may stop: of the usual one, all are tested at once."""
+        found, until, everyone = self.found, self.limits.until, np.ones(len(active), dtype=bool)
+        if not isinstance(until, Fair) or until.bound != "normal":
+            return everyone
+        if one.budget is None and one.evaluations >= until._most_per_player * one.n_players:
+            return everyone
+        if not until.looks_now(one) and not final:
+            return ~everyone
+        values, near = found.values[active], until.xi if until.xi is not None else self.limits.xi
         sizes = np.abs(values).mean(axis=1, keepdims=True)
         xi = np.broadcast_to(sizes if near is None else near, values.shape)
-        evidence = Evidence(
+        evidence = replace(
+            one.evidence,
             values=values.ravel(),
             standard_errors=found.errors[active].ravel(),
-            counts=np.full(values.size, count),
-            evaluations=spent,
+            counts=np.full(values.size, one.evidence.counts[0]),
         )
         tails = fair_tails(evidence, until.epsilon1, until.epsilon1 * xi.ravel())
-        certified = (tails.reshape(values.shape).sum(axis=1) <= share * until.delta).all(axis=1)
-        if self.limits.evaluations is None and spent >= until._most_per_player * n_players:
-            for row in active.tolist():
-                found.stopped[row] = f"given up after {spent:,} evaluations: not certified"
-            going[:] = False
-        for place, row in enumerate(active.tolist()):
-            if certified[place]:
-                aim = until.aim_at(self._snapshot(row, 0, last_look))
-                found.stopped[row] = f"certified as {aim}"
-        going[certified] = False
-        found.level_shares[active[~going]] = share
-        return going, True
+        share = one.unspent_share if final else one.level_share
+        risks: FloatArray = tails.reshape(values.shape).sum(axis=1).max(axis=1)
+        return risks <= share * until.delta
 
     def _snapshot(self, row: int, output: int, last_look: int) -> Snapshot:
         found, limits = self.found, self.limits
