@@ -42,6 +42,22 @@ def _or_nan(compute: Callable[Arguments, float]) -> Callable[Arguments, float]:
     return defined
 
 
+# --- what trials cost -------------------------------------------------------------------------
+
+COSTS = (
+    Measure(
+        name="evaluations",
+        label="evaluations",
+        each=lambda outcome, _ground: float(outcome.evaluations),
+    ),
+    Measure(
+        name="marginals",
+        label="marginals",
+        each=lambda outcome, _ground: math.nan if outcome.marginals is None else outcome.marginals,
+    ),
+)
+
+
 # --- fidelity and its meaning -----------------------------------------------------------------
 
 

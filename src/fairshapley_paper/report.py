@@ -13,7 +13,6 @@ import numpy as np
 from fairshapley._basics.types import FloatArray
 from fairshapley.randomness import side_generator
 from fairshapley_paper.experiment import (
-    ACCOUNTINGS,
     Accounting,
     Experiment,
     Ground,
@@ -141,23 +140,6 @@ def _stages(
         100.0 * place / last if last else 100.0: [trial.path[place] for trial in trials]
         for place in range(last + 1)
     }
-
-
-def cost_numbers(scenario: str, trials: Sequence[Trial]) -> list[Number]:
-    """What the trials of a method have cost: evaluations and marginals."""
-    found = []
-    for accounting in ACCOUNTINGS:
-        outcomes = [trial.outcome(accounting) for trial in trials]
-        costs = {
-            "evaluations": [float(one.evaluations) for one in outcomes],
-            "marginals": [
-                math.nan if one.marginals is None else float(one.marginals) for one in outcomes
-            ],
-        }
-        for name, values in costs.items():
-            number = (None, float(np.mean(values)), math.nan, len(trials))
-            found.append(Number(scenario, trials[0].method, accounting, name, *number))
-    return found
 
 
 def _mean_and_error(values: FloatArray) -> tuple[float, float]:

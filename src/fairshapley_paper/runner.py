@@ -32,9 +32,10 @@ from fairshapley_paper.experiment import (
     Truth,
 )
 from fairshapley_paper.jobs import TRUTH, Job, built, do_all, worker_count
+from fairshapley_paper.measures import COSTS
 from fairshapley_paper.methods import METHODS
 from fairshapley_paper.rendering import write
-from fairshapley_paper.report import Number, Report, cost_numbers, measured
+from fairshapley_paper.report import Number, Report, measured
 from fairshapley_paper.store import Store
 
 Progress: TypeAlias = bool | Callable[[int, int, str], None] | None
@@ -230,8 +231,7 @@ def _measure(
     ground = Ground(played, values.mean(axis=0), experiment.xi)
     numbers: list[Number] = []
     for some in by_method.values():
-        numbers += cost_numbers(scenario.name, some)
-        for measure in experiment.measures:
+        for measure in (*COSTS, *experiment.measures):
             numbers += measured(measure, scenario.name, some, ground)
     truth = _truth_note(jobs[0].setting.truth, values) + _of_truth(experiment, ground)
     return numbers, [f"{scenario.title}: {note}" for note in (*played.notes, truth)]

@@ -137,20 +137,18 @@ class _Section:
 
     def _best(self, accounting: Accounting, measure: Measure, methods: Sequence[str]) -> str | None:
         """The method with the best number; enumeration does not compete."""
-        found = {
-            method: self.numbers.get((method, accounting, measure.name, None))
+        keys = {
+            method: (method, accounting, measure.name, None)
             for method in methods
             if method != "exact"
         }
         values = {
-            method: one.value
-            for method, one in found.items()
-            if one is not None and not math.isnan(one.value)
+            method: self.numbers[key].value for method, key in keys.items() if key in self.numbers
         }
-        if not measure.better or not values:
+        known = [method for method, value in values.items() if not math.isnan(value)]
+        if not measure.better or not known:
             return None
-        pick = max if measure.better == "higher" else min
-        return pick(values, key=lambda method: values[method])
+        return (max if measure.better == "higher" else min)(known, key=lambda one: values[one])
 
     def _winners(self) -> list[str]:
         """At equal evaluations, the best by every measure, and the best of the paper's own."""

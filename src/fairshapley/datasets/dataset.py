@@ -91,7 +91,9 @@ class Dataset:
                 raise InputError(
                     f"{name} must have one entry per row of X, not the shape {array.shape}"
                 )
-            object.__setattr__(self, name, _read_only(array))
+            view = array.view()  # the array itself stays as its owner has it
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
         if self.feature_names and self.X.shape[1:] != (len(self.feature_names),):
             raise InputError(
                 f"{len(self.feature_names)} feature names for rows of shape {self.X.shape[1:]}: "
@@ -99,16 +101,10 @@ class Dataset:
             )
         object.__setattr__(self, "files", MappingProxyType(dict(self.files)))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "files": dict(self.files)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickles keep neither the write protection of arrays nor a mapping proxy.
-        self.__dict__.update(state)
-        for name in _ARRAYS:
-            if state[name] is not None:
-                self.__dict__[name] = _read_only(state[name])
-        self.__dict__["files"] = MappingProxyType(state["files"])
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made anew: pickles keep neither the write protection of arrays nor a mapping proxy.
+        fields = [getattr(self, one.name) for one in dataclasses.fields(self)[:-1]]
+        return Dataset, (*fields, dict(self.files))
 
     def __len__(self) -> int:
         return len(self.X)
@@ -165,7 +161,7 @@ class Dataset:
         index = rows if isinstance(rows, slice) else self._index(np.asarray(rows))
         parts = {name: getattr(self, name) for name in _ARRAYS}
         taken: dict[str, Any] = {
-            name: None if part is None else part[index] for name, part in parts.items()
+            name: part[index] for name, part in parts.items() if part is not None
         }
         return dataclasses.replace(self, **taken)
 
@@ -241,10 +237,3 @@ class Dataset:
                 f"{len(self)}: take at most that many"
             )
         return rows
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written to; the array itself stays as its owner has it."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

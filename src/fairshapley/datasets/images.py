@@ -26,16 +26,8 @@ _MNIST_COUNTS = {
 # The mean pixel of the 60 000 training images, as a share of 255, to the published digits.
 _MNIST_MEAN = 0.1307
 _CIFAR_CLASSES = (
-    "airplane",
-    "automobile",
-    "bird",
-    "cat",
-    "deer",
-    "dog",
-    "frog",
-    "horse",
-    "ship",
-    "truck",
+    *("airplane", "automobile", "bird", "cat", "deer"),
+    *("dog", "frog", "horse", "ship", "truck"),
 )
 # One byte for the class, then a red, a green and a blue plane of 32×32.
 _CIFAR_RECORD = 1 + 3 * 32 * 32
@@ -87,10 +79,8 @@ def _joined(train: _Part, test: _Part, names: tuple[str, ...]) -> Dataset:
 
 
 def _copy(path: Path) -> tuple[_Part, _Part]:
-    x_train, y_train, *test = read_archive(
-        path, ("x_train", "y_train", "x_test", "y_test")
-    ).values()
-    return (x_train, y_train), (test[0], test[1])
+    found = read_archive(path, ("x_train", "y_train", "x_test", "y_test"))
+    return (found["x_train"], found["y_train"]), (found["x_test"], found["y_test"])
 
 
 def read_mnist(files: tuple[Path, ...], wanted: Wanted) -> Dataset:

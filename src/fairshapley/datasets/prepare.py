@@ -6,7 +6,6 @@ Those that change a data set give a new one, and say in its notes what they did.
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -168,7 +167,7 @@ def card_amounts(dataset: Dataset, *, limit: float = 1000.0) -> Dataset:
     limit
         The largest Amount that is not held out; the paper's is 1000.
     """
-    if not isinstance(limit, int | float) or math.isnan(limit):
+    if not checks.is_real(limit) or np.isnan(limit):
         raise InputError(f"limit must be a number, an Amount, not {limit!r}")
     features = _columns(dataset, (*PAPER_CARD_FEATURES, "Amount"))
     amount = features[:, -1]

@@ -23,24 +23,19 @@ from fairshapley.datasets.parsing import (
 
 # --- adult --------------------------------------------------------------------------------------
 
+_ADULT_NAMES = (
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation"),
+    *("relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week"),
+    *("native_country", "income"),
+)
+_ADULT_NUMBERS = (
+    *("age", "fnlwgt", "education_num"),
+    *("capital_gain", "capital_loss", "hours_per_week"),
+)
 _ADULT_KINDS: dict[str, CellType] = {
-    "age": "number",
-    "workclass": "text",
-    "fnlwgt": "number",
-    "education": "text",
-    "education_num": "number",
-    "marital_status": "text",
-    "occupation": "text",
-    "relationship": "text",
-    "race": "text",
-    "sex": "text",
-    "capital_gain": "number",
-    "capital_loss": "number",
-    "hours_per_week": "number",
-    "native_country": "text",
-    "income": "text",
+    name: "number" if name in _ADULT_NUMBERS else "text" for name in _ADULT_NAMES
 }
-_ADULT_FEATURES = tuple(name for name in _ADULT_KINDS if name != "income")
+_ADULT_FEATURES = _ADULT_NAMES[:-1]
 # `education` says in words what `education_num` says; `fnlwgt` is a weight of the survey.
 _ADULT_CODED = tuple(name for name in _ADULT_FEATURES if name not in ("education", "fnlwgt"))
 _INCOMES = ("<=50K", ">50K")
@@ -51,18 +46,20 @@ _CODED_NOTE = (
     "native_country is missing"
 )
 # The order in which shap codes this column; every other one is coded in alphabetical order.
-_RELATIONSHIPS = ("Not-in-family", "Unmarried", "Other-relative", "Own-child", "Husband", "Wife")
+_ADULT_ORDERS = {
+    "relationship": (
+        *("Not-in-family", "Unmarried", "Other-relative"),
+        *("Own-child", "Husband", "Wife"),
+    )
+}
 
 
 def read_census(path: Path) -> Columns:
     """A file of the census: ``adult.data`` and ``adult.test`` have no header, the copy has one."""
-    if path.name.startswith("adult.csv"):
-        table = read_table(path, _ADULT_KINDS)
-    elif path.name.startswith("adult.test"):
-        # Its first line is a remark, and its incomes end in a full stop.
-        table = read_table(path, _ADULT_KINDS, header=tuple(_ADULT_KINDS), skip=1)
-    else:
-        table = read_table(path, _ADULT_KINDS, header=tuple(_ADULT_KINDS))
+    header = None if path.name.startswith("adult.csv") else _ADULT_NAMES
+    # The first line of the test is a remark, and its incomes end in a full stop.
+    skip = int(path.name.startswith("adult.test"))
+    table = read_table(path, _ADULT_KINDS, header=header, skip=skip)
     table["income"] = np.array([income.rstrip(".") for income in table["income"]], dtype=object)
     unknown = sorted(set(table["income"].tolist()) - set(_INCOMES))
     if unknown:
@@ -97,41 +94,26 @@ def _adult_codes(path: Path, table: Columns) -> NDArray[np.float64]:
     coded = np.empty((len(table["age"]), len(_ADULT_CODED)))
     for position, name in enumerate(_ADULT_CODED):
         column = table[name]
-        if name == "relationship":
-            codes = {value: code for code, value in enumerate(_RELATIONSHIPS)}
-            unknown = sorted(set(column.tolist()) - set(codes))
-            if unknown:
-                raise DataError(f"{path}: unknown relationship {unknown[0]!r}: copy it again")
-            coded[:, position] = [codes[value] for value in column]
-        elif _ADULT_KINDS[name] == "text":
-            coded[:, position] = np.unique(column.astype(np.str_), return_inverse=True)[1]
-        else:
-            coded[:, position] = column
+        if _ADULT_KINDS[name] == "text":
+            found = sorted(set(column.tolist()))
+            codes = {value: code for code, value in enumerate(_ADULT_ORDERS.get(name, found))}
+            if unknown := [value for value in found if value not in codes]:
+                raise DataError(f"{path}: unknown {name} {unknown[0]!r}: copy it again")
+            column = np.array([codes[value] for value in column])
+        coded[:, position] = column
     return coded
 
 
 # --- covertype ----------------------------------------------------------------------------------
 
 _COVERS = (
-    "Spruce/Fir",
-    "Lodgepole Pine",
-    "Ponderosa Pine",
-    "Cottonwood/Willow",
-    "Aspen",
-    "Douglas-fir",
-    "Krummholz",
+    *("Spruce/Fir", "Lodgepole Pine", "Ponderosa Pine", "Cottonwood/Willow", "Aspen"),
+    *("Douglas-fir", "Krummholz"),
 )
 _COVERTYPE_NAMES = (
-    "Elevation",
-    "Aspect",
-    "Slope",
-    "Horizontal_Distance_To_Hydrology",
-    "Vertical_Distance_To_Hydrology",
-    "Horizontal_Distance_To_Roadways",
-    "Hillshade_9am",
-    "Hillshade_Noon",
-    "Hillshade_3pm",
-    "Horizontal_Distance_To_Fire_Points",
+    *("Elevation", "Aspect", "Slope", "Horizontal_Distance_To_Hydrology"),
+    *("Vertical_Distance_To_Hydrology", "Horizontal_Distance_To_Roadways", "Hillshade_9am"),
+    *("Hillshade_Noon", "Hillshade_3pm", "Horizontal_Distance_To_Fire_Points"),
     *(f"Wilderness_Area{number}" for number in range(1, 5)),
     *(f"Soil_Type{number}" for number in range(1, 41)),
 )

@@ -31,16 +31,13 @@ _MAKES = {
     "vauxhall": 13_632,
     "vw": 15_157,
 }
+_CAR_TEXTS = ("model", "transmission", "fuelType")
 _CAR_KINDS: dict[str, CellType] = {
-    "model": "text",
-    "year": "number",
-    "price": "number",
-    "transmission": "text",
-    "mileage": "number",
-    "fuelType": "text",
-    "tax": "number",
-    "mpg": "number",
-    "engineSize": "number",
+    name: "text" if name in _CAR_TEXTS else "number"
+    for name in (
+        *("model", "year", "price", "transmission", "mileage"),
+        *("fuelType", "tax", "mpg", "engineSize"),
+    )
 }
 _TAX_ALIASES = {"tax(£)": "tax", "tax(£)".encode().decode("latin-1"): "tax"}
 _CAR_FEATURES = ("year", "mpg", "mileage", "tax", "engineSize")
@@ -84,13 +81,8 @@ _RIDE_TEXTS = ("id", "cab_type", "name", "source", "destination")
 _RIDE_NUMBERS = ("distance", "surge_multiplier", "price", "day", "month")
 # The weather at the ride: the names in the publisher's file and in the compact copy.
 _WEATHER = (
-    "temperature",
-    "cloudCover",
-    "pressure",
-    "precipIntensity",
-    "humidity",
-    "windSpeed",
-    "windBearing",
+    *("temperature", "cloudCover", "pressure", "precipIntensity"),
+    *("humidity", "windSpeed", "windBearing"),
 )
 _COMPACT_WEATHER: tuple[str, ...] = ("temp", "clouds", "pressure", "rain", "humidity", "wind")
 # Of the twelve types of ride with a price the paper's code codes these; the others, Black and
