@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.state import ActiveState
+from fairshapley.estimators.greedy.greedy_active import ActiveState, GreedyActive
 from fairshapley.estimators.greedy.weighted_draws import PlacedWalks, WeightedDraw
 
 

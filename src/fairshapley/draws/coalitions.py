@@ -102,15 +102,12 @@ class SingleMarginals:
     sizes: IntArray
     ranks: RankArray
 
+    together: ClassVar[int] = 2
+
     @property
     def marginals(self) -> int:
         """One for each permutation."""
         return len(self.players)
-
-    @property
-    def together(self) -> int:
-        """A coalition without and with the player."""
-        return 2
 
     def __len__(self) -> int:
         return 2 * len(self.players)
@@ -141,10 +138,7 @@ class AllCoalitions:
     n_players: int
     n_nulls: int = 0
 
-    @property
-    def marginals(self) -> None:
-        """Enumeration averages no sampled marginal contributions."""
-        return
+    marginals: ClassVar[None] = None
 
     def __len__(self) -> int:
         return 1 << self.n_players
@@ -164,6 +158,8 @@ class ListedCoalitions:
     together: int = field(default=1, kw_only=True)
     """So many coalitions in a row belong together: a pair, for one"""
 
+    marginals: ClassVar[None] = None
+
     @classmethod
     def of(cls, masks: BoolArray, together: int = 1) -> ListedCoalitions:
         """The draw of these coalitions.
@@ -175,11 +171,6 @@ class ListedCoalitions:
         (1, array([[ True, False,  True]]))
         """
         return cls(bits.pack(masks), masks.shape[1], together=together)
-
-    @property
-    def marginals(self) -> None:
-        """Coalitions of no particular relation give no marginal contributions."""
-        return
 
     def __len__(self) -> int:
         return len(self.packed)

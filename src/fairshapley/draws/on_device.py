@@ -7,12 +7,14 @@ rows of `masks` are made on request, for a game that computes on the host.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.draws.coalitions import Draw
 from fairshapley.randomness import device_generator
+from fairshapley.semivalues import log_binomial
 
 if TYPE_CHECKING:
     from typing import Self
@@ -30,15 +32,8 @@ MOST_LEVELS = 512
 
 
 @runtime_checkable
-class DeviceDraw(Protocol):
+class DeviceDraw(Draw, Protocol):
     """A draw that also gives its coalitions as columns on a device."""
-
-    @property
-    def marginals(self) -> int | None: ...  # noqa: D102 - as for every draw
-
-    def __len__(self) -> int: ...
-
-    def masks(self, start: int, stop: int) -> BoolArray: ...  # noqa: D102
 
     def columns(self, start: int, stop: int) -> Tensor:
         """The coalitions `start` … `stop` − 1, boolean (players, coalitions)."""
@@ -85,13 +80,10 @@ class SizeLaw:
         self._angles = np.linspace(low, 0.5 * np.pi - low, count)
         levels = np.square(np.sin(self._angles))
         self.levels: FloatArray = np.round(levels / PROBABILITY_STEP) * PROBABILITY_STEP
-        from scipy.special import gammaln
-
         sizes = np.arange(n_players + 1.0)
-        choices = gammaln(n_players + 1.0) - gammaln(sizes + 1.0) - gammaln(n_players - sizes + 1.0)
         odds = np.log(self.levels)[:, None] * sizes
         odds += np.log1p(-self.levels)[:, None] * (n_players - sizes)
-        whole = np.exp(odds + choices)
+        whole = np.exp(odds + log_binomial(n_players, sizes))
         self._binomials: FloatArray = whole[:, 1:-1].copy()
         self._binomials[:, 0] += whole[:, 0]
         self._binomials[:, -1] += whole[:, -1]
@@ -125,6 +117,8 @@ class DeviceUnits:
     unit_sizes: Tensor
     paired: bool
 
+    marginals: ClassVar[None] = None
+
     @classmethod
     def draw(
         cls, rng: np.random.Generator, count: int, law: SizeLaw, device: str, *, paired: bool
@@ -148,11 +142,6 @@ class DeviceUnits:
         player = torch.randint(n_players, (count,), **options)
         units[player, torch.arange(count, device=device)] ^= drawn != sizes
         return cls(units, sizes, paired)
-
-    @property
-    def marginals(self) -> None:
-        """Units give no marginal contributions."""
-        return
 
     def __len__(self) -> int:
         return int(self.units.shape[1]) * (2 if self.paired else 1)

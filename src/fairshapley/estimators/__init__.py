@@ -69,6 +69,8 @@ METHODS: dict[str, type[Estimator[Any, Any]]] = {
     "svarm": StratifiedSVARM,
     "tmc": TruncatedMonteCarlo,
 }
+# Parameters that methods once had: older files name them, and their default is what is done now.
+RETIRED: dict[str, dict[str, Any]] = {"gae": {"normalised": False, "pseudo_count": None}}
 
 
 def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any, Any]:
@@ -83,6 +85,9 @@ def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any, Any]:
     name = parameters.pop("name", None)
     if name not in METHODS:
         raise InputError(f"unknown method {name!r}: use {', '.join(map(repr, sorted(METHODS)))}")
+    for old, default in RETIRED.get(name, {}).items():
+        if old in parameters and parameters[old] == default:
+            del parameters[old]
     allowed = {field.name for field in dataclasses.fields(METHODS[name])}
     if unknown := sorted(parameters.keys() - allowed):
         raise InputError(

@@ -13,7 +13,7 @@ from fairshapley.estimators.adjusted.on_device import DeviceStream
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.statistics.by_size import sums_by_size
+from fairshapley.estimators.statistics.moments import sums_by_size
 from fairshapley.estimators.walks.monte_carlo import MonteCarlo
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue

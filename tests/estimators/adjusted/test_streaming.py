@@ -126,7 +126,7 @@ def test_moments_are_those_of_the_contributions():
     rng = np.random.default_rng(3)
     draw = StreamedUnits.draw(rng, 15, weights.base, paired=True)
     gains = rng.normal(size=15) ** 3
-    stream.add(draw, gains)
+    stream.tell(draw, np.stack([gains, -gains], axis=1).ravel())
     at = draw.sizes - 1
     scaled = (gains - 10.0 * ((at + 1) / n_players - 0.5)) / weights.base[at]
     inside, outside = (

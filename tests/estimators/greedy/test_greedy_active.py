@@ -13,7 +13,7 @@ import fairshapley as fs
 from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.greedy.epochs import Epochs
-from fairshapley.estimators.greedy.greedy_active import GreedyActive
+from fairshapley.estimators.greedy.greedy_active import GreedyActive, told_invariability
 from fairshapley.estimators.greedy.importance import importance_variance, optimal_proposal
 from fairshapley.estimators.greedy.proposal import (
     LEAST_SHARE,
@@ -24,10 +24,8 @@ from fairshapley.estimators.greedy.proposal import (
     size_explained_variance,
 )
 from fairshapley.estimators.greedy.selection import greedy_allocation, pick, selection_heap
-from fairshapley.estimators.greedy.state import told_invariability
 from fairshapley.estimators.greedy.weighted_draws import PlacedWalks, placed_walks
-from fairshapley.estimators.statistics.averages import PlainMean, SelfNormalised
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.statistics.moments import Moments, WeightedMean
 
 XI = 0.01
 
@@ -146,9 +144,9 @@ def test_the_proposal_is_the_map_estimate():
     moments = np.array([16.0, 4.0, 1.0, 1.0])
     w = np.array([4.0, 2.0, 1.0, 1.0]) / 8
     base = np.full(4, 0.25)
-    for alpha, pseudo_count in ((5.0, 4.0), (1.0, 4.0), (1.0, 40.0)):
-        theta = pseudo_count * w + alpha
-        q = learned_proposal(moments, base, alpha, pseudo_count)
+    for alpha in (5.0, 1.0, 0.1):
+        theta = 4.0 * w + alpha
+        q = learned_proposal(moments, base, alpha)
         np.testing.assert_allclose(q, theta / theta.sum(), rtol=1e-12)
 
 
@@ -235,43 +233,16 @@ def test_a_placed_walk_puts_its_player_where_the_proposal_says():
 # Averages
 
 
-def test_the_delta_method_of_the_self_normalised_mean():
-    rng = np.random.default_rng(0)
-    sigma, weights = 1e6 + rng.normal(size=50), rng.uniform(0.5, 2, 50)
-    mean = SelfNormalised(2)
-    for part in np.array_split(np.arange(50), 7):
-        mean.add(np.ones(len(part), dtype=np.int64), sigma[part], weights[part])
-    phi = np.average(sigma, weights=weights)
-    assert mean.values[1] == pytest.approx(phi, rel=1e-12)
-    variance = np.square(weights * (sigma - phi)).sum() / weights.sum() ** 2 * 50 / 49
-    assert mean.variances_of_one(slice(None))[1] / 50 == pytest.approx(variance, rel=1e-6)
-    assert np.isnan(mean.variances_of_one(slice(None))[0])
-
-
-def test_both_averages_have_the_floor_of_moments():
+def test_the_mean_has_the_floor_of_moments():
     rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
-    moments = Moments(2)
+    moments, average = Moments(2), WeightedMean(2)
     moments.add(rows)
-    for average in (PlainMean(2), SelfNormalised(2)):
-        average.add(np.tile([0, 1], 4), rows.ravel(), np.ones(8))
-        average.add(np.array([0]), np.array([np.nan]), np.ones(1))
-        np.testing.assert_array_equal(average.counts, [4, 4])
-        variances = average.variances_of_one(slice(None)) / 4
-        np.testing.assert_allclose(variances, moments.variances_with_floor())
-    np.testing.assert_allclose(moments.extremes(), _plain(rows).extremes())
-
-
-def _plain(rows):
-    average = PlainMean(2)
-    average.add(np.tile([0, 1], len(rows)), rows.ravel(), np.ones(rows.size))
-    return average
-
-
-def test_the_self_normalised_mean_is_exact_on_an_additive_game():
-    game = fs.games.Additive([1.0, -2.0, 3.0, 0.5, 4.0])
-    method = GreedyActive(normalised=True, bootstrap=2, alpha=0.1)
-    state, _ = rounds(method, game, 8)
-    np.testing.assert_allclose(method.estimate(state).values, game.weights, rtol=1e-12)
+    average.add_weighted(np.tile([0, 1], 4), rows.ravel(), np.ones(8))
+    average.add_weighted(np.array([0]), np.array([np.nan]), np.ones(1))
+    np.testing.assert_array_equal(average.counts, [4, 4])
+    variances = average.variances_of_one(slice(None)) / 4
+    np.testing.assert_allclose(variances, moments.variances_with_floor())
+    np.testing.assert_allclose(moments.extremes(), average.extremes())
 
 
 # Diagnostic
@@ -339,7 +310,6 @@ def test_a_proposal_that_cannot_be_used(q, message):
         {"bootstrap": 2.5},
         {"batch": 0},
         {"xi": -1.0},
-        {"pseudo_count": 0},
         {"epsilon1": 0.0},
         {"proposal": "best"},
         {"selection": "random"},
@@ -360,7 +330,6 @@ def test_a_proposal_that_cannot_be_used(q, message):
         {"honest": 1},
         {"honest": True, "reuse": "walk"},
         {"honest": True, "selection": "uniform"},
-        {"honest": True, "normalised": True},
     ],
 )
 def test_parameters_that_cannot_be_used(parameters):
@@ -381,9 +350,6 @@ def test_what_each_form_says_of_itself():
         assert honest.traits.unbiased
         assert honest.traits.certifiable
         assert not any([honest.traits.linear, honest.traits.independent])
-    biased = GreedyActive(selection="uniform", normalised=True).traits
-    assert not biased.unbiased
-    assert "self-normalised" in biased.not_certifiable_because
 
 
 CONFIGURATIONS = [
@@ -395,7 +361,7 @@ CONFIGURATIONS = [
     GreedyActive(bootstrap=2, selection="uniform", proposal="per-player"),
     GreedyActive(bootstrap=2, reuse="walk", alpha=0.0),
     GreedyActive(bootstrap=2, reuse="walk", proposal="per-player", batch=3),
-    GreedyActive(bootstrap=2, normalised=True, batch=30),
+    GreedyActive(bootstrap=2, batch=30),
 ]
 
 
@@ -510,7 +476,7 @@ def test_an_unknown_score_is_the_median_of_the_others():
     method = GreedyActive(bootstrap=2)
     state = method.start(problem(fs.games.Additive(np.ones(4))))
     players, told = np.array([0, 0, 1, 2, 2, 3, 3]), np.array([1.0, 2.0, 5.0, 1.0, 3.0, 1.0, 9.0])
-    state.bootstrap.add(players, told, np.ones(7))
+    state.bootstrap.add_weighted(players, told, np.ones(7))
     scores = [(mean + XI) ** 2 / s2 for mean, s2 in ((1.5, 0.5), (2.0, 2.0), (5.0, 32.0))]
     expected = [scores[0], np.median(scores), *scores[1:]]
     np.testing.assert_allclose(told_invariability(state, slice(None)), expected)
@@ -568,8 +534,8 @@ def test_an_epoch_is_half_uniform_and_half_planned():
 
 def test_epochs_are_combined_by_the_schedule_not_by_the_counts():
     """Player 0 has 2 contributions in the pilot and 6 in the epoch of 4 passes: λ = 1/3, 2/3."""
-    pilot = PlainMean(2)
-    pilot.add(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, 5.0, 9.0]), np.ones(4))
+    pilot = WeightedMean(2)
+    pilot.add_weighted(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, 5.0, 9.0]), np.ones(4))
     epochs = Epochs(2, 2)
     epochs.include(pilot, 2)
     epochs.turn(np.ones(2))
@@ -586,8 +552,8 @@ def test_epochs_are_combined_by_the_schedule_not_by_the_counts():
 
 
 def test_a_variance_of_zero_in_all_epochs_has_a_floor():
-    pilot = PlainMean(1)
-    pilot.add(np.zeros(3, dtype=np.int64), np.full(3, 2.0), np.ones(3))
+    pilot = WeightedMean(1)
+    pilot.add_weighted(np.zeros(3, dtype=np.int64), np.full(3, 2.0), np.ones(3))
     epochs = Epochs(1, 3)
     epochs.include(pilot, 3)
     np.testing.assert_allclose(epochs.combined(4.0).variances, [4.0 / (3 * 4)])

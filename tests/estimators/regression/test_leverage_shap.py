@@ -13,7 +13,8 @@ from fairshapley._basics.bits import unrank
 from fairshapley.draws import AllCoalitions
 from fairshapley.estimators import LeverageSHAP, from_configuration
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.regression.pairs import PairClasses, PairStore
+from fairshapley.estimators.regression.pairs import PairClasses
+from fairshapley.estimators.statistics.store import CoalitionStore
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import Shapley
 
@@ -200,18 +201,15 @@ def test_the_standard_errors_are_those_of_repeated_runs():
 
 
 def test_the_store_keeps_what_it_is_given():
-    rng, store = np.random.default_rng(6), PairStore(11)
+    rng, store = np.random.default_rng(6), CoalitionStore(11, classes=np.uint16, gains=np.float64)
     masks, classes, gains = rng.random((100, 11)) < 0.5, rng.integers(0, 5, 100), rng.random(100)
     for rows in np.split(np.arange(100), [1, 2, 2, 50]):
         packed = np.packbits(masks[rows], axis=1, bitorder="little")
         store.append(packed, classes=classes[rows], gains=gains[rows])
-    order = np.argsort(classes, kind="stable")
-    blocks = list(store.blocks(33))
-    np.testing.assert_array_equal(np.concatenate([block.masks for block in blocks]), masks[order])
-    np.testing.assert_array_equal(np.concatenate([block.gains for block in blocks]), gains[order])
-    np.testing.assert_array_equal(
-        np.concatenate([block.classes for block in blocks]), classes[order]
-    )
+    np.testing.assert_array_equal(store.masks(slice(None)), masks)
+    np.testing.assert_array_equal(store.masks(np.array([70, 3])), masks[[70, 3]])
+    np.testing.assert_array_equal(store["gains"], gains)
+    np.testing.assert_array_equal(store["classes"], classes)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -71,7 +71,7 @@ class KeptUnits(Course[ListedCoalitions]):
             pooling,
             units=Units(problem.n_players),
             plans=[weights.base],
-            waiting=borders(weights) if choices.border and not problem.noise else [],
+            waiting=_borders(problem, choices, weights),
             interior=weights.base > 0,
             enumerated=np.zeros(problem.n_players),
         )
@@ -80,7 +80,7 @@ class KeptUnits(Course[ListedCoalitions]):
         """The course with each pair as two units; sizes that are enumerated stay so."""
         weights = replace(self.weights, paired=False)
         units = self.units.split()
-        waiting = borders(weights) if self.choices.border and not self.problem.noise else []
+        waiting = _borders(self.problem, self.choices, weights)
         return replace(
             self,
             weights=weights,
@@ -236,3 +236,8 @@ class KeptUnits(Course[ListedCoalitions]):
         """Proxies that could not be computed."""
         stages = self.fitted.get(uses_kernel(self.choices.proxy, self.problem.n_players), ())
         return tuple(dict.fromkeys(stage.remark for stage in stages if stage.remark))
+
+
+def _borders(problem: Problem, choices: Choices, weights: SizeWeights) -> list[Border]:
+    """The sizes to be enumerated at some time."""
+    return borders(weights) if choices.border and not problem.noise else []

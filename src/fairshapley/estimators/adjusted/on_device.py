@@ -28,8 +28,7 @@ from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Streaming
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.rounds import DEVICE_FIRST, device_units
-from fairshapley.estimators.statistics.by_size import sums_by_size
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.statistics.moments import sums_by_size
 
 
 class DeviceStream(Streaming[DeviceUnits]):
@@ -44,18 +43,13 @@ class DeviceStream(Streaming[DeviceUnits]):
     first_round: ClassVar[int] = DEVICE_FIRST
 
     def __init__(self, problem: Problem, choices: Choices, weights: SizeWeights) -> None:
-        super().__init__(problem, choices, weights, None)
         assert problem.device is not None  # noqa: S101 - asked before
         self.device = problem.device
         self.law = SizeLaw(problem.n_players)
-        self.next_planned = self.next_plan
-        self._plan(weights.base)
-        self._seen: FloatArray = np.zeros((2, problem.n_players - 1))
-        """By size since the last plan: the units, and their squared residuals"""
+        super().__init__(problem, choices, weights, None)
 
-    def _plan(self, plan: FloatArray) -> None:
-        self.law.near(plan)
-        self.plan = self.law.sizes
+    def _follow(self, plan: FloatArray) -> None:
+        super()._follow(self.law.near(plan).sizes)
 
     def ask(self, rng: np.random.Generator) -> DeviceUnits:
         """Units drawn by the current plan."""
@@ -77,34 +71,23 @@ class DeviceStream(Streaming[DeviceUnits]):
             units, sizes, gains = units[:, kept], sizes[kept], gains[kept]
         if len(sizes):
             self._fold_in(units, sizes, gains)
-        self.told += draw.units.shape[1]
-        if self.told >= self._end:
-            self._close()
-        if self.told >= self.next_planned and self.adaptive:
-            self._close()
-            self._plan(self.weights.neyman_of(*self._seen))
-            self._seen = np.zeros_like(self._seen)
-            self.next_planned = self.next_plan
+        self._pass(int(draw.units.shape[1]))
         return self
 
     def _fold_in(self, units: Tensor, sizes: Tensor, gains: Tensor) -> None:
         """The sums of a round; every call of the device costs some 20 µs, so that they are few."""
         import torch
 
-        weights, learner, n_players = self.weights, self.learner, self.problem.n_players
-        shift, slopes = self.level, np.zeros((0, n_players - 1))
-        if learner is not None:
-            shift, slopes = shift + learner.curve, learner.bases.slopes
-        # What a residual counts for players inside and outside, and for the proxy, by size.
-        inside, outside = weights.inside / self.plan, -weights.outside / self.plan
-        importance = weights.importance(self.plan)
-        tables = np.concatenate([[shift, inside, outside, importance], slopes])
+        learner, n_players = self.learner, self.problem.n_players
+        slopes = learner.bases.slopes
+        shared = [self.level + learner.curve, self.inside, self.outside, self.importance]
+        tables = np.concatenate([shared, slopes])
         at = sizes - 1
         table = torch.as_tensor(tables, device=self.device)[:, at]
         residuals = gains - table[0]
         step = max(1, BLOCK_ENTRIES // n_players)
         blocks = [slice(start, start + step) for start in range(0, len(sizes), step)]
-        if learner is not None and learner.slopes.any():
+        if learner.slopes.any():
             columns = torch.as_tensor(2.0 * learner.slopes, device=self.device).float()
             for part in blocks:
                 sums = columns @ units[:, part].float()
@@ -123,46 +106,16 @@ class DeviceStream(Streaming[DeviceUnits]):
             extremes.extend(torch.aminmax(torch.where(inner, high[part], low[part]), dim=1))
         by_size = sums_by_size(at, residuals, n_players - 1)
         found = [*extremes, *products, by_size, units_of]
-        both = torch.cat([one.reshape(-1) for one in found]).cpu().numpy()
-        counts, sums, squares = both[-3 * n_players + 1 : -2].reshape(3, n_players - 1)
-        split = len(extremes) * n_players
-        edges = both[:split].reshape(-1, 2, n_players)
-        added = both[split : -3 * n_players + 1].reshape(len(blocks), -1, n_players).sum(axis=0)
-        moments = np.stack([edges[:, 0].min(axis=0), edges[:, 1].max(axis=0), *added[:2]])
-        self._epoch_adds(moments, counts, sums, squares, float(both[-2]))
-        if learner is not None:
-            learner.learn_by_size(counts, sums, squares, importance)
-            learner.learn(float(both[-1]) * added[2:])
-        self._seen += [counts, squares]
-
-    def _epoch_adds(
-        self,
-        products: FloatArray,
-        counts: FloatArray,
-        sums: FloatArray,
-        squares: FloatArray,
-        unit: float,
-    ) -> None:
-        """The moments of the contributions, from extremes, sums and sums of squares inside."""
-        weights, epoch, count = self.weights, self._epoch, int(counts.sum())
-        n_players, sizes = weights.n_players, weights.sizes
-        common = np.full(n_players, self.constant)
-        if self.learner is not None:
-            common += self.learner.values
-        inside, outside = weights.inside / self.plan, -weights.outside / self.plan
-        added = unit * products[2] + outside @ sums
-        total = float((sizes * inside + (n_players - sizes) * outside) @ sums)
-        added += (total - added.sum()) / n_players  # the sum over all players is known better
-        means = added / count
-        part = Moments(n_players)
-        part.counts += count
-        part.means = means + common
-        part.squares = np.maximum(unit**2 * products[3] + outside**2 @ squares - added * means, 0.0)
-        epoch.moments.merge(part)
-        epoch.power += float((weights.power / self.plan**2) @ squares)
-        shift = np.nan_to_num(common - self._through.values)
-        deviations = np.abs(unit * products[:2] + shift).max(axis=0)
-        epoch.largest = np.maximum(epoch.largest, deviations)
+        host = torch.cat([one.reshape(-1) for one in found]).cpu().numpy()
+        unit, taught = host[-2:]
+        split, last = len(extremes) * n_players, -3 * n_players + 1
+        edges = host[:split].reshape(-1, 2, n_players)
+        added = host[split:last].reshape(len(blocks), -1, n_players).sum(axis=0)
+        sums = host[last:-2].reshape(3, n_players - 1)
+        extreme = np.stack([edges[:, 0].min(axis=0), edges[:, 1].max(axis=0)])
+        self._deviates(unit * extreme, self._shift())
+        self._add_moments(sums, unit * added[0], unit**2 * added[1])
+        self._learn(sums, taught * added[2:])
 
 
 def _powers_of_two(*numbers: Tensor) -> Tensor:

@@ -15,7 +15,8 @@ The coefficients move by P/(P + noise) of the estimate, which is best among all 
 leaves P·noise/(P + noise): an additive game with n players loses half of its residual with n units.
 
 *Moments.* y_t has two values for all players inside and outside, plus what the proxy gives each.
-So sums and sums of squares are products of the masks with two numbers for each unit.
+So sums and sums of squares are products of the masks with two numbers for each unit, and what is
+the same for all coalitions of a size is a table of the sizes.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
-from fairshapley.draws import random_sizes
-from fairshapley.draws.large_sets import packed_sets
+from fairshapley.draws.permutations import packed_sets, random_sizes
 from fairshapley.estimators.adjusted.course import Choices, Course
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
@@ -38,8 +38,8 @@ from fairshapley.estimators.adjusted.units import MaskArray
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.statistics.pooling import Pooling
-from fairshapley.estimators.statistics.two_valued import TwoValued, power_of_two
-from fairshapley.estimators.statistics.weighted_epochs import WeightedEpochs
+from fairshapley.estimators.statistics.two_valued import power_of_two
+from fairshapley.estimators.statistics.weighted import WeightedEpochs
 
 # Up to this many players units are kept: 60 evaluations for each are then 1 GB.
 MOST_KEPT = 1 << 14
@@ -63,6 +63,7 @@ class StreamedUnits:
     paired: bool
 
     fresh: ClassVar[bool] = True
+    marginals: ClassVar[None] = None
 
     @classmethod
     def draw(
@@ -73,34 +74,42 @@ class StreamedUnits:
         return cls(packed_sets(rng, sizes, n_players), n_players, sizes, paired)
 
     @property
-    def marginals(self) -> None:
-        """Units give no marginal contributions."""
-        return
-
-    @property
     def together(self) -> int:
         """The coalitions of a unit."""
         return 2 if self.paired else 1
 
     def __len__(self) -> int:
-        return len(self.packed) * (2 if self.paired else 1)
+        return len(self.packed) * self.together
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
         if not self.paired:
-            return self._unpack(self.packed[start:stop])
+            return self.units(start, stop)
         first = start // 2
         rows = self.packed[first : -(-stop // 2)]
         both = np.stack([rows, bits.complements(rows, self.n_players)], axis=1)
         flat = both.reshape(2 * len(rows), -1)
-        return self._unpack(flat[start - 2 * first : stop - 2 * first])
+        return bits.unpack(flat[start - 2 * first : stop - 2 * first], self.n_players)
 
     def units(self, start: int, stop: int) -> BoolArray:
         """The coalitions of the units `start` … `stop` − 1, without complements."""
-        return self._unpack(self.packed[start:stop])
+        return bits.unpack(self.packed[start:stop], self.n_players)
 
-    def _unpack(self, rows: ByteArray) -> BoolArray:
-        return bits.unpack(rows, self.n_players)
+
+@dataclass(eq=False)
+class Epoch:
+    """The contributions y of an epoch."""
+
+    moments: Moments
+    largest: FloatArray
+    """The largest |y − φ̂| of each player, φ̂ the mean before"""
+    power: float = 0.0
+    """Σ_t Σ_i x_i²"""
+
+    @classmethod
+    def of(cls, n_players: int) -> Epoch:
+        """Nothing told."""
+        return cls(Moments(n_players), np.zeros(n_players))
 
 
 class Streaming(Course[Drawn]):
@@ -125,24 +134,46 @@ class Streaming(Course[Drawn]):
         weights: SizeWeights,
         pooling: Pooling | None,
     ) -> None:
+        n_players = problem.n_players
         self.problem, self.weights, self.pooling = problem, weights, pooling
-        self.plan, self.adaptive = weights.base, choices.adaptive
-        self.learner = None if choices.proxy == "none" else ProxyLearner(weights)
+        self.adaptive, self.told = choices.adaptive, 0
+        self.learner = ProxyLearner(weights, used=choices.proxy != "none")
         lowest, highest = weights.ends
         self.level = _level(problem, weights)
         constant = highest * problem.full - lowest * problem.empty
         self.constant: float = constant + float(weights.constant @ self.level)
         """What every value has in common: the endpoints, and the level that gains start from"""
-        self.told = 0
-        self._through = WeightedEpochs(weights.n_players)
-        self._epoch = Epoch(weights, pooling)
+        self._seen: FloatArray = np.zeros((2, n_players - 1))
+        """By size since the last plan: the units, and their squared residuals"""
+        self._through = WeightedEpochs(n_players)
+        self._epoch = Epoch.of(n_players)
         self._end = LEAST_EPOCH
         self._power = 0.0
         """The Σ_i x_i² that the current weight is one over; 0 while there is none"""
         self._unit = 1.0
         """Near the first of them: the squares of weights must not overflow"""
-        self._largest: FloatArray = np.zeros(weights.n_players)
+        self._largest: FloatArray = np.zeros(n_players)
         """The largest w·|y − φ̂| of each player"""
+        self.next_planned = self.next_plan
+        self._follow(weights.base)
+
+    def _follow(self, plan: FloatArray) -> None:
+        """From now on sizes are drawn by this plan."""
+        self.plan = plan
+        possible = np.where(plan > 0, plan, np.inf)
+        # What a residual counts for players inside and outside, by size.
+        self.inside, self.outside = self.weights.inside / possible, -self.weights.outside / possible
+        self.importance = self.weights.importance(plan)
+
+    @property
+    def common(self) -> FloatArray:
+        """What all units give to each player."""
+        common: FloatArray = self.constant + self.learner.values
+        return common if self.pooling is None else self.pooling.shared(common[None])[0]
+
+    def _shift(self) -> FloatArray:
+        """What is common, less the mean before."""
+        return np.nan_to_num(self.common - self._through.values)
 
     def estimate(self) -> Estimate:
         """The weighted mean of the contributions."""
@@ -153,6 +184,39 @@ class Streaming(Course[Drawn]):
     def _weight(self) -> float:
         """The first epoch has that of the second, or 1 as long as it is the only one."""
         return self._unit / self._power if self._power else 1.0
+
+    def _learn(self, by_size: FloatArray, gradient: FloatArray) -> None:
+        """What is told by the number, sum and squares of the residuals of each size."""
+        sizes, rest = self.weights.sizes, self.problem.n_players - self.weights.sizes
+        self._epoch.power += float((sizes * self.inside**2 + rest * self.outside**2) @ by_size[2])
+        self.learner.learn(by_size, self.importance, gradient)
+        self._seen += by_size[::2]
+
+    def _add_moments(self, by_size: FloatArray, added: FloatArray, squares: FloatArray) -> None:
+        """Moments of contributions, from sums over each player's units of y inside less outside."""
+        counts, sums, second = by_size
+        n_players, sizes, count = len(added), self.weights.sizes, int(counts.sum())
+        added = added + self.outside @ sums
+        total = float((sizes * self.inside + (n_players - sizes) * self.outside) @ sums)
+        added += (total - added.sum()) / n_players  # the sum over all players is known better
+        within = np.maximum(squares + self.outside**2 @ second - added**2 / count, 0.0)
+        self._epoch.moments.merge(Moments.of(count, added / count + self.common, within))
+
+    def _deviates(self, contributions: FloatArray, shift: FloatArray) -> None:
+        """Some units gave these contributions, without what is common."""
+        largest = np.abs(contributions + shift).max(axis=0)
+        self._epoch.largest = np.maximum(self._epoch.largest, largest)
+
+    def _pass(self, units: int) -> None:
+        """A round is through; an epoch may be as well, and then the sizes may be planned anew."""
+        self.told += units
+        if self.told >= self._end:
+            self._close()
+        if self.told >= self.next_planned and self.adaptive:
+            self._close()
+            self._follow(self.weights.neyman_of(*self._seen))
+            self._seen = np.zeros_like(self._seen)
+            self.next_planned = self.next_plan
 
     def _close(self) -> None:
         """The epoch is through: its weight is used, the next one's is fixed, the proxy learns."""
@@ -168,24 +232,12 @@ class Streaming(Course[Drawn]):
         self._largest = np.maximum(self._largest, weight * self._epoch.largest)
         # A quiet epoch may have missed a rare spike.
         self._power = max(power, self._power / MOST_GAIN)
-        self._epoch.clear()
-        if self.learner is not None:
-            self.learner.step()
+        self._epoch = Epoch.of(self.problem.n_players)
+        self.learner.step()
 
 
 class Stream(Streaming[StreamedUnits]):
     """Units on the host."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        choices: Choices,
-        weights: SizeWeights,
-        pooling: Pooling | None,
-    ) -> None:
-        super().__init__(problem, choices, weights, pooling)
-        self._sizes: list[IntArray] = []
-        self._squares: list[FloatArray] = []
 
     def ask(self, rng: np.random.Generator) -> StreamedUnits:
         """Units drawn by the current plan."""
@@ -193,59 +245,64 @@ class Stream(Streaming[StreamedUnits]):
 
     @one_thread()
     def tell(self, draw: StreamedUnits, values: FloatArray) -> Stream:
-        """Let the units pass; plan the sizes anew when it is time."""
-        planned = self.next_plan
-        self.add(draw, 0.5 * (values[::2] - values[1::2]) if draw.paired else values)
-        if self.told == planned and self.adaptive:
-            self._plan_sizes()
-        return self
-
-    def _plan_sizes(self) -> None:
-        """A plan of the sizes from the residuals since the last one; a new epoch begins."""
-        sizes = np.concatenate([*self._sizes, np.empty(0, dtype=np.int64)])
-        squares = np.concatenate([*self._squares, np.empty(0)])
-        self._sizes, self._squares = [], []
-        self._close()
-        self.plan = self.weights.neyman(sizes, squares)
-
-    def add(self, draw: StreamedUnits, gains: FloatArray) -> None:
-        """Fold in a round; units with a gain of NaN are left out."""
-        kept = np.flatnonzero(~np.isnan(gains))
-        at = draw.sizes - 1
-        gains = gains - self.level[at]
-        common = np.full(self.weights.n_players, self.constant)
-        if self.learner is not None:
-            common += self.learner.values
-        self._epoch.begin_round(common, self._through.values, self._largest / self._weight())
-        rows = max(16, BLOCK_ENTRIES // self.weights.n_players)
+        """Let the units pass; those with a gain of NaN are left out."""
+        gains = 0.5 * (values[::2] - values[1::2]) if draw.paired else values
+        kept, at = np.flatnonzero(~np.isnan(gains)), draw.sizes - 1
+        residuals = gains - self.level[at]
+        n_players = self.problem.n_players
+        added = np.zeros((2 + len(self.learner.slopes), n_players))
+        rows = max(16, BLOCK_ENTRIES // n_players)
         for start in range(0, len(kept), rows):
             part = kept[start : start + rows]
             masks = draw.units(part[0], part[-1] + 1)[part - part[0]]
             numbers = masks.astype(np.float32)
-            residuals = gains[part]
-            if self.learner is not None:
-                residuals = residuals - self.learner.predict(numbers, at[part])
-            self._fold(masks, numbers, at[part], residuals)
-            self._sizes.append(draw.sizes[part])
-            self._squares.append(np.square(residuals))
-        self.told += len(gains)
-        if self.told >= self._end:
-            self._close()
+            residuals[part] -= self.learner.predict(numbers, at[part])
+            added += self._block(masks, numbers, at[part], residuals[part])
+        if len(kept):
+            at, residuals = at[kept], residuals[kept]
+            powers = (np.ones_like(residuals), residuals, np.square(residuals))
+            by_size = np.array([np.bincount(at, one, n_players - 1) for one in powers])
+            if self.pooling is None:
+                self._add_moments(by_size, *added[:2])
+            self._learn(by_size, added[2:])
+        self._pass(len(gains))
+        return self
 
-    def _fold(
+    def _block(
         self, masks: BoolArray, numbers: MaskArray, at: IntArray, residuals: FloatArray
-    ) -> None:
-        """A block of units: the moments and the learner share one product with the masks."""
-        weights, scaled = self.weights, residuals / self.plan[at]
-        units = TwoValued.of(at + 1, weights.inside[at] * scaled, -weights.outside[at] * scaled)
-        columns = units.columns()
-        if self.learner is not None:
-            learning = self.learner.columns(at, residuals, self.plan)
-            columns = np.concatenate([columns, learning])
-        products = (columns.astype(np.float32) @ numbers).astype(np.float64)
-        self._epoch.add(masks, units, products[:2])
-        if self.learner is not None:
-            self.learner.learn(products[2:])
+    ) -> FloatArray:
+        """Sums of y and y² inside less outside and the gradient of the proxy: one product."""
+        both = np.stack([self.inside[at], self.outside[at]]) * residuals
+        taught = self.learner.columns(at, self.importance[at] * residuals)
+        units = [power_of_two(float(np.abs(one).max(initial=0.0))) for one in (both, taught)]
+        high, low = both / units[0]
+        columns = np.concatenate([[high - low, high**2 - low**2], taught / units[1]])
+        scales = np.array([units[0], units[0] ** 2, *[units[1]] * len(taught)])
+        if self.pooling is None:
+            self._deviations(masks, both)
+        else:
+            block = self.pooling.shared(_rows(masks, both))
+            self._deviates(block, self._shift())
+            self._epoch.moments.add(block + self.common)
+        products: FloatArray = (columns.astype(np.float32) @ numbers).astype(np.float64)
+        return scales[:, None] * products
+
+    def _deviations(self, masks: BoolArray, both: FloatArray) -> None:
+        """Only few units can deviate by more than any before: the largest are looked at first."""
+        shift, seen = self._shift(), self._largest / self._weight()
+        most = np.abs(both).max(axis=0) + np.abs(shift).max()
+        order = np.argsort(-most)
+        for start in range(0, len(order), DEVIANTS):
+            some = order[start : start + DEVIANTS]
+            if most[some[0]] <= np.maximum(self._epoch.largest, seen).min():
+                return
+            self._deviates(_rows(masks[some], both[:, some]), shift)
+
+
+def _rows(masks: BoolArray, both: FloatArray) -> FloatArray:
+    """What each unit gives to each player, from what it gives inside and outside."""
+    rows: FloatArray = np.where(masks, both[0][:, None], both[1][:, None])
+    return rows
 
 
 def _level(problem: Problem, weights: SizeWeights) -> FloatArray:
@@ -255,129 +312,68 @@ def _level(problem: Problem, weights: SizeWeights) -> FloatArray:
     return rise * (shares - 0.5) if weights.paired else problem.empty + rise * shares
 
 
-class Epoch:
-    """Moments of the contributions y of an epoch: those of its units, plus what the proxy gives."""
-
-    def __init__(self, weights: SizeWeights, pooling: Pooling | None) -> None:
-        self.weights, self.pooling = weights, pooling
-        self.clear()
-
-    def clear(self) -> None:
-        """Nothing told."""
-        n_players = self.weights.n_players
-        self.moments = Moments(n_players)
-        self.power = 0.0
-        """Σ_t Σ_i x_i²"""
-        self.largest: FloatArray = np.zeros(n_players)
-        """The largest |y − φ̂| of each player, φ̂ the mean before"""
-
-    def begin_round(self, common: FloatArray, means: FloatArray, largest: FloatArray) -> None:
-        """What the next units have in common: c, φ̂, and deviations that do not count any more."""
-        shared = common if self.pooling is None else self.pooling.shared(common[None])[0]
-        self._common, self._shift = shared, np.nan_to_num(shared - means)
-        self._seen = largest
-
-    def add(self, masks: BoolArray, units: TwoValued, products: FloatArray) -> None:
-        """Fold in a block."""
-        self.power += units.power(self.weights.n_players)
-        if self.pooling is not None:
-            block = self.pooling.shared(units.rows(masks, slice(None)))
-            self.largest = np.maximum(self.largest, np.abs(block + self._shift).max(axis=0))
-            self.moments.add(block + self._common)
-            return
-        self.moments.merge(units.moments(products, self._common))
-        self._deviations(masks, units)
-
-    def _deviations(self, masks: BoolArray, units: TwoValued) -> None:
-        """Only few units can deviate by more than any before: the largest are looked at first."""
-        most = units.unit * np.maximum(np.abs(units.inside), np.abs(units.outside))
-        most += np.abs(self._shift).max()
-        order = np.argsort(-most)
-        for start in range(0, len(order), DEVIANTS):
-            some = order[start : start + DEVIANTS]
-            if most[some[0]] <= np.maximum(self.largest, self._seen).min():
-                return
-            deviations = np.abs(units.rows(masks, some) + self._shift)
-            self.largest = np.maximum(self.largest, deviations.max(axis=0))
-
-
 class ProxyLearner:
-    """A linear proxy that learns from residuals, epoch by epoch; its players' values with it."""
+    """A linear proxy that learns from residuals, epoch by epoch; its players' values with it.
 
-    def __init__(self, weights: SizeWeights) -> None:
+    Parameters
+    ----------
+    weights
+        The weights of the sizes.
+    used
+        Without any function of the size it is 0 for ever.
+    """
+
+    def __init__(self, weights: SizeWeights, *, used: bool = True) -> None:
         self.weights = weights
         usage = np.divide(
             weights.power, weights.base, out=np.zeros_like(weights.base), where=weights.base > 0
         )
-        self.bases = SizeBases.of(weights, usage)
-        n_slopes, n_offsets = len(self.bases.slopes), len(self.bases.offsets)
-        self.slopes: FloatArray = np.zeros((n_slopes, weights.n_players))
-        self.offsets: FloatArray = np.zeros(n_offsets)
+        nothing = np.zeros((0, weights.n_players - 1))
+        self.bases = SizeBases.of(weights, usage) if used else SizeBases(nothing, nothing)
+        self.slopes: FloatArray = np.zeros((len(self.bases.slopes), weights.n_players))
+        self.offsets: FloatArray = np.zeros(len(self.bases.offsets))
         self.values: FloatArray = np.zeros(weights.n_players)
         """E[x_i(g)]"""
-        self._spread = spread(weights.n_players)
-        self._unit = 1.0
+        self._spread = self.bases.slopes**2 * spread(weights.n_players)
         self._begin()
 
     def _begin(self) -> None:
         """An epoch in which nothing was seen yet."""
         n_slopes, n_offsets = len(self.slopes), len(self.offsets)
         self._gradient: FloatArray = np.zeros_like(self.slopes)
-        self._gram: FloatArray = np.zeros(n_slopes)
-        self._noise: FloatArray = np.zeros(n_slopes)
+        self._gram, self._noise = np.zeros((2, n_slopes))
         self._products: FloatArray = SIZE_PENALTY * np.eye(n_offsets)
         self._right: FloatArray = np.zeros(n_offsets)
+        self.curve: FloatArray = self.offsets @ self.bases.offsets
+        """What the proxy gives to all coalitions of a size, by size"""
         self._columns_unit = power_of_two(float(np.abs(self.slopes).max(initial=0.0)))
         self._columns = (2.0 * self.slopes.T / self._columns_unit).astype(np.float32)
 
     def predict(self, numbers: MaskArray, at: IntArray) -> FloatArray:
         """The proxy's utility of each coalition."""
-        fitted: FloatArray = self.offsets @ self.bases.offsets[:, at]
+        fitted: FloatArray = self.curve[at]
         if self._columns.any():
             sums = self.bases.slopes[:, at].T * (numbers @ self._columns)
             fitted += self._columns_unit * sums.sum(axis=1)
         return fitted
 
-    def columns(self, at: IntArray, residuals: FloatArray, plan: FloatArray) -> FloatArray:
-        """What the gradient is the product of, with the masks; other sums are taken here.
+    def columns(self, at: IntArray, weighted: FloatArray) -> FloatArray:
+        """What the gradient is the product of, with the masks."""
+        columns: FloatArray = self.bases.slopes[:, at] * (2.0 * weighted)
+        return columns
 
-        `learn` is to be given that product.
+    def learn(self, by_size: FloatArray, importance: FloatArray, gradient: FloatArray) -> None:
+        """What units say of the coefficients, to be used when the epoch ends.
+
+        From the number, sum and squares of the residuals of each size, and the gradient.
         """
-        power = self.weights.power
-        possible = np.where(plan > 0, plan, np.inf)
-        importance = power[at] / plan[at] ** 2 / float((power / possible).sum())
-        slopes, offsets = self.bases.slopes[:, at], self.bases.offsets[:, at]
-        weighted = importance * residuals
-        curve = slopes**2 * self._spread[at]
-        self._gram += curve @ importance
-        self._noise += curve @ np.square(weighted)
-        self._products += (offsets * importance) @ offsets.T
-        self._right += offsets @ weighted
-        self._unit = 2.0 * power_of_two(float(np.abs(weighted).max(initial=0.0)))
-        result: FloatArray = slopes * (2.0 * weighted / self._unit)
-        return result
-
-    def learn(self, products: FloatArray) -> None:
-        """What these units say of the coefficients, to be used when the epoch ends."""
-        self._gradient += self._unit * products
-
-    @property
-    def curve(self) -> FloatArray:
-        """What the proxy gives to all coalitions of a size, by size."""
-        curve: FloatArray = self.offsets @ self.bases.offsets
-        return curve
-
-    def learn_by_size(
-        self, counts: FloatArray, sums: FloatArray, squares: FloatArray, importance: FloatArray
-    ) -> None:
-        """The sums that `columns` takes, from those of the residuals of each size."""
-        offsets = self.bases.offsets
-        curve = self.bases.slopes**2 * self._spread
-        self._gram += curve @ (importance * counts)
-        self._noise += curve @ (importance**2 * squares)
-        self._products += (offsets * (importance * counts)) @ offsets.T
+        counts, sums, squares = by_size
+        offsets, weights = self.bases.offsets, importance * counts
+        self._gram += self._spread @ weights
+        self._noise += self._spread @ (importance**2 * squares)
+        self._products += (offsets * weights) @ offsets.T
         self._right += offsets @ (importance * sums)
-        self._unit = 1.0
+        self._gradient += gradient
 
     def step(self) -> None:
         """The epoch is through: move the coefficients."""

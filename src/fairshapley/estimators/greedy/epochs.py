@@ -30,9 +30,8 @@ import numpy as np
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.greedy.selection import pick, selection_heap
-from fairshapley.estimators.statistics.averages import PlainMean
-from fairshapley.estimators.statistics.moments import floor_variances
-from fairshapley.estimators.statistics.weighted_parts import WeightedParts, whole_below
+from fairshapley.estimators.statistics.moments import WeightedMean, floor_variances
+from fairshapley.estimators.statistics.weighted import WeightedParts, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
 LEAST_PASSES = 4
@@ -49,14 +48,14 @@ class _Sums:
     squares: FloatArray
     """Σ a_e²/(m_e − 1)"""
 
-    def plus(self, mean: PlainMean, weight: float) -> _Sums:
+    def plus(self, mean: WeightedMean, weight: float) -> _Sums:
         """With one more epoch, where it gives a player a mean and a variance."""
         usable: BoolArray = mean.counts > 1
         weights = np.where(usable, weight, 0.0)
-        spread = np.where(usable, mean.moments.variances_of_means, 0.0)
+        spread = np.where(usable, mean.variances_of_means, 0.0)
         shares = np.square(weights) / np.maximum(mean.counts, 1)
         return _Sums(
-            self.means.plus(weights, mean.values, spread),
+            self.means.plus(weights, mean.means, spread),
             self.shares + shares,
             self.squares + np.square(shares) / np.maximum(mean.counts - 1, 1),
         )
@@ -89,7 +88,7 @@ class Epochs:
         self._open(np.ones(n_players))
 
     def _open(self, invariabilities: FloatArray) -> None:
-        self.mean = PlainMean(self.n_players)
+        self.mean = WeightedMean(self.n_players)
         self.position = 0
         self.passes = max(self.passes_told, LEAST_PASSES)
         self.invariabilities = invariabilities
@@ -111,11 +110,11 @@ class Epochs:
 
     def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
         """Fold in the contributions of a round of the running epoch."""
-        self.mean.add(players, marginals, weights)
+        self.mean.add_weighted(players, marginals, weights)
         self.planned = self.planned + np.bincount(players, minlength=self.n_players)
         self.position += len(players)
 
-    def include(self, mean: PlainMean, passes: float) -> None:
+    def include(self, mean: WeightedMean, passes: float) -> None:
         """Count these contributions as an epoch of this many passes."""
         self._closed = self._closed.plus(mean, passes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,12 +20,12 @@ from fairshapley.estimators.greedy.proposal import (
     learned_proposal,
     plain_probabilities,
 )
-from fairshapley.estimators.greedy.selection import Heap, pick, selection_heap, selection_key
-from fairshapley.estimators.greedy.state import (
-    ActiveState,
-    attempts_and_due,
-    estimate_of,
-    told_invariability,
+from fairshapley.estimators.greedy.selection import (
+    Heap,
+    invariability,
+    pick,
+    selection_heap,
+    selection_key,
 )
 from fairshapley.estimators.greedy.weighted_draws import (
     WeightedDraw,
@@ -34,11 +34,42 @@ from fairshapley.estimators.greedy.weighted_draws import (
     selected_marginals,
 )
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.statistics.averages import Average, PlainMean, SelfNormalised
+from fairshapley.estimators.statistics.moments import WeightedMean
 
 Proposal: TypeAlias = (
     Literal["pooled", "per-player"] | tuple[float, ...] | tuple[tuple[float, ...], ...]
 )
+
+
+# Failed evaluations after which a player without two contributions has to wait for its turn.
+PATIENCE = 10
+ALL_PLAYERS = slice(None)
+
+
+@dataclass(eq=False)
+class ActiveState:
+    """What was told: moments by player and by size, and what follows from them."""
+
+    problem: Problem
+    base: FloatArray
+    """α_k of the semivalue"""
+    xi: float
+    sizes: SizeStatistics
+    bootstrap: WeightedMean
+    average: WeightedMean
+    """All contributions that are kept; the bootstrap itself when it is"""
+    proposal: FloatArray
+    """q', by size or by player and size; α until it is learned"""
+    failed: IntArray
+    """Contributions that greedy selection asked of each player and that failed (NaN)"""
+    bootstrapped: int = 0
+    """Marginals of the bootstrap told so far"""
+    sampled: int = 0
+    """Selections told after it; a walk is one"""
+    invariabilities: FloatArray = field(default_factory=lambda: np.empty(0))
+    heap: Heap = field(default_factory=list)
+    """What greedy selection goes by, from the end of the bootstrap on"""
+    epochs: Epochs | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +111,6 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         Plan on a pilot (the bootstrap, then doubling epochs), average fresh samples.
     xi
         ξ of the selection; by default that of the run.
-    pseudo_count
-        The sample size n' that the MAP estimate gives the bootstrap; n by default, as in the paper.
     batch
         Selections per round, each raising the chosen player's f_i by f_i/m_i until the values are
         told. 1 is Algorithm 1 exactly; by default min(n, 64), and 1 with ``reuse="walk"``.
@@ -100,13 +129,6 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     reuse
         "single" evaluates one marginal per permutation (up to two evaluations), "walk" all n of it
         (n − 1 evaluations), each with its own weight (see `PlacedWalks.weights`).
-    normalised
-        Self-normalised importance sampling Σ wσ/Σ w, the paper's future work, with standard errors
-        by the delta method. It is biased, and rarely pays: on a sum of unanimity, an airport and a
-        voting game (20 players in turn, 60 evaluations each, α = 0.5) its mean squared error was
-        2.0, 1.5 and 1.2 times that of the plain mean, at α = 5 still 1.2, 1.1 and 1.05 times,
-        because a learned q' makes wσ vary less than σ. It is exact where a player's marginals are
-        all equal.
 
     Examples
     --------
@@ -126,21 +148,19 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     proposal: Proposal = "pooled"
     honest: bool = False
     xi: float | None = None
-    pseudo_count: float | None = None
     batch: int | None = None
     keep_bootstrap: bool = True
     selection: Literal["greedy", "uniform"] = "greedy"
     epsilon1: float | None = None
     reuse: Literal["single", "walk"] = "single"
-    normalised: bool = False
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in fields(self):
+            value = getattr(self, one.name)
             if isinstance(value, np.generic):  # plain numbers are what a journal can hold
-                checks.settle(self, **{field.name: value.item()})
-            if field.type == "bool":
-                checks.flag(field.name, value)
+                checks.settle(self, **{one.name: value.item()})
+            if one.type == "bool":
+                checks.flag(one.name, value)
         if not isinstance(self.proposal, str):
             # Hashable, and the same whether it came as an array or out of a journal.
             checks.settle(self, proposal=plain_probabilities(self.proposal))
@@ -154,17 +174,12 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             checks.whole("batch", self.batch)
         if self.xi is not None:
             checks.real("xi", self.xi, least=0)
-        for name in ("pseudo_count", "epsilon1"):
-            if getattr(self, name) is not None:
-                checks.real(name, getattr(self, name), above=0)
-        if self.honest and (self.selection, self.reuse, self.normalised) != (
-            "greedy",
-            "single",
-            False,
-        ):
+        if self.epsilon1 is not None:
+            checks.real("epsilon1", self.epsilon1, above=0)
+        if self.honest and (self.selection, self.reuse) != ("greedy", "single"):
             raise InputError(
                 "honest=True is for greedy selection of single marginals: selection='uniform' and "
-                "reuse='walk' are unbiased without it, and normalised=True is biased with it"
+                "reuse='walk' are unbiased without it"
             )
 
     @property
@@ -176,42 +191,34 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         """Unbiased unless greedy selection decides how many contributions a player gets."""
         uniform = self.selection == "uniform"
         fixed_counts = uniform or self.reuse == "walk" or self.honest
-        because = ""
-        if not fixed_counts:
-            because = (
-                "it keeps sampling whoever looks worst, so that a player is left alone once luck "
-                "made its estimate look good: values are biased away from 0 and the reported "
-                "fidelity is too high; use honest=True"
-            )
-        elif self.normalised:
-            because = "self-normalised importance sampling is biased; use normalised=False"
+        because = (
+            "it keeps sampling whoever looks worst, so that a player is left alone once luck "
+            "made its estimate look good: values are biased away from 0 and the reported "
+            "fidelity is too high; use honest=True"
+        )
         return Traits(
-            unbiased=not because,
+            unbiased=fixed_counts,
             linear=uniform and self._given,
             efficient=False,
-            honest_errors=not because,
+            honest_errors=fixed_counts,
             independent=uniform and self._given and self.reuse == "single",
-            not_certifiable_because=because,
+            not_certifiable_because="" if fixed_counts else because,
         )
 
     def start(self, problem: Problem) -> ActiveState:
         """Nothing told; a given proposal is checked against the number of players."""
         n_players = problem.n_players
-        proposal = given_proposal(self.proposal, n_players) if self._given else None
-        bootstrap = self._new_average(n_players)
+        base, bootstrap = problem.semivalue.weights(n_players), WeightedMean(n_players)
         return ActiveState(
             problem,
-            problem.semivalue.weights(n_players),
+            base,
             problem.xi if self.xi is None else self.xi,
             SizeStatistics(n_players, per_player=self.proposal == "per-player"),
             bootstrap,
-            bootstrap if self.keep_bootstrap else self._new_average(n_players),
-            proposal,
+            bootstrap if self.keep_bootstrap else WeightedMean(n_players),
+            given_proposal(self.proposal, n_players) if self._given else base,
             np.zeros(n_players, dtype=np.int64),
         )
-
-    def _new_average(self, n_players: int) -> Average:
-        return SelfNormalised(n_players) if self.normalised else PlainMean(n_players)
 
     def _in_bootstrap(self, state: ActiveState) -> bool:
         return state.bootstrapped < self.bootstrap * state.problem.n_players
@@ -220,12 +227,11 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         """A bootstrap permutation, or marginals of the players selected."""
         n_players = state.problem.n_players
         if self._in_bootstrap(state):
-            if state.proposal is None:
+            if not self._given:
                 return WeightedWalks(random_ranks(rng, 1, n_players))
             offset = state.bootstrapped % n_players
             count = min(n_players - offset, ROUND_MARGINALS)
             return selected_marginals(rng, state.proposal, np.arange(offset, offset + count))
-        assert state.proposal is not None  # noqa: S101 - learned when the bootstrap ended
         players = self._select(state)
         if self.reuse == "walk":
             return placed_walks(rng, state.proposal, players)
@@ -240,8 +246,6 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             return state.epochs.next_players(batch, self.epsilon1)
         if self.selection == "uniform":
             return (state.sampled + np.arange(batch)) % n_players
-        assert state.heap is not None  # noqa: S101 - made when the bootstrap ended
-        assert state.invariabilities is not None  # noqa: S101
         due = None if batch == 1 else attempts_and_due(state)[1]
         return pick(state.heap, state.invariabilities, batch, self.epsilon1, due)
 
@@ -249,50 +253,43 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         """Fold in the weighted marginal contributions, and what selection needs."""
         players, sizes, marginals, weights = draw.weighted(values, state.problem, state.base)
         if self._in_bootstrap(state):
-            state.bootstrap.add(players, marginals, weights)
+            state.bootstrap.add_weighted(players, marginals, weights)
             state.sizes.add(players, sizes, marginals)
             state.bootstrapped += len(players)
             if not self._in_bootstrap(state):
                 self._end_bootstrap(state)
             return
-        state.average.add(players, marginals, weights)
+        state.average.add_weighted(players, marginals, weights)
         if state.epochs is not None:
             state.sizes.add(players, sizes, marginals)
             state.epochs.add(players, marginals, weights)
             if state.epochs.complete:
                 self._plan(state)
-                state.epochs.turn(told_invariability(state, slice(None)))
+                state.epochs.turn(told_invariability(state))
         elif self.selection == "greedy":
             np.add.at(state.failed, players[np.isnan(marginals)], 1)
             self._rescore(state, players)
-        # Whose turn it is counts selections: a walk is one.
-        state.sampled += draw.selections
+        state.sampled += len(draw.ranks)
 
     def _end_bootstrap(self, state: ActiveState) -> None:
         """Learn q' and the first scores."""
-        n_players = state.problem.n_players
         self._plan(state)
         if self.honest:
-            assert isinstance(state.bootstrap, PlainMean)  # noqa: S101 - not normalised
-            state.epochs = Epochs(n_players, self.bootstrap)
+            state.epochs = Epochs(state.problem.n_players, self.bootstrap)
             if self.keep_bootstrap:
                 state.epochs.include(state.bootstrap, self.bootstrap)
-            state.epochs.turn(told_invariability(state, slice(None)))
+            state.epochs.turn(told_invariability(state))
             return
-        state.invariabilities = told_invariability(state, slice(None))
+        state.invariabilities = told_invariability(state)
         state.heap = self._heap(state)
 
     def _plan(self, state: ActiveState) -> None:
         """Learn q' from what was told by size; a given one stays."""
-        if self._given:
-            return
-        n_players = state.problem.n_players
-        pseudo_count = n_players if self.pseudo_count is None else self.pseudo_count
-        moments = state.sizes.second_moments()
-        state.proposal = learned_proposal(moments, state.base, self.alpha, pseudo_count)
+        if not self._given:
+            moments = state.sizes.second_moments()
+            state.proposal = learned_proposal(moments, state.base, self.alpha)
 
     def _heap(self, state: ActiveState) -> Heap:
-        assert state.invariabilities is not None  # noqa: S101 - told before
         attempts, due = attempts_and_due(state)
         return selection_heap(state.invariabilities, attempts, self.epsilon1, due)
 
@@ -301,8 +298,6 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
         O(log n) for one of them; for more the heap is made anew, in O(n).
         """
-        assert state.heap is not None  # noqa: S101 - made when the bootstrap ended
-        assert state.invariabilities is not None  # noqa: S101
         # Without the bootstrap, its scores stand in until a player has two contributions.
         fresh = players if self.keep_bootstrap else players[state.average.counts[players] > 1]
         if len(fresh):
@@ -319,11 +314,9 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         """The means; the bootstrap's as long as there is nothing else to average."""
         if state.epochs is not None:
             combined = state.epochs.combined(state.average.mean_square)
-            combined = replace(combined, extremes=state.average.extremes())
             if self.keep_bootstrap or not np.isnan(combined.values).any():
-                return combined
-            return estimate_of(state.bootstrap)
-        if int(state.average.counts.min()) > 1:
+                return replace(combined, extremes=state.average.extremes())
+        elif int(state.average.counts.min()) > 1:
             return estimate_of(state.average)
         return estimate_of(state.bootstrap)
 
@@ -332,7 +325,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
         Only a given proposal and players in turn make the contributions i.i.d.
         """
-        if not self.traits.independent or self.normalised:
+        if not self.traits.independent:
             return None
         proposal = given_proposal(self.proposal, problem.n_players)
         weights = problem.semivalue.weights(problem.n_players) / proposal
@@ -340,10 +333,8 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
     def remarks(self, state: ActiveState) -> tuple[str, ...]:
         """How much the cardinality assumption holds, which is how to choose `alpha`."""
-        if self._in_bootstrap(state):
-            return ()
         share = self.explained_by_size(state)
-        if np.isnan(share):
+        if self._in_bootstrap(state) or np.isnan(share):
             return ()
         return (
             f"the size of a coalition explains {100 * share:.0f} % of the variance of the "
@@ -358,3 +349,46 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         marginals of all closed rounds count.
         """
         return state.sizes.explained_by_size()
+
+
+def told_invariability(state: ActiveState, players: IntArray | slice = ALL_PLAYERS) -> FloatArray:
+    """r_i of the contributions told: those that are averaged, or else the bootstrap's.
+
+    Where it is unknown, it is taken to be the median of the others (1 where nobody's is known): a 0
+    would give a player whose evaluations fail all of the budget. Only then does it take O(n).
+    """
+    average = state.average if state.average.counts[players].min() > 1 else state.bootstrap
+    rates = _rates(average, players, state.xi)
+    unknown = np.isnan(rates)
+    if unknown.any():
+        others = _rates(state.bootstrap, ALL_PLAYERS, state.xi)
+        known = others[np.isfinite(others) & (others > 0)]
+        rates[unknown] = np.median(known) if len(known) else 1.0
+    return rates
+
+
+def _rates(average: WeightedMean, players: IntArray | slice, xi: float) -> FloatArray:
+    return invariability(average.means[players], average.variances_of_one(players), xi)
+
+
+def attempts_and_due(
+    state: ActiveState, players: IntArray | slice = ALL_PLAYERS
+) -> tuple[IntArray, IntArray]:
+    """Contributions asked of each player, and the number below which it comes before the others.
+
+    Until a player has two contributions it has no mean and variance of its own to select by, and,
+    without the bootstrap, keeps everybody's estimate at the bootstrap's. It comes first until then,
+    but no longer once `PATIENCE` evaluations of it have failed.
+    """
+    counts, failed = state.average.counts[players], state.failed[players]
+    attempts: IntArray = counts + failed
+    missing = np.where(failed < PATIENCE, np.maximum(2 - counts, 0), 0)
+    return attempts, np.where(missing > 0, attempts + missing, 0)
+
+
+def estimate_of(average: WeightedMean) -> Estimate:
+    """Values, variances of the means, and counts."""
+    counts = average.counts
+    values = np.where(counts > 0, average.means, np.nan)
+    variances = average.variances_of_one(ALL_PLAYERS) / np.maximum(counts, 1)
+    return Estimate(values, variances, counts.copy(), extremes=average.extremes())

@@ -111,25 +111,23 @@ def size_explained_variance(sizes: ArrayLike, marginals: ArrayLike) -> float:
     return statistics.explained_by_size()
 
 
-def learned_proposal(
-    second_moments: FloatArray, base: FloatArray, alpha: float, pseudo_count: float
-) -> FloatArray:
+def learned_proposal(second_moments: FloatArray, base: FloatArray, alpha: float) -> FloatArray:
     """The MAP estimate of q' with a Dirichlet prior (App. "Estimating the Parameters").
 
-    θ_c ∝ n'·w_c + α with w_c ∝ √E[σ²], which is a mixture of w and the uniform distribution with
-    the share αn/(n' + αn). For semivalues w_c ∝ α_c·√E[σ²] is mixed with α_c, so that α → ∞ gives
+    θ_c ∝ n·w_c + α with w_c ∝ √E[σ²], which is a mixture of w and the uniform distribution with
+    the share α/(1 + α). For semivalues w_c ∝ α_c·√E[σ²] is mixed with α_c, so that α → ∞ gives
     plain Monte Carlo there too. The share is at least `LEAST_SHARE`.
 
     Examples
     --------
     >>> base = np.array([0.5, 0.5])
-    >>> learned_proposal(np.array([9.0, 1.0]), base, alpha=1.0, pseudo_count=2.0)
+    >>> learned_proposal(np.array([9.0, 1.0]), base, alpha=1.0)
     array([0.625, 0.375])
-    >>> learned_proposal(np.array([9.0, 0.0]), base, alpha=0.0, pseudo_count=2.0)
+    >>> learned_proposal(np.array([9.0, 0.0]), base, alpha=0.0)
     array([0.975, 0.025])
     """
     prior = alpha * base.size
-    share = max(prior / (pseudo_count + prior), LEAST_SHARE)
+    share = max(prior / (base.size + prior), LEAST_SHARE)
     return (1.0 - share) * row_normalised(base * np.sqrt(second_moments), base) + share * base
 
 
@@ -164,12 +162,9 @@ def given_proposal(proposal: ArrayLike, n_players: int) -> FloatArray:
     return normalised
 
 
-def rows_of(proposal: FloatArray, players: IntArray) -> FloatArray:
-    """The proposal of each of the given players, one row each."""
-    if proposal.ndim == 2:
-        rows: FloatArray = proposal[players]
-        return rows
-    return np.broadcast_to(proposal, (len(players), len(proposal)))
+def by_player(proposal: FloatArray) -> FloatArray:
+    """One row for each player, whether they have a proposal each or one together."""
+    return np.broadcast_to(proposal, (proposal.shape[-1], proposal.shape[-1]))
 
 
 def proposed_sizes(rng: np.random.Generator, proposal: FloatArray, players: IntArray) -> IntArray:
@@ -180,14 +175,6 @@ def proposed_sizes(rng: np.random.Generator, proposal: FloatArray, players: IntA
     levels = rng.random(len(players)) * cumulative[:, -1]
     below: IntArray = (cumulative <= levels[:, None]).sum(axis=1).astype(np.int64)
     return np.minimum(below, len(proposal) - 1)
-
-
-def size_weights(
-    base: FloatArray, proposal: FloatArray, players: IntArray, sizes: IntArray
-) -> FloatArray:
-    """α_c/q'(c) for each player and size; for Shapley 1/(n·q'(c)), as in Algorithm 1."""
-    q = proposal[sizes] if proposal.ndim == 1 else proposal[players, sizes]
-    return base[sizes] / q
 
 
 def row_normalised(weights: FloatArray, base: FloatArray) -> FloatArray:

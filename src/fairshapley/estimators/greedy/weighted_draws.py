@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import Draw, RankArray, SingleMarginals, Walks, random_ranks
+from fairshapley.draws import RankArray, SingleMarginals, Walks, random_ranks
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.greedy.proposal import proposed_sizes, rows_of, size_weights
+from fairshapley.estimators.greedy.proposal import by_player, proposed_sizes
 
 
 class WeightedMarginals(NamedTuple):
@@ -22,44 +22,21 @@ class WeightedMarginals(NamedTuple):
     weights: FloatArray
 
 
-class WeightedDraw(Draw, Protocol):
-    """A draw that tells what its utilities mean."""
-
-    @property
-    def selections(self) -> int:
-        """How many players were selected for it."""
-        ...
-
-    def weighted(self, values: FloatArray, problem: Problem, base: FloatArray) -> WeightedMarginals:
-        """The marginal contributions; `base` are the α_k of the semivalue."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class SelectedMarginals(SingleMarginals):
     """Marginal contributions of selected players, at sizes drawn from their proposals."""
 
     proposal: FloatArray
 
-    @property
-    def selections(self) -> int:
-        """One for each marginal contribution."""
-        return len(self.players)
-
     def weighted(self, values: FloatArray, problem: Problem, base: FloatArray) -> WeightedMarginals:
         """A player at size c has the weight α_c/q'(c)."""
-        weights = size_weights(base, self.proposal, self.players, self.sizes)
+        weights = base[self.sizes] / by_player(self.proposal)[self.players, self.sizes]
         return WeightedMarginals(self.players, self.sizes, values[1::2] - values[::2], weights)
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedWalks(Walks):
     """Uniform permutations, which serve all players alike."""
-
-    @property
-    def selections(self) -> int:
-        """One for each permutation."""
-        return len(self.ranks)
 
     def weighted(self, values: FloatArray, problem: Problem, base: FloatArray) -> WeightedMarginals:
         """One marginal contribution of every player for each permutation."""
@@ -92,7 +69,7 @@ class PlacedWalks(WeightedWalks):
         α_k·k/Q(c < k). Before j it is α_k·(n − 1 − k)/Q(c > k). Player j has α_c/q'(c).
         """
         n_players = self.ranks.shape[1]
-        q = rows_of(self.proposal, self.players)
+        q = by_player(self.proposal)[self.players]
         places = np.arange(n_players)
         below = np.zeros_like(q)
         below[:, 1:] = np.cumsum(q, axis=1)[:, :-1]
@@ -110,6 +87,9 @@ class PlacedWalks(WeightedWalks):
         )
         weights[rows, self.players] = base[own] / q[rows, own]
         return weights
+
+
+WeightedDraw: TypeAlias = SelectedMarginals | WeightedWalks
 
 
 def placed_walks(rng: np.random.Generator, proposal: FloatArray, players: IntArray) -> PlacedWalks:

@@ -51,6 +51,16 @@ def expected_products(n_players: int) -> tuple[float, float]:
     return 0.5, 0.5 - 0.5 / float((1.0 / np.arange(1.0, n_players)).sum())
 
 
+def check_shapley(problem: Problem, method: str) -> None:
+    """An InputError for another semivalue."""
+    n_players = problem.n_players
+    if not np.allclose(problem.semivalue.weights(n_players) * n_players, 1.0, rtol=1e-9):
+        raise InputError(
+            f"{method} estimates Shapley values, not {problem.semivalue.name!r}: the weights of "
+            "its regression are theirs. Use 'svarm', 'mc', 'stratified' or 'owen'"
+        )
+
+
 @dataclass(eq=False)
 class KernelState:
     """The problem, the moments of the contributions, and their products when asked for."""
@@ -132,11 +142,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
     def start(self, problem: Problem) -> KernelState:
         """No contributions yet, or an InputError when the method does not apply."""
         n_players = problem.n_players
-        if not np.allclose(problem.semivalue.weights(n_players) * n_players, 1.0, rtol=1e-9):
-            raise InputError(
-                f"KernelSHAP estimates Shapley values, not {problem.semivalue.name!r}: the weights "
-                "of its regression are theirs. Use 'mc', 'stratified' or 'owen'"
-            )
+        check_shapley(problem, "KernelSHAP")
         if self.covariance and n_players > MAX_COVARIANCE_PLAYERS:
             raise InputError(
                 f"the covariance matrix is kept for up to {MAX_COVARIANCE_PLAYERS} players, there "

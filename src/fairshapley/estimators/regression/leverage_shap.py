@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,11 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import FreshCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.regression.pairs import PairBlock, PairClasses, PairStore
+from fairshapley.estimators.regression.kernel_shap import check_shapley
+from fairshapley.estimators.regression.pairs import PairClasses
 from fairshapley.estimators.rounds import busy_units, early_length, round_length
 from fairshapley.estimators.statistics.moments import floor_variances
+from fairshapley.estimators.statistics.store import CoalitionStore
 
 # The Gram matrix has n² entries and is inverted: 200 MB and a minute at the limit.
 MAX_PLAYERS = 5000
@@ -45,7 +48,8 @@ class LeverageState:
     classes: PairClasses
     asked: IntArray
     """The pairs asked for in each class, skipped ones too"""
-    store: PairStore
+    store: CoalitionStore
+    """One coalition of each pair told, its class and half the difference of the utilities"""
     orders: list[IntArray] | None = None
     """The orders in which the listed classes are visited; the first round draws them"""
 
@@ -126,11 +130,7 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
     def start(self, problem: Problem) -> LeverageState:
         """No pairs yet, or an InputError when the method does not apply."""
         n_players = problem.n_players
-        if not np.allclose(problem.semivalue.weights(n_players) * n_players, 1.0, rtol=1e-9):
-            raise InputError(
-                f"Leverage SHAP estimates Shapley values, not {problem.semivalue.name!r}: the "
-                "weights of its regression are theirs. Use 'svarm', 'mc', 'stratified' or 'owen'"
-            )
+        check_shapley(problem, "Leverage SHAP")
         if n_players > MAX_PLAYERS:
             raise InputError(
                 f"Leverage SHAP solves {n_players:,} equations for as many players, more than the "
@@ -138,7 +138,8 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
             )
         classes = PairClasses(n_players)
         asked = np.zeros(len(classes), dtype=np.int64)
-        return LeverageState(problem, classes, asked, PairStore(n_players))
+        store = CoalitionStore(n_players, classes=np.uint16, gains=np.float64)
+        return LeverageState(problem, classes, asked, store)
 
     def ask(self, state: LeverageState, rng: np.random.Generator) -> PairDraw | None:
         """A few pairs, sizes in turn; None when every coalition was asked for."""
@@ -168,7 +169,7 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
     def estimate(self, state: LeverageState) -> Estimate:
         """The solution of the regression; NaN while there are too few equations."""
         n_players, classes = state.problem.n_players, state.classes
-        pairs = np.bincount(state.store.classes, minlength=len(classes))
+        pairs = np.bincount(state.store["classes"], minlength=len(classes))
         enough = len(state.store) >= n_players - 1
         regression = Regression(state, pairs, levels=self.levels) if enough else None
         if regression is None or not regression.solvable:
@@ -232,23 +233,26 @@ class Regression:
         """The Gram matrix and the right-hand side."""
         n_players = self.state.problem.n_players
         gram, right = np.zeros((n_players, n_players)), np.zeros(n_players)
-        for block in self.state.store.blocks(BLOCK_PAIRS):
-            rows, targets, weights = self._equations(block)
+        for classes, rows, targets, weights in self._equations():
             weighted = rows * weights[:, None]
             gram += weighted.T @ rows
             right += targets @ weighted
-            present, firsts = np.unique(block.classes, return_index=True)
+            present, firsts = np.unique(classes, return_index=True)
             self.row_sums[present] += np.add.reduceat(rows, firsts, axis=0)
             self.target_sums[present] += np.add.reduceat(targets, firsts)
         shrunk = self.row_sums * (self.weights * self.shrinkage)[:, None]
         return gram - shrunk.T @ self.row_sums, right - self.target_sums @ shrunk
 
-    def _equations(self, block: PairBlock) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The rows, right-hand sides and weights of some pairs."""
-        problem = self.state.problem
-        shares = self.state.classes.sizes[block.classes] / problem.n_players
-        targets = block.gains - (shares - 0.5) * (problem.full - problem.empty)
-        return block.masks - shares[:, None], targets, self.weights[block.classes]
+    def _equations(self) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
+        """The classes, rows, right-hand sides and weights of pairs, some at a time, by class."""
+        problem, store = self.state.problem, self.state.store
+        order = np.argsort(store["classes"], kind="stable")
+        for start in range(0, len(order), BLOCK_PAIRS):
+            part = order[start : start + BLOCK_PAIRS]
+            classes = store["classes"][part].astype(np.int64)
+            shares = self.state.classes.sizes[classes] / problem.n_players
+            targets = store["gains"][part] - (shares - 0.5) * (problem.full - problem.empty)
+            yield classes, store.masks(part) - shares[:, None], targets, self.weights[classes]
 
     def variances(self) -> FloatArray:
         """Of the delete-one jackknife for stratified sampling without replacement."""
@@ -258,16 +262,15 @@ class Regression:
         # What a level absorbs is restored below by m/(m − 1), but not for a single pair.
         alone = np.where(self.pairs == 1, self.shrinkage, 0.0)
         sums, squares = np.zeros((2, len(classes), n_players))
-        for block in self.state.store.blocks(BLOCK_PAIRS):
-            rows, targets, weights = self._equations(block)
-            residuals = targets - rows @ self.solution - levels[block.classes]
-            rows -= shifts[block.classes]
+        for members, rows, targets, weights in self._equations():
+            residuals = targets - rows @ self.solution - levels[members]
+            rows -= shifts[members]
             influences = rows @ self.inverse
             leverages = weights * np.einsum("pi,pi->p", influences, rows)
-            leverages += alone[block.classes]
+            leverages += alone[members]
             # 1e−9: an equation that the others do not check has e = 0 too, not 0/0.
             influences *= (weights * residuals / np.maximum(1.0 - leverages, 1e-9))[:, None]
-            present, firsts = np.unique(block.classes, return_index=True)
+            present, firsts = np.unique(members, return_index=True)
             sums[present] += np.add.reduceat(influences, firsts, axis=0)
             squares[present] += np.add.reduceat(np.square(influences), firsts, axis=0)
         pairs = np.maximum(self.pairs, 1)[:, None]

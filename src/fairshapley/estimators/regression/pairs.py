@@ -1,17 +1,14 @@
-"""Pairs of a coalition and its complement, by size, drawn without replacement, and their store."""
+"""Pairs of a coalition and its complement, by size, drawn without replacement."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_sets
-from fairshapley.estimators.statistics.store import CoalitionStore
 
 # Classes of up to 2**18 pairs are visited in a random order that is kept, 4 bytes a pair; all
 # classes of 20 players are among them. In a larger one, m pairs drawn independently hold some
@@ -43,10 +40,6 @@ class PairClasses:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def limits(self) -> FloatArray:
-        """How many pairs can be drawn from each class: no end where they are not listed."""
-        return np.where(self.listed, self.pairs, np.inf)
-
     def random_orders(self, rng: np.random.Generator) -> list[IntArray]:
         """For each listed class an order of all its pairs; they are the smallest and come first."""
         return [
@@ -62,7 +55,8 @@ class PairClasses:
         The next visits are the earliest: at every moment all classes were visited in proportion to
         their shares, but for the turn in progress.
         """
-        limits = self.limits()
+        # No end where they are not listed.
+        limits = np.where(self.listed, self.pairs, np.inf)
         if len(self) and asked[0] < limits[0]:
             return np.zeros(min(count, int(limits[0] - asked[0])), dtype=np.int64)
         roomy = int((limits - asked >= count).sum())
@@ -98,43 +92,3 @@ class PairClasses:
         # Of two halves, the one that holds the last player stands for the pair.
         rest = bits.unrank(numbers, self.n_players - 1, size - 1)
         return np.pad(rest, ((0, 0), (0, 1)), constant_values=True)
-
-
-@dataclass(frozen=True, eq=False)
-class PairBlock:
-    """Some pairs, in the order of their classes."""
-
-    masks: BoolArray
-    classes: IntArray
-    gains: FloatArray
-
-
-class PairStore(CoalitionStore):
-    """The pairs told so far: bits of one coalition, class, and half the difference of utilities.
-
-    n/8 + 10 bytes for each pair.
-
-    Examples
-    --------
-    >>> store = PairStore(3)
-    >>> packed = np.array([[0b001]], dtype=np.uint8)
-    >>> store.append(packed, classes=np.array([0]), gains=np.array([0.5]))
-    >>> [(block.masks, block.gains) for block in store.blocks(16)]
-    [(array([[ True, False, False]]), array([0.5]))]
-    """
-
-    def __init__(self, n_players: int) -> None:
-        super().__init__(n_players, classes=np.uint16, gains=np.float64)
-
-    @property
-    def classes(self) -> IntArray:
-        """The class of each pair."""
-        return self["classes"].astype(np.int64)
-
-    def blocks(self, rows: int) -> Iterator[PairBlock]:
-        """All pairs by class, at most `rows` at a time."""
-        classes = self.classes
-        order = np.argsort(classes, kind="stable")
-        for start in range(0, len(order), rows):
-            part = order[start : start + rows]
-            yield PairBlock(self.masks(part), classes[part], self["gains"][part])

@@ -17,6 +17,9 @@ ROUNDING = 1e-9
 TINY = np.finfo(np.float64).tiny
 # To sort the entries takes longer than to go through a table of eight times as many.
 SPARSE = 8
+# On a device terms are rounded to whole multiples of 2⁻⁴⁰ of the largest, or of a tiny number where
+# all are 0: their sum does not depend on the order in which a GPU takes them, and 2²² fit 63 bits.
+FIXED_POINT, TINY_SCALE = 2.0**40, 1e-150
 
 
 class Means:
@@ -127,29 +130,35 @@ class Moments(Means):
         self.lowest: FloatArray = np.full(n_players, np.inf)
         self.highest: FloatArray = np.full(n_players, -np.inf)
 
+    @classmethod
+    def of(
+        cls,
+        count: int,
+        means: FloatArray,
+        squares: FloatArray,
+        lowest: FloatArray | float = np.inf,
+        highest: FloatArray | float = -np.inf,
+    ) -> Moments:
+        """Of as many contributions of every player; without extremes, if they are not given."""
+        moments = cls(len(means))
+        moments.counts += count
+        moments.means, moments.squares = means, squares
+        moments.lowest[:], moments.highest[:] = lowest, highest
+        return moments
+
     def add(self, contributions: FloatArray) -> None:
         """Fold in rows of one contribution per player, shape (rows, n_players)."""
-        rows = len(contributions)
-        if rows == 1 and not np.isnan(contributions).any():
-            row = contributions[0]
-            self._merge(np.ones_like(self.counts), row, np.zeros_like(row), row, row)
-            return
+        rows, n_players = contributions.shape
         # A mean is NaN where a contribution is; no other pass is needed to see it.
         means = contributions.sum(axis=0) / max(rows, 1)
-        if not np.isnan(means).any():
-            counts = np.full_like(self.counts, rows)
-            deviations = contributions - means
-            squares = np.square(deviations, out=deviations).sum(axis=0)
-            lowest = contributions.min(axis=0, initial=np.inf)
-            highest = contributions.max(axis=0, initial=-np.inf)
-        else:
-            valid = ~np.isnan(contributions)
-            counts = valid.sum(axis=0)
-            means = np.where(valid, contributions, 0.0).sum(axis=0) / np.maximum(counts, 1)
-            squares = np.square(np.where(valid, contributions - means, 0.0)).sum(axis=0)
-            lowest = np.where(valid, contributions, np.inf).min(axis=0, initial=np.inf)
-            highest = np.where(valid, contributions, -np.inf).max(axis=0, initial=-np.inf)
-        self._merge(counts, means, squares, lowest, highest)
+        if np.isnan(means).any():
+            self.add_at(np.tile(np.arange(n_players), rows), contributions.ravel())
+            return
+        deviations = contributions - means
+        squares = np.square(deviations, out=deviations).sum(axis=0)
+        lowest = contributions.min(axis=0, initial=np.inf)
+        highest = contributions.max(axis=0, initial=-np.inf)
+        self.merge(Moments.of(rows, means, squares, lowest, highest))
 
     def add_at(
         self,
@@ -166,28 +175,21 @@ class Moments(Means):
 
     def merge(self, other: Moments) -> None:
         """Fold in the statistics of other contributions to the same players."""
-        self._merge(other.counts, other.means, other.squares, other.lowest, other.highest)
+        self.merge_at(slice(None), other.counts, other.means, other.squares)
+        self.lowest = np.minimum(self.lowest, other.lowest)
+        self.highest = np.maximum(self.highest, other.highest)
 
-    def _merge(
-        self,
-        counts: IntArray,
-        means: FloatArray,
-        squares: FloatArray,
-        lowest: FloatArray,
-        highest: FloatArray,
-    ) -> None:
-        self.merge_at(slice(None), counts, means, squares)
-        self.lowest = np.minimum(self.lowest, lowest)
-        self.highest = np.maximum(self.highest, highest)
+    def variances_with_floor(self, each: int = 1) -> FloatArray:
+        """The variance of each mean, with a floor where all contributions were equal.
 
-    def variances_with_floor(self) -> FloatArray:
-        """The variance of each mean, with a floor where all contributions were equal."""
-        return floor_variances(self.variances_of_means, self.counts, self.mean_square)
+        A contribution may be the mean of so many marginals `each`, which then were equal too.
+        """
+        return floor_variances(self.variances_of_means, each * self.counts, self.mean_square)
 
-    def estimate(self) -> Estimate:
-        """The means as an estimate."""
+    def estimate(self, each: int = 1) -> Estimate:
+        """The means as an estimate; `each` as in `variances_with_floor`."""
         values = np.where(self.counts > 0, self.means, np.nan)
-        variances = self.variances_with_floor()
+        variances = self.variances_with_floor(each)
         return Estimate(values, variances, self.counts.copy(), extremes=self.extremes())
 
     def extremes(self) -> FloatArray:
@@ -202,6 +204,44 @@ class Moments(Means):
         variances = self.squares / np.maximum(self.counts - 1, 1)
         ratio = np.square(np.where(vary, largest, 0.0)) / np.where(vary, variances, 1.0)
         return np.where(self.counts > 1, ratio, np.nan)
+
+
+class WeightedMean(Moments):
+    """φ̂_i = Σ wσ / m_i: unbiased when the weights are the ratios of the probabilities.
+
+    Examples
+    --------
+    >>> mean = WeightedMean(2)
+    >>> mean.add_weighted(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), np.array([2.0, 2.0, 1.0]))
+    >>> mean.means, mean.counts
+    (array([4., 5.]), array([2, 1]))
+    """
+
+    def __init__(self, n_players: int) -> None:
+        super().__init__(n_players)
+        self._power, self._told = 0.0, 0
+
+    def add_weighted(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
+        """Fold in marginal contributions with their weights; a player may come several times."""
+        kept = ~np.isnan(marginals)
+        contributions = marginals[kept] * weights[kept]
+        self._power += float(np.square(contributions).sum())
+        self._told += len(contributions)
+        self.add_at(players[kept], contributions)
+
+    @property
+    def mean_square(self) -> float:
+        """τ²; added up as contributions come, for selection asks for it after each of them."""
+        return self._power / max(self._told, 1)
+
+    def variances_of_one(self, players: IntArray | slice) -> FloatArray:
+        """The variance s² of one contribution, with a floor; NaN below two contributions."""
+        counts = self.counts[players]
+        enough, safe = counts > 1, np.maximum(counts, 1)
+        variances = self.squares[players] / np.where(enough, counts - 1.0, 1.0)
+        variances = np.where(enough, variances, np.nan) / safe
+        floored: FloatArray = safe * floor_variances(variances, counts, self.mean_square)
+        return floored
 
 
 def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
@@ -242,7 +282,32 @@ def device_moments(contributions: Any) -> Moments:
     squares = torch.square(contributions - means).sum(dim=0)
     lowest, highest = torch.aminmax(contributions, dim=0)
     found = torch.stack([means, squares, lowest, highest]).cpu().numpy()
-    moments = Moments(found.shape[1])
-    moments.counts += len(contributions)
-    moments.means, moments.squares, moments.lowest, moments.highest = found
-    return moments
+    return Moments.of(len(contributions), *found)
+
+
+def sums_by_size(at: Any, numbers: Any, length: int) -> Any:
+    """How many numbers belong to each entry `at`, their sums and the sums of their squares.
+
+    Parameters
+    ----------
+    at
+        The entry of each number, a tensor of whole numbers.
+    numbers
+        A tensor of float64.
+    length
+        The number of entries.
+
+    Returns
+    -------
+    tensor
+        Shape (3, `length`), float64.
+    """
+    import torch
+
+    scale = numbers.abs().max().clamp_min(TINY_SCALE)
+    shares = numbers / scale
+    terms = torch.stack([torch.ones_like(shares), shares, shares * shares]) * FIXED_POINT
+    sums = torch.zeros((3, length), dtype=torch.int64, device=at.device)
+    sums.index_add_(1, at, terms.round_().long())
+    factors = torch.stack([torch.ones_like(scale), scale, scale * scale])
+    return sums.double() * (factors / FIXED_POINT)[:, None]

@@ -75,11 +75,8 @@ class TwoValued:
         sums, squares = products[0] + self.outside.sum(), products[1] + (self.outside**2).sum()
         sums += (self._sum(self.inside, self.outside, len(sums)) - sums.sum()) / len(sums)
         means = sums / len(self.sizes)
-        result = Moments(len(sums))
-        result.counts += len(self.sizes)
-        result.means = self.unit * means + common
-        result.squares = self.unit**2 * np.maximum(squares - sums * means, 0.0)
-        return result
+        within = self.unit**2 * np.maximum(squares - sums * means, 0.0)
+        return Moments.of(len(self.sizes), self.unit * means + common, within)
 
     def rows(self, masks: NDArray[Any], chosen: IntArray | slice) -> FloatArray:
         """The contributions of some units to every player, without what is common."""

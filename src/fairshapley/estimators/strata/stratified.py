@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -104,10 +103,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
     allocation: Literal["maleki", "neyman", "equal"] = "maleki"
 
     def __post_init__(self) -> None:
-        if self.allocation not in ("maleki", "neyman", "equal"):
-            raise InputError(
-                f"allocation must be 'maleki', 'neyman' or 'equal', not {self.allocation!r}"
-            )
+        checks.choice("allocation", self.allocation, ("maleki", "neyman", "equal"))
 
     @property
     def traits(self) -> Traits:
@@ -154,9 +150,12 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         if strata.count == 0:
             return None
         blocks = None
-        if state.sweep is not None:
-            players, blocks = state.sweep.choose(rng, marginals)
-            players, chosen = _ask_pairs(state, rng, players, blocks)
+        if (sweep := state.sweep) is not None:
+            players, blocks = sweep.choose(rng, marginals)
+            players = players.repeat(2 * blocks.shape[1])
+            chosen = blocks.reshape(-1).repeat(2)  # two draws from every block
+            if sweep.blocks < strata.count:
+                chosen = strata.at((chosen + rng.random(len(chosen))) / sweep.blocks)
         elif state.epochs is not None:
             cells = state.epochs.next_cells(marginals)
             players, chosen = np.divmod(cells, strata.count)
@@ -179,8 +178,8 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         cells = draw.players * state.strata.count + draw.strata
         state.cells.add_at(cells, marginals)
         np.add.at(state.asked.reshape(-1), cells, 1)
-        if draw.blocks is not None:
-            self._tell_pairs(state, draw, draw.blocks, marginals)
+        if state.sweep is not None and draw.blocks is not None:
+            self._tell_pairs(state, state.sweep, draw, draw.blocks, marginals)
             return
         state.turn = int(draw.players[-1] + 1) % state.problem.n_players
         if state.epochs is not None:
@@ -189,13 +188,13 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
     def _tell_pairs(
         self,
         state: StratifiedState,
+        sweep: Sweep,
         draw: StratumMarginals,
         blocks: IntArray,
         marginals: FloatArray,
     ) -> None:
         """Fold pairs into the sweep; begin the next one when all players have had their turn."""
-        sweep, strata = state.sweep, state.strata
-        assert sweep is not None  # noqa: S101 - `ask` gave the blocks of a sweep
+        strata = state.strata
         scale: float | FloatArray = strata.total
         if sweep.blocks == strata.count:
             # The strata weigh differently; as equally likely blocks they count so many times more.
@@ -225,54 +224,6 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         inner = _pool(state).estimate(marginals, strata.total**2 * cells.mean_square)
         values, variances = (inner.values + ends) / mass, inner.variances / mass**2
         return replace(inner, values=values, variances=variances)
-
-    def error_bound(
-        self,
-        n_players: int,
-        marginals: int,
-        *,
-        delta: float,
-        per_head: tuple[float, float],
-    ) -> float:
-        """Maleki's bound on the error of one Shapley value, for any game (Maleki 2013, eq. 15).
-
-        d·√(−ln(δ/2))/(n·√m)·(Σ_k (k+1)^(2/3))^(3/2), with d = 2(b − a), holds with probability
-        (1 − δ)^n for each player by itself, from the first sample of every stratum on. Hoeffding's
-        inequality gives half of its square; the rest covers that samples are whole numbers. It is
-        a bound for Shapley values and for allocation="maleki" alone: an InputError for another
-        allocation, and no bound at all for another semivalue.
-
-        Parameters
-        ----------
-        n_players
-            The number of players n.
-        marginals
-            The marginal contributions m behind the player's value.
-        delta
-            δ, the probability that the bound fails in one of the n strata.
-        per_head
-            The lowest a and the highest b of (v(C) − v(∅))/|C| over all coalitions C.
-
-        Examples
-        --------
-        >>> bound = Stratified().error_bound(10, 10_000, delta=0.005, per_head=(0.0, 0.1))
-        >>> round(bound, 3)
-        0.081
-        """
-        if self.allocation != "maleki":
-            raise InputError("the bound holds for Stratified(allocation='maleki') alone")
-        for name, number in (("n_players", n_players), ("marginals", marginals)):
-            checks.whole(name, number)
-        checks.real("delta", delta, above=0, below=1)
-        ordered = len(per_head) == 2 and all(map(checks.is_real, per_head))
-        if not ordered or not -math.inf < per_head[0] <= per_head[1] < math.inf:
-            raise InputError(
-                f"per_head must be two finite numbers, the lowest first, it is {per_head!r}"
-            )
-        span = 2.0 * (per_head[1] - per_head[0])
-        shares = np.arange(1, n_players + 1) ** (2 / 3)
-        spread = math.sqrt(-math.log(delta / 2)) / (n_players * math.sqrt(marginals))
-        return float(span * spread * shares.sum() ** 1.5)
 
     def _shares(self, strata: Strata) -> FloatArray:
         if self.allocation == "equal":
@@ -304,16 +255,3 @@ def _ask_ends(n_players: int, first: int) -> StratumMarginals:
     # Any permutation will do: there is one coalition of either size.
     ranks = np.tile(np.arange(n_players, dtype=np.uint16), (len(players), 1))
     return StratumMarginals(players, sizes, ranks, np.empty(0, dtype=np.int64))
-
-
-def _ask_pairs(
-    state: StratifiedState, rng: np.random.Generator, players: IntArray, blocks: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Two draws from every block: the players, repeated, and the strata."""
-    assert state.sweep is not None  # noqa: S101 - the caller's case
-    flat = blocks.reshape(-1).repeat(2)
-    players = players.repeat(2 * blocks.shape[1])
-    if state.sweep.blocks == state.strata.count:
-        return players, flat
-    quantiles = (flat + rng.random(len(flat))) / state.sweep.blocks
-    return players, state.strata.at(quantiles)

@@ -13,7 +13,7 @@ from fairshapley.draws.permutations import RankArray
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import walks_of_round
 from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_variances
-from fairshapley.estimators.statistics.weighted_parts import whole_below
+from fairshapley.estimators.statistics.weighted import whole_below
 
 # A group is at most this share of the walks before it: sixteen groups of each size give their
 # variance with 15 degrees of freedom. As the sizes before carry half the weight, a quarter, …, the
@@ -23,13 +23,18 @@ from fairshapley.estimators.statistics.weighted_parts import whole_below
 GROUP_SHARE = 16
 
 
+def walk_weights(problem: Problem) -> FloatArray:
+    """n·α_k: places are uniform on a walk, so that a marginal at place k counts α_k/(1/n)."""
+    weights: FloatArray = problem.n_players * problem.semivalue.weights(problem.n_players)
+    return weights
+
+
 def walk_contributions(
     draw: Walks, values: FloatArray, problem: Problem, weights: FloatArray
 ) -> FloatArray:
     """One contribution of every player for each walk, shape (walks, n_players).
 
-    Entry k of `weights` is n·α_k: the place of a player is uniform on a walk, so that its marginal
-    contribution at place k counts α_k/(1/n).
+    `weights` are the `walk_weights`.
 
     Examples
     --------
@@ -168,8 +173,7 @@ class GroupedWalks(Estimator[GroupedState, Walks]):
 
     def start(self, problem: Problem) -> GroupedState:
         """No contributions yet."""
-        weights = problem.n_players * problem.semivalue.weights(problem.n_players)
-        return GroupedState(problem, weights, Moments(problem.n_players))
+        return GroupedState(problem, walk_weights(problem), Moments(problem.n_players))
 
     def ask(self, state: GroupedState, rng: np.random.Generator) -> Walks | None:
         """One group; on a small game a few of the same size."""
@@ -195,8 +199,7 @@ class GroupedWalks(Estimator[GroupedState, Walks]):
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """A group's mean lies, as each walk's marginal, within ± the width times n·α_k."""
-        weights = problem.semivalue.weights(problem.n_players) * problem.n_players
-        return float(2.0 * value_width * weights.max())
+        return float(2.0 * value_width * walk_weights(problem).max())
 
     def _next_size(self, state: GroupedState) -> int:
         return group_size(state.told, *self._sizes(state.problem.n_players))

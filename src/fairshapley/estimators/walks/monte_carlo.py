@@ -20,7 +20,11 @@ from fairshapley.estimators.rounds import (
     walks_of_round,
 )
 from fairshapley.estimators.statistics.moments import Moments, device_moments
-from fairshapley.estimators.walks.contributions import group_means, walk_contributions
+from fairshapley.estimators.walks.contributions import (
+    group_means,
+    walk_contributions,
+    walk_weights,
+)
 
 
 @dataclass(eq=False)
@@ -86,9 +90,8 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
 
     def start(self, problem: Problem) -> MonteCarloState:
         """No contributions yet."""
-        weights = problem.semivalue.weights(problem.n_players)
-        if self.walk:
-            weights = weights * problem.n_players
+        alone = problem.semivalue.weights(problem.n_players)
+        weights = walk_weights(problem) if self.walk else alone
         return MonteCarloState(problem, weights, Moments(problem.n_players))
 
     def ask(
@@ -153,7 +156,4 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
-        if not self.walk:
-            return 2.0 * value_width
-        weights = problem.semivalue.weights(problem.n_players) * problem.n_players
-        return float(2.0 * value_width * weights.max())
+        return float(2.0 * value_width * (walk_weights(problem).max() if self.walk else 1.0))

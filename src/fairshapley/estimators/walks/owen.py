@@ -14,7 +14,7 @@ from fairshapley.draws import Neighbourhoods
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import walks_of_round
-from fairshapley.estimators.statistics.moments import Moments, floor_variances
+from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.walks.contributions import group_means
 from fairshapley.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
 
@@ -111,25 +111,16 @@ class Owen(Estimator[OwenState, Neighbourhoods]):
         state.told += len(groups)
 
     def estimate(self, state: OwenState) -> Estimate:
-        """The means of the groups."""
-        moments = state.moments
-        values = np.where(moments.counts > 0, moments.means, np.nan)
-        return Estimate(
-            values, self._variances(moments), moments.counts.copy(), extremes=moments.extremes()
-        )
+        """The means of the groups.
+
+        m equal groups are m·Q sets that showed nothing else, not m: on a budget of few groups the
+        floor of the variances would otherwise exceed those of players that do vary.
+        """
+        return state.moments.estimate(self._group_size)
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """A group's mean lies, as each marginal does, within ± the width of the utilities."""
         return 2.0 * value_width
-
-    def _variances(self, moments: Moments) -> FloatArray:
-        """The floor of `floor_variances`, with sets in the place of groups.
-
-        m equal groups are m·Q sets that showed nothing else, not m: on a budget of few groups the
-        floor would otherwise exceed the variances of players that do vary.
-        """
-        sets = moments.counts * self._group_size
-        return floor_variances(moments.variances_of_means, sets, moments.mean_square)
 
     @property
     def _group_size(self) -> int:

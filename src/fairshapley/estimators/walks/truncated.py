@@ -15,6 +15,7 @@ from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.rounds import round_length
 from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.walks.contributions import walk_weights
 
 # Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost.
 BATCH_SHARE, BATCH_WALKS = 8, 32
@@ -154,8 +155,7 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
 
     def start(self, problem: Problem) -> TruncatedState:
         """No walk yet."""
-        weights = problem.n_players * problem.semivalue.weights(problem.n_players)
-        return TruncatedState(problem, weights, Moments(problem.n_players))
+        return TruncatedState(problem, walk_weights(problem), Moments(problem.n_players))
 
     def ask(self, state: TruncatedState, rng: np.random.Generator) -> Steps | None:
         """The next coalition on each walk that goes on, or the first of a new batch."""

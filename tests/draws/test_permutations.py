@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from fairshapley._basics.bits import complements
-from fairshapley.draws.large_sets import packed_sets
+from fairshapley.draws.permutations import packed_sets
 
 
 @pytest.mark.parametrize("n_players", [7, 11])
