@@ -96,7 +96,7 @@ def test_covertype_and_card_tables(tmp_path):
     assert read_numbers(path, 3, np.int16).tolist() == [[2596, 51, 5], [2590, 56, 5]]
     path.write_text('"Time","V1","Class"\n0,-1.35,"0"\n1,2.5e-3,"1"\n')
     assert read_numbers(path, 3, np.float64, skip=1).tolist() == [[0, -1.35, 0], [1, 2.5e-3, 1]]
-    with pytest.raises(DataError, match="expected 2 columns, found 3"):
+    with pytest.raises(DataError, match="expected columns 2, found 3"):
         read_numbers(path, 2, np.float64, skip=1)
 
 

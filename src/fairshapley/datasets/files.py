@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import io
@@ -9,12 +10,13 @@ import os
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from fairshapley._basics.files import WatchedStream
+from fairshapley._basics.text import listed
 from fairshapley.errors import InputError
 
 ENVIRONMENT = "FAIRSHAPLEY_DATA"
@@ -107,10 +109,12 @@ def fetching(name: str, origin: str, instead: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while a file is read, as a DataError that names the file."""
+def reading(path: Path, kind: str = "what its name says") -> Iterator[None]:
+    """Whatever goes wrong while a file of some kind is read, as a DataError that names the file."""
     try:
         yield
+    except DataError:
+        raise
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise DataError(
             f"{path}: the compressed file is cut off or damaged ({error}): copy it again"
@@ -121,6 +125,19 @@ def reading(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path}: cannot be read ({error}): check the file and its rights"
         ) from None
+    except (csv.Error, ValueError, TypeError, AttributeError, MemoryError) as error:
+        # np.load gives a bare array, not an archive, for a .npy file (TypeError).
+        raise DataError(f"{path}: not {kind} ({str(error).strip()}): copy it again") from None
+
+
+def check_names(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -> None:
+    """A DataError unless all wanted columns or arrays are among those of a file."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise DataError(
+            f"{path}: expected the {what} {listed(list(wanted))}; {listed(missing)} not found "
+            f"among {listed(list(found)) or 'none'}: this is another file, get the publisher's"
+        )
 
 
 def open_bytes(path: Path, *, most_bytes: int = MOST_BYTES) -> IO[bytes]:

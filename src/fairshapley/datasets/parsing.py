@@ -14,9 +14,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fairshapley._basics.text import listed
 from fairshapley._basics.types import FloatArray
-from fairshapley.datasets.files import MOST_BYTES, DataError, check_size, open_text, reading
+from fairshapley.datasets.files import (
+    MOST_BYTES,
+    DataError,
+    check_found,
+    check_names,
+    check_size,
+    open_text,
+    reading,
+)
 
 CellType: TypeAlias = Literal["number", "number or empty", "text"]
 Columns: TypeAlias = dict[str, NDArray[Any]]
@@ -25,6 +32,10 @@ Columns: TypeAlias = dict[str, NDArray[Any]]
 _CHUNK = 1 << 15
 # Texts shorter than this are names that come back (a model, a street); identifiers are longer.
 _SHARED = 30
+_ARCHIVE = (
+    "a NumPy archive of plain arrays; Python objects in archives are not read, because loading "
+    "them would run their code"
+)
 # How the publishers write a missing number.
 _MISSING = ("", "NA")
 
@@ -60,29 +71,28 @@ def read_table(
     most_bytes
         The size, unpacked, above which the file is refused.
     """
-    with reading(path), open_text(path, encoding, most_bytes=most_bytes) as stream:
+    with (
+        reading(path, "a table"),
+        open_text(path, encoding, most_bytes=most_bytes) as stream,
+    ):
         reader = csv.reader(
             itertools.islice(stream, skip, None),
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         )
-        try:
-            names = list(header) if header is not None else _header(reader, aliases or {})
-            positions = _positions(path, names, list(kinds))
-            parts: dict[str, list[NDArray[Any]]] = {name: [] for name in kinds}
-            interned: dict[str, str] = {}
-            for rows in _chunks(path, reader, len(names)):
-                for name, kind in kinds.items():
-                    cells = [row[positions[name]] for row in rows]
-                    parts[name].append(
-                        _texts(cells, interned)
-                        if kind == "text"
-                        else _numbers(path, name, cells, missing=kind == "number or empty")
-                    )
-        except csv.Error as error:
-            raise DataError(
-                f"{path}, line {reader.line_num}: not a table ({error}): copy it again"
-            ) from None
+        names = list(header) if header is not None else _header(reader, aliases or {})
+        check_names(path, "columns", list(kinds), names)
+        parts: dict[str, list[NDArray[Any]]] = {name: [] for name in kinds}
+        interned: dict[str, str] = {}
+        for rows in _chunks(path, reader, len(names)):
+            for name, kind in kinds.items():
+                place = names.index(name)
+                cells = [row[place] for row in rows]
+                parts[name].append(
+                    _texts(cells, interned)
+                    if kind == "text"
+                    else _numbers(path, name, cells, missing=kind == "number or empty")
+                )
     if not next(iter(parts.values())):
         raise DataError(f"{path}: the table has no rows: copy it again")
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
@@ -91,16 +101,6 @@ def read_table(
 def _header(reader: Iterator[list[str]], aliases: Mapping[str, str]) -> list[str]:
     names = [name.removeprefix("\ufeff").strip() for name in next(reader, [])]
     return [aliases.get(name, name) for name in names]
-
-
-def _positions(path: Path, names: list[str], wanted: list[str]) -> dict[str, int]:
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise DataError(
-            f"{path}: expected the columns {listed(wanted)}; {listed(missing)} not found among "
-            f"{listed(names) or 'none'}: this is another file, get the publisher's"
-        )
-    return {name: names.index(name) for name in wanted}
 
 
 def _chunks(path: Path, reader: Iterator[list[str]], width: int) -> Iterator[list[list[str]]]:
@@ -145,61 +145,39 @@ def read_numbers(
     path: Path, columns: int, dtype: DTypeLike, *, skip: int = 0, most_bytes: int = MOST_BYTES
 ) -> NDArray[Any]:
     """A table that holds numbers alone, with a known number of columns, `skip` lines in."""
-    try:
-        with reading(path), open_text(path, "ascii", most_bytes=most_bytes) as stream:
-            # islice: an empty file would make loadtxt warn instead of fail.
-            lines = itertools.islice(stream, skip, None)
-            first = next(lines, None)
-            if first is None:
-                raise DataError(f"{path}: the table has no rows: copy it again")
-            table = np.loadtxt(
-                itertools.chain([first], lines),
-                delimiter=",",
-                dtype=dtype,
-                comments=None,
-                quotechar='"',
-                ndmin=2,
-            )
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(
-            f"{path}: not a table of numbers ({str(error).strip()}): copy the file again"
-        ) from None
-    if table.shape[1] != columns:
-        raise DataError(
-            f"{path}: expected {columns} columns, found {table.shape[1]}: this is another file, "
-            "get the publisher's"
+    with (
+        reading(path, "a table of numbers"),
+        open_text(path, "ascii", most_bytes=most_bytes) as stream,
+    ):
+        # islice: an empty file would make loadtxt warn instead of fail.
+        lines = itertools.islice(stream, skip, None)
+        first = next(lines, None)
+        if first is None:
+            raise DataError(f"{path}: the table has no rows: copy it again")
+        table = np.loadtxt(
+            itertools.chain([first], lines),
+            delimiter=",",
+            dtype=dtype,
+            comments=None,
+            quotechar='"',
+            ndmin=2,
         )
+    check_found(path, "columns", columns, table.shape[1])
     return table
 
 
 def read_archive(path: Path, names: Sequence[str], *, most_bytes: int = MOST_BYTES) -> Columns:
     """The named arrays of a NumPy archive; one that holds Python objects is refused."""
-    try:
-        # Opened here: np.load leaves a damaged file open.
-        with (
-            reading(path),
-            path.open("rb") as stream,
-            np.load(stream, allow_pickle=False) as archive,
-        ):
-            missing = [name for name in names if name not in archive.files]
-            if missing:
-                raise DataError(
-                    f"{path}: expected the arrays {listed(list(names))}; {listed(missing)} not "
-                    f"found among {listed(archive.files)}: this is another file"
-                )
-            unpacked = sum(one.file_size for one in archive.zip.infolist())
-            check_size(path, unpacked, most_bytes=most_bytes)
-            return {name: archive[name] for name in names}
-    except DataError:
-        raise
-    except (ValueError, TypeError, AttributeError, MemoryError) as error:
-        # np.load gives a bare array, not an archive, for a .npy file (TypeError).
-        raise DataError(
-            f"{path}: not a NumPy archive of plain arrays ({error}): copy it again; Python objects "
-            "in archives are not read, because loading them would run their code"
-        ) from None
+    # Opened here: np.load leaves a damaged file open.
+    with (
+        reading(path, _ARCHIVE),
+        path.open("rb") as stream,
+        np.load(stream, allow_pickle=False) as archive,
+    ):
+        check_names(path, "arrays", names, archive.files)
+        unpacked = sum(one.file_size for one in archive.zip.infolist())
+        check_size(path, unpacked, most_bytes=most_bytes)
+        return {name: archive[name] for name in names}
 
 
 def read_lines(path: Path, encoding: str, *, most_bytes: int = MOST_BYTES) -> list[str]:
