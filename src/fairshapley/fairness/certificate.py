@@ -26,18 +26,13 @@ from fairshapley.fairness.levels import (
     player_level,
 )
 from fairshapley.fairness.scores import check_xi
-from fairshapley.fairness.tails import all_equal, evaluations_for, fair_failure
+from fairshapley.fairness.tails import all_equal, evaluations_for, fair_failure, heavy_tails
 
 BOUNDS = ("normal", "chebyshev", "bernstein")
 # A confidence sequence, which follows the spread all the time, needs this many contributions. From
 # the smaller number on Student's t has stood its audit (benchmarks/certificates).
 FEW_CONTRIBUTIONS = 100
 LEAST_CONTRIBUTIONS = 12
-# The largest squared deviation among m normal contributions of n players is about 2·log(mn)
-# variances. Tails are heavy when one contribution exceeds that 3 times and makes up a tenth of a
-# player's sum of squares: then the mean of this many is not normal yet.
-HEAVY_TAIL = 3.0
-HEAVY_SHARE = 0.1
 # A confidence sequence is valid at all times; it is shortest around this many contributions.
 SEQUENCE_TARGET = 1000
 # The players that a notebook shows where a certificate does not hold.
@@ -447,16 +442,12 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
             f"a player's value is the average of only {fewest} contributions; the normal bound "
             f"can be relied on from about {LEAST_CONTRIBUTIONS} on"
         )
-    if evidence.extremes is not None:
-        draws = np.maximum(evidence.counts, 2) * evidence.n_players
-        limit = np.maximum(HEAVY_TAIL * 2.0 * np.log(draws), HEAVY_SHARE * evidence.counts)
-        heavy = int((evidence.extremes > limit).sum())
-        if heavy:
-            found.append(
-                f"the contributions of {heavy} players have heavy tails, so that normal intervals "
-                "may fail more often than stated; where the range of the utility is known, "
-                "bound='bernstein' does not depend on tails"
-            )
+    if heavy := heavy_tails(evidence):
+        found.append(
+            f"the contributions of {heavy} players have heavy tails, so that normal intervals "
+            "may fail more often than stated; where the range of the utility is known, "
+            "bound='bernstein' does not depend on tails"
+        )
     return tuple(found)
 
 

@@ -20,6 +20,7 @@ from fairshapley.fairness.certificate import (
 )
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.tails import interval_doubts
 
 # Players that a sentence names.
 NAMED = 5
@@ -98,6 +99,11 @@ class Standing:
         said.append(self._tolerance())
         if self.evidence.n_players > 1:
             said += [self._signs(), self._order()]
+        doubts = interval_doubts(self.evidence)
+        if doubts and not self.evidence.modelled:
+            said.append(
+                f"the 95 % interval of one value is not to be trusted yet: {'; '.join(doubts)}"
+            )
         if self.evidence.modelled:
             said.append(f"nothing is certified: {MODELLED}")
         elif not self.certificate.holds:

@@ -29,6 +29,7 @@ from fairshapley.fairness.guarantees import (
 from fairshapley.fairness.levels import DELTA, EPSILON1, LARGE_XI, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.fairness.standing import Standing, stand
+from fairshapley.fairness.tails import interval_doubts
 from fairshapley.results import serialising as result_file
 from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
@@ -364,6 +365,11 @@ class Result(Shared, Evidence):
     def warnings(self) -> tuple[str, ...]:
         """What must be known before values are used, in sentences; empty when all is well."""
         return tuple(said for said in (baseline_warning(self), *copies_sentences(self)) if said)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why intervals of single values are not to be trusted yet; empty when they are."""
+        return interval_doubts(self)
 
     def summary(self, *, terms: bool = True) -> list[str]:
         """What the run did and what holds, a sentence each; `terms` says it in the paper's too."""
