@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
+import fairshapley as fs
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.tails import evaluations_for, exceedance, fair_failure
+from fairshapley.fairness.tails import (
+    evaluations_for,
+    exceedance,
+    fair_failure,
+    interval_doubts,
+)
 
 
 def normal(values, errors, counts=10**9, **other):
@@ -61,3 +67,32 @@ def test_the_predicted_cost_is_where_the_failure_reaches_the_level():
     assert needed == pytest.approx(100 * (3 * 1.28155) ** 2, rel=0.01)
     hopeless = normal([0.0] * 40, 1.0)
     assert evaluations_for(hopeless, 0.1, lambda then: fair_failure(then, 0.5, 0.0)) == 2.0**40
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"counts": 100}, []),
+        ({"counts": 30}, ["the mean of 30 contributions, and 40 are needed"]),
+        ({"counts": 30, "identically_distributed": False}, []),
+        ({"counts": 10, "identically_distributed": False}, ["10 contributions, and 20"]),
+        ({"modelled": True}, ["a model of the game"]),
+        ({"obstacle": "players were chosen"}, ["players were chosen"]),
+        ({"extremes": np.array([1.0, 0.0])}, ["all contributions of 1 player were equal"]),
+        ({"counts": 500, "extremes": np.array([1.0, 400.0])}, ["heavy tails in the contributions of 1 player"]),
+        ({"counts": 5, "modelled": True}, ["a model", "the mean of 5"]),
+        ({"counts": 5, "exact": True}, []),
+    ],
+)
+def test_intervals_say_why_they_are_not_to_be_trusted_yet(given, said):
+    doubts = interval_doubts(normal([1.0, 2.0], 0.1, **given))
+    assert len(doubts) == len(said)
+    assert all(part in doubt for part, doubt in zip(said, doubts, strict=True))
+
+
+def test_a_result_says_so_in_print():
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    early, late = (fs.estimate(game, "mc", budget=spent, seed=0) for spent in (100, 2000))
+    assert "not to be trusted yet: a value is the mean of 8 contributions" in str(early)
+    assert late.doubts == ()
+    assert "trusted" not in str(late)

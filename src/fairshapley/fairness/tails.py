@@ -70,7 +70,7 @@ def interval_doubts(evidence: Evidence) -> tuple[str, ...]:
     if equal := int(all_equal(evidence).sum()):
         found.append(f"all contributions of {several(equal, 'player')} were equal")
     if heavy := heavy_tails(evidence):
-        found.append(f"the contributions of {several(heavy, 'player')} have heavy tails")
+        found.append(f"heavy tails in the contributions of {several(heavy, 'player')}")
     return tuple(found)
 
 
