@@ -47,8 +47,8 @@ def games(most: int) -> Iterator[tuple[str, int, Game, NDArray[np.float64]]]:
     """Family, number, game and truth."""
     for family, number, table in tables():
         if number < most:
-            game = fs.games.TableGame(table)
-            yield family, number, game, fs.exact(game).values
+            known = fs.games.TableGame(table)
+            yield family, number, known, fs.exact(known).values
     for name in EFFICIENCY:
         game = CASES[name].make()
         yield name, 0, game, truth_of(CASES[name], game).values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -86,6 +86,8 @@ class Forecast:
     cost_each: float | None = None
     """What an evaluation costs on average, where the game has prices"""
     cost_unit: str = ""
+    by_method: dict[str, Forecast] = field(default_factory=dict)
+    """The same for other methods, where asked for"""
 
     @property
     def cost(self) -> float | None:
@@ -144,6 +146,9 @@ class Forecast:
             said.append(f"then ε1 = {self.epsilon1:.2g} is to be expected")
         if self.pilot:
             said.append(f"predicted from a pilot of {self.pilot:,} evaluations")
+        for name, other in self.by_method.items():
+            known = other.needed is not None and other.needed <= other.allowed
+            said.append(f"with {name}: {other}{'' if known or not other.needed else ', too few'}")
         return said
 
 
@@ -156,6 +161,7 @@ def forecast(
     until: Rule | None = None,
     engine: EngineOption = None,
     pilot: int | bool = False,
+    methods: Sequence[str | Estimator[Any, Any]] = (),
     delta: float = DELTA,
     semivalue: str | Semivalue = "shapley",
     xi: float = 1e-3,
@@ -175,6 +181,8 @@ def forecast(
         will take, and the ε1 to expect: at least 2n + 2 for n players; True for 10n, with which
         predictions are reliable. They are the first ones of the run: with a journal, the run that
         follows does not compute them again.
+    methods
+        Other methods to forecast too, each from a pilot of its own: `Forecast.by_method`.
     delta
         The level of the ε1 to expect.
     semivalue, xi, seed, journal
@@ -199,7 +207,13 @@ def forecast(
     >>> planned = fs.forecast(game, until=fair, budget=50_000, pilot=True, seed=1)
     >>> 500 <= planned.needed < 5000
     True
+    >>> planned = fs.forecast(game, until=fair, budget=50_000, pilot=True, methods=["mc"], seed=1)
+    >>> planned.needed < planned.by_method["mc"].needed
+    True
     """
+    options: dict[str, Any] = {"budget": budget, "until": until, "engine": engine, "pilot": pilot}
+    options |= {"delta": delta, "semivalue": semivalue, "xi": xi, "seed": seed, "journal": journal}
+    others = {getattr(one, "name", str(one)): forecast(game, one, **options) for one in methods}
     n_players = check_game(game)
     limits, _ = run_limits(parse_budget(budget), until, n_players, method)
     chosen = resolve_method(method, n_players, limits, until, "raise")
@@ -221,6 +235,7 @@ def forecast(
         None if limits is None else limits.seconds,
         cost_each=cost_each,
         cost_unit=str(getattr(game, "cost_unit", "")),
+        by_method=others,
     )
     if pilot is False or isinstance(chosen, Exact):
         return plain
