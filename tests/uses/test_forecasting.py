@@ -95,3 +95,14 @@ def test_a_pilot_predicts_the_tolerance_of_a_budget():
 def test_a_pilot_must_say_something():
     with pytest.raises(fs.BudgetError, match="at least 42, or pilot=True"):
         forecast(fs.games.SumOfUnanimity(20, seed=3), budget=3000, pilot=30)
+
+
+def test_other_methods_are_forecast_where_asked():
+    game = fs.games.SumOfUnanimity(20, seed=0)
+    fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.5)
+    given = {"until": fair, "budget": 20_000, "pilot": True, "seed": 1}
+    planned = forecast(game, methods=["mc", fs.UnbiasedKernelSHAP()], **given)
+    assert list(planned.by_method) == ["mc", "kernel"]
+    assert planned.by_method["mc"].needed == forecast(game, "mc", **given).needed
+    assert any(said.startswith("with mc: ") for said in planned.sentences())
+    assert planned.by_method["mc"].by_method == {}

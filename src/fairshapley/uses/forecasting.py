@@ -147,8 +147,7 @@ class Forecast:
         if self.pilot:
             said.append(f"predicted from a pilot of {self.pilot:,} evaluations")
         for name, other in self.by_method.items():
-            known = other.needed is not None and other.needed <= other.allowed
-            said.append(f"with {name}: {other}{'' if known or not other.needed else ', too few'}")
+            said.append(f"with {name}: {'; '.join(other.sentences())}")
         return said
 
 
