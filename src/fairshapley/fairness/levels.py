@@ -27,7 +27,7 @@ def check_epsilon1(epsilon1: float) -> float:
 
 def check_delta(delta: float) -> float:
     """δ as a float strictly between 0 and 1, or an InputError."""
-    hint = "; it is the tolerated probability of failure: give a number such as 0.1"
+    hint = "; it is the tolerated probability of failure: give a number between 0 and 1"
     return checks.real("delta", delta, above=1e-100, below=1, hint=hint)
 
 
