@@ -79,7 +79,7 @@ def test_the_predicted_cost_is_where_the_failure_reaches_the_level():
         ({"modelled": True}, ["a model of the game"]),
         ({"obstacle": "players were chosen"}, ["players were chosen"]),
         ({"extremes": np.array([1.0, 0.0])}, ["all contributions of 1 player were equal"]),
-        ({"counts": 500, "extremes": np.array([1.0, 400.0])}, ["heavy tails in the contributions of 1 player"]),
+        ({"counts": 500, "extremes": np.array([1.0, 400.0])}, ["contributions of 1 player"]),
         ({"counts": 5, "modelled": True}, ["a model", "the mean of 5"]),
         ({"counts": 5, "exact": True}, []),
     ],
