@@ -90,7 +90,7 @@ def explain(
     method
         "auto": exact up to 10 players, or where all coalitions fit the budget, and where a linear
         model or trees (with shap) have a closed form; otherwise estimated for all rows together.
-        Any other method, semivalue, engine or journal explains one row after the other.
+        Any other method or semivalue explains one row after the other.
     budget
         Evaluations for each row: coalitions, of which each takes as many predictions as there are
         background rows. With a rule, the mean over the rows.
@@ -106,7 +106,8 @@ def explain(
     device
         Where a torch module computes, on a copy of it; by default where it is.
     engine, journal
-        As in `fairshapley.estimate`, for each row; one journal keeps the utilities of all.
+        As in `fairshapley.estimate`; one journal keeps the utilities of all rows. The same call
+        with the same seed finds them there, also after it was killed.
     progress
         None shows a bar on a terminal, True or False always or never.
 
@@ -142,9 +143,11 @@ def explain(
         subject = _subject(model, X, device, options)
     positions = check_rows(rows, subject.n_rows)
     chosen, single = _check_outputs(outputs, subject, given=given)
-    if method == "auto" and engine is None and journal is None and weights.name == "shapley":
-        limits = _check_budget(budget), until, None if xi is None else check_xi(xi)
-        job = Job(subject, positions, chosen, *limits, root_seed(seed), started)
+    if method == "auto" and weights.name == "shapley":
+        job = Job(
+            subject, positions, chosen, _check_budget(budget), until,
+            None if xi is None else check_xi(xi), root_seed(seed), started, engine, journal,
+        )  # fmt: skip
         results, complete = job.run(progress)
     else:
         if not isinstance(subject, FeatureGame):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
+from fairshapley.evaluation.engines import EngineOption
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.pieces import Pieces
@@ -20,9 +22,11 @@ from fairshapley.results.result import Result
 from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER
 from fairshapley.runs.plan import versions
 from fairshapley.runs.progress import ProgressReporter
+from fairshapley.runs.setup import JournalOption
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 from fairshapley.uses.explanations.closed_forms import closed_form
-from fairshapley.uses.explanations.one_by_one import Finished
+from fairshapley.uses.explanations.one_by_one import Finished, many_games
+from fairshapley.uses.explanations.rows_game import RowsGame, stored_rows
 from fairshapley.uses.explanations.together import (
     EXACT_PLAYERS,
     INTERRUPTED,
@@ -50,6 +54,8 @@ class Job:
     xi: float | None
     seed: int
     started: float
+    engine: EngineOption = None
+    journal: JournalOption = None
 
     def __post_init__(self) -> None:
         if self.until is not None and not isinstance(self.until, Rule):
@@ -83,23 +89,28 @@ class Job:
             for places in [np.flatnonzero(counts == count)]
             for at in range(0, len(places), step)
         ]
-        total = sum(
-            len(places) * (self._limits(count).evaluations or 0) for count, places in blocks
-        )
-        with ProgressReporter(progress, "explain", Budget(total) if total else None) as bar:
+        each = [len(places) * (self._limits(count).evaluations or 0) for count, places in blocks]
+        total = Budget(sum(each)) if any(each) else None
+        bar = ProgressReporter(progress, "explain", total)
+        plain = self.engine is None and self.journal is None
+        with bar, many_games(self.engine, self.journal) as kept:
             done = Done(bar, self.started)
             for number, (count, places) in enumerate(blocks):
                 rows, limits = self.positions[places], self._limits(count)
-                found = Together(
-                    expectation=self.subject.expectation(rows),
-                    n_players=count,
-                    outputs=self.outputs,
-                    rows=rows,
-                    limits=limits,
-                    rng=side_generator(self.seed, f"rows {number}"),
-                    report=done.add,
-                    clock=done.clock,
-                ).run()
+                expectation = self.subject.expectation(rows)
+                game = RowsGame(expectation, self.outputs, count)
+                stored = nullcontext() if plain else stored_rows(game, rows, **kept)
+                with stored as source:
+                    found = Together(
+                        expectation=source or expectation,
+                        n_players=count,
+                        outputs=tuple(range(len(self.outputs))) if source else self.outputs,
+                        rows=rows,
+                        limits=limits,
+                        rng=side_generator(self.seed, f"rows {number}"),
+                        report=done.add,
+                        clock=done.clock,
+                    ).run()
                 yield places, found, limits
 
     def _limits(self, n_players: int) -> Limits:
@@ -144,7 +155,7 @@ class Job:
                     level_share=float(found.level_shares[at]),
                     complete=done,
                     endpoints=(float(found.ends[0, at, output]), float(found.ends[1, at, output])),
-                    computed=int(found.evaluations[at]),
+                    computed=round(found.fresh * found.evaluations[at]),
                     seconds=time.monotonic() - self.started,
                     **fields,
                 )

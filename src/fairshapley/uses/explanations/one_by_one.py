@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias
 
 from fairshapley._basics.types import IntArray
@@ -18,6 +19,15 @@ from fairshapley.runs.setup import JournalOption
 
 Finished: TypeAlias = tuple[dict[int, tuple[Result, ...]], bool]
 """Results for each output, by the place of the row, and whether all rows have some"""
+
+
+@contextmanager
+def many_games(engine: EngineOption, journal: JournalOption) -> Iterator[dict[str, Any]]:
+    """The engine and the journal for the games of all rows, closed afterwards."""
+    with ExitStack() as stack:
+        if isinstance(journal, str | os.PathLike):
+            journal = stack.enter_context(Journal(journal, shared=True))
+        yield {"engine": stack.enter_context(opened_engine(engine)), "journal": journal}
 
 
 def one_by_one(
@@ -35,11 +45,8 @@ def one_by_one(
     A row draws what it would if it were explained alone, and the same for all of its outputs.
     """
     finished: dict[int, tuple[Result, ...]] = {}
-    with ExitStack() as stack:
-        if isinstance(journal, str | os.PathLike):
-            journal = stack.enter_context(Journal(journal, shared=True))
-        workers = stack.enter_context(opened_engine(engine))  # they serve all rows
-        options |= {"engine": workers, "journal": journal, "progress": False}
+    with many_games(engine, journal) as kept:
+        options |= {**kept, "progress": False}
         for place, one in enumerate(game.each_row(positions)):
             row, results = one.rows[0], []
             row_seed = int(side_generator(seed, f"row {row}").integers(2**62))

@@ -22,6 +22,7 @@ from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 from fairshapley.stopping.rules import evaluation_limit
+from fairshapley.uses.explanations.rows_game import StoredRows
 
 # Up to so many players all coalitions cost no more than the 100 evaluations per player that are
 # the default, give or take the last few.
@@ -79,6 +80,8 @@ class Explained:
     """Whether a row has values at all"""
     exact: BoolArray
     complete: bool = True
+    fresh: float = 1.0
+    """The share of the utilities that was computed, not found in a journal"""
 
     @classmethod
     def nothing(cls, ends: FloatArray, n_players: int) -> Explained:
@@ -117,7 +120,7 @@ class Together:
         The seconds since the start.
     """
 
-    expectation: Expectation
+    expectation: Expectation | StoredRows
     n_players: int
     outputs: tuple[int, ...]
     rows: IntArray
@@ -141,12 +144,16 @@ class Together:
             self._check_again()
         except KeyboardInterrupt:
             self.found.complete = False
+        if isinstance(self.expectation, StoredRows):
+            asked = int(self.found.evaluations.sum()) * len(self.outputs)
+            self.found.fresh = min(1.0, self.expectation.computed / max(1, asked))
         return self.found
 
     def _check_again(self) -> None:
         """A GameError when the model answers some rows otherwise than at the start."""
         some = np.arange(min(len(self.rows), CHECKED_ROWS))
-        again = self._values(np.ones((1, self.n_players), dtype=bool), some)[0]
+        everyone = np.ones((1, self.n_players), dtype=bool)
+        again = self.expectation.again(everyone, some)[0][:, list(self.outputs)]
         first = self.found.ends[1, some]
         off = np.abs(again - first).max()
         if not off <= SAME * max(np.abs(first).max(), np.abs(self.found.values).max()):
