@@ -157,17 +157,23 @@ def _is_tensor(value: object) -> bool:
 
 def _array(value: Any, name: str, where: str) -> NDArray[Any]:
     """One entry as a numpy array; half precision is too coarse to be summed and becomes single."""
+    array = as_numbers(value)
+    if array is None:
+        raise InputError(
+            f"{where}: entry {name!r} is not an array of real numbers, but a {type(value).__name__}"
+        )
+    native = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype.newbyteorder("=")
+    return array.astype(native, copy=False)
+
+
+def as_numbers(value: Any) -> NDArray[Any] | None:
+    """An array, a tensor or a list of real numbers as a numpy array; None where it is none."""
     try:
         if _is_tensor(value):
+            # One of a GPU or with a gradient does not turn into an array by itself.
             value = value.detach().cpu()
             value = value.float() if value.is_floating_point() and value.itemsize < 4 else value
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError, AttributeError):
-        array = np.asarray(None)
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"{where}: entry {name!r} is not an array of real numbers, but of "
-            f"{type(value).__name__} ({array.dtype})"
-        )
-    native = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype.newbyteorder("=")
-    return array.astype(native, copy=False)
+        return None
+    return array if array.dtype.kind in "fiub" else None

@@ -108,12 +108,7 @@ class ModelUtility:
         self.model = copy.deepcopy(model).to("cpu", kind).eval().requires_grad_(False)
         shape, layer = probe(self.model, self.rows, "test")
         if not callable(metric):
-            if len(shape) != 1:
-                raise InputError(
-                    f"metric {metric!r} needs a model with one output per class, not outputs of "
-                    f"the shape {shape}: give a function"
-                )
-            check_classes(self.targets, shape[0], "test")
+            check_classes(self.targets, shape, "test", f"metric {metric!r}")
         self.value_range = (0.0, 1.0) if metric == "accuracy" else None
         # All weights come from the rounds: what the model was made with must not tell two apart.
         for entry in self.model.state_dict().values():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
+from fairshapley.games.federated.layout import as_numbers
 
 if TYPE_CHECKING:
     import torch
@@ -46,14 +47,10 @@ def check_data(data: Any, what: str) -> tuple[NDArray[Any], NDArray[Any]]:
 def _numbers(part: Any, what: str) -> NDArray[Any]:
     if hasattr(part, "tocoo") and hasattr(part, "toarray"):
         part = part.toarray()
-    try:
-        # A tensor of a GPU or with a gradient does not turn into an array by itself.
-        array = np.asarray(part.detach().cpu() if hasattr(part, "detach") else part)
-    except (TypeError, ValueError, RuntimeError):
-        array = np.asarray(None)
-    if array.dtype.kind not in "fiub":
+    array = as_numbers(part)
+    if array is None:
         raise InputError(
-            f"{what} must hold numbers, not {array.dtype}: encode labels as 0, 1, …, e.g. with "
+            f"{what} must hold numbers alone: encode labels as 0, 1, …, e.g. with "
             "np.unique(labels, return_inverse=True), and texts with a Vocabulary"
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -63,17 +60,30 @@ def _numbers(part: Any, what: str) -> NDArray[Any]:
     return np.array(array, dtype=kind, order="C")
 
 
-def check_classes(targets: NDArray[Any], n_outputs: int, what: str) -> None:
-    """An InputError unless the targets are classes for which the model has outputs."""
+def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], what: str, needed: str) -> None:
+    """An InputError unless the targets are classes for which the model has outputs.
+
+    Parameters
+    ----------
+    targets, outputs
+        The targets, and the shape of the model's output for a row.
+    what, needed
+        Whose targets they are, and what needs classes.
+    """
+    if len(outputs) != 1:
+        raise InputError(
+            f"{needed} needs a model with one output per class, not outputs of the shape "
+            f"{outputs}: give a function in its place"
+        )
     if targets.ndim != 1 or targets.dtype.kind != "i":
         raise InputError(
             f"{what}: targets must be classes 0, 1, …, one for each row, not {targets.dtype} of "
             f"the shape {targets.shape}"
         )
-    if targets.min() < 0 or targets.max() >= n_outputs:
+    if targets.min() < 0 or targets.max() >= outputs[0]:
         raise InputError(
             f"{what}: the classes go from {targets.min()} to {targets.max()}, the model has "
-            f"{n_outputs} outputs: number the classes from 0, and give the model one output each"
+            f"{outputs[0]} outputs: number the classes from 0, and give the model one output each"
         )
 
 

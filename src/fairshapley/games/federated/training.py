@@ -267,12 +267,7 @@ class _Learner:
             rows, targets = check_data(given, f"agent {agent}")
             shape, _ = probe(self.model, rows, f"agent {agent}'s rows")
             if loss == "cross_entropy":
-                if len(shape) != 1:
-                    raise InputError(
-                        f"cross_entropy needs a model with one output per class, not outputs of "
-                        f"the shape {shape}: give `loss`, a function"
-                    )
-                check_classes(targets, shape[0], f"agent {agent}")
+                check_classes(targets, shape, f"agent {agent}", "loss 'cross_entropy'")
             pair = (as_tensor(part, self.model).to(self.device) for part in (rows, targets))
             data.append(tuple(pair))
         return data
