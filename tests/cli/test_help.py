@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import typer
+from docs.cli_reference import as_markdown, commands, examples
 
-from fairshapley.cli.reference import as_markdown, commands, examples
 from fairshapley.cli.registry import app
 from tests.cli.files import run
 
@@ -40,7 +40,7 @@ def test_examples_run(folder, path, example):
 
 def test_the_reference_is_that_of_the_app():
     written = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert written == as_markdown(), "run python -m fairshapley.cli.reference docs/cli.md"
+    assert written == as_markdown(), "run python -m docs.cli_reference docs/cli.md"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.cli.files import example_rows, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 HOPELESS = Forecast(16_000, 2_000_000, 3.66)
-ROWS = DataOptions("train.csv", "label")
+ROWS = DataOptions(train="train.csv", target="label")
 
 
 def said(capsys, planned, run_options=None, *, quiet=False):

@@ -9,9 +9,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import fairshapley as fs
-from fairshapley.cli.printing import value_columns
 from fairshapley.cli.registry import app
 from fairshapley.cli.tables import print_table
+from fairshapley.results.tables import shown_table
 
 WIDTHS = (30, 40, 60, 80, 200)
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
@@ -27,8 +27,8 @@ def shown(width, *arguments):
 
 def numbers(file):
     """The numbers in a table of values, as they are printed."""
-    columns = value_columns(fs.Result.load(file), verbose=True)
-    return [cell for name, cells in columns.items() if name != "player" for cell in cells]
+    _, rows = shown_table(fs.Result.load(file), 20, 20)
+    return [cell for _, *cells in rows for cell in cells]
 
 
 def holds_whole(text, cells):

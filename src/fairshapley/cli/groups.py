@@ -31,23 +31,20 @@ def grouped(command: Command) -> Command:
     >>> show(x=1)
     Place(x=1, y=0)
     """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, type[Any]] = {}
+    groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
-    for name, given in inspect.signature(command).parameters.items():
-        hint = hints[name]
-        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-            groups[name] = hint
-            parameters += _fields(hint)
+    for given in _parameters(command):
+        if dataclasses.is_dataclass(given.annotation):
+            groups[given.name] = given.annotation
+            parameters += _parameters(given.annotation)
         else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(given.replace(annotation=hint, kind=kind))
+            parameters.append(given)
 
     @wraps(command)
     def called(**options: Any) -> None:
         for name, group in groups.items():
-            fields = {field.name for field in dataclasses.fields(group)} & options.keys()
-            options[name] = group(**{field: options.pop(field) for field in fields})
+            names = {field.name for field in dataclasses.fields(group)} & options.keys()
+            options[name] = group(**{one: options.pop(one) for one in names})
         command(**options)
 
     signature = inspect.Signature(parameters, return_annotation=None)
@@ -56,16 +53,8 @@ def grouped(command: Command) -> Command:
     return called  # type: ignore[return-value]
 
 
-def _fields(group: type[Any]) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if field.default is dataclasses.MISSING
-            else field.default,
-            annotation=hints[field.name],
-        )
-        for field in dataclasses.fields(group)
-    ]
+def _parameters(called: Any) -> list[inspect.Parameter]:
+    """The parameters of a function or a dataclass, with types that Typer can read."""
+    hints, kind = get_type_hints(called, include_extras=True), inspect.Parameter.KEYWORD_ONLY
+    given = inspect.signature(called).parameters.values()
+    return [one.replace(annotation=hints[one.name], kind=kind) for one in given]

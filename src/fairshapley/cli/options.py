@@ -20,32 +20,37 @@ run_option = partial(typer.Option, rich_help_panel="Run")
 output_option = partial(typer.Option, rich_help_panel="Output")
 
 
-Drop = Annotated[
-    list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
-]
-MaxRows = Annotated[int, data_option(min=1, metavar="N", help="Files with more rows are refused.")]
-MaxSize = Annotated[
-    int,
-    data_option(
-        min=1,
-        metavar="MIB",
-        help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
-    ),
-]
-Delimiter = Annotated[
-    str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
-]
-DecimalSign = Annotated[
-    str,
-    data_option(help="The decimal sign of a CSV file: a point, a comma, or auto, which finds out."),
-]
-Encoding = Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")]
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a file is read."""
+
+    drop: Annotated[
+        list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
+    ] = None
+    max_rows: Annotated[
+        int, data_option(min=1, metavar="N", help="Files with more rows are refused.")
+    ] = DEFAULT_MAX_ROWS
+    max_size: Annotated[
+        int,
+        data_option(
+            min=1,
+            metavar="MIB",
+            help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+        ),
+    ] = MAX_BYTES // 2**20
+    delimiter: Annotated[
+        str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
+    ] = ","
+    decimal: Annotated[
+        str, data_option(help="The decimal sign of a CSV file: a point, a comma, or auto.")
+    ] = "auto"
+    encoding: Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")] = (
+        "utf-8"
+    )
 
 
-@dataclass(frozen=True)
-class ProviderOptions:
-    """The rows of several providers."""
-
+@dataclass(frozen=True, kw_only=True)
+class _Providers:
     table: Annotated[
         Path,
         typer.Argument(metavar="TABLE", help="The rows of all providers: a CSV or Parquet file."),
@@ -53,18 +58,10 @@ class ProviderOptions:
     group_by: Annotated[
         str, data_option(metavar="COL", help="Rows with the same value here are of one provider.")
     ]
-    drop: Drop = None
-    max_rows: MaxRows = DEFAULT_MAX_ROWS
-    max_size: MaxSize = MAX_BYTES // 2**20
-    delimiter: Delimiter = ","
-    decimal: DecimalSign = "auto"
-    encoding: Encoding = "utf-8"
 
 
-@dataclass(frozen=True)
-class FileOptions:
-    """The rows, and what their columns are."""
-
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
     train: Annotated[
         Path,
         typer.Argument(
@@ -83,17 +80,22 @@ class FileOptions:
     id_column: Annotated[
         str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
     ] = None
-    drop: Drop = None
-    max_rows: MaxRows = DEFAULT_MAX_ROWS
-    max_size: MaxSize = MAX_BYTES // 2**20
-    delimiter: Delimiter = ","
-    decimal: DecimalSign = "auto"
-    encoding: Encoding = "utf-8"
 
 
-@dataclass(frozen=True)
+# The fields of the second base come first.
+@dataclass(frozen=True, kw_only=True)
+class ProviderOptions(Reading, _Providers):
+    """The rows of several providers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(Reading, _Rows):
+    """The rows, and what their columns are."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataOptions(FileOptions):
-    """The rows, the model and the metric."""
+    """The rows, the model and the metric: its own fields are arguments of `table_game`."""
 
     model: Annotated[
         str,
@@ -221,6 +223,26 @@ Engine = Annotated[
 ]
 
 
+# Of commands that judge values: the run has its own.
+Epsilon1 = Annotated[
+    float | None,
+    run_option(metavar="E", help="ε1, the tolerated share of a value; by default that of the run."),
+]
+Delta = Annotated[
+    float, run_option(metavar="D", help="δ, the probability that a statement may be wrong.")
+]
+Pool = Annotated[
+    str | None,
+    output_option(metavar="SUM", help="A sum: the report shows what each player gets of it."),
+]
+CsvOut = Annotated[
+    Path | None, output_option(metavar="FILE", help="Write all that is printed, and more: .csv.")
+]
+Report = Annotated[
+    Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
+]
+AsJson = Annotated[bool, output_option("--json", help="Print one JSON object and nothing else.")]
+Quiet = Annotated[bool, output_option("--quiet", help="No notes, no progress.")]
 KeyFile = Annotated[
     Path | None,
     output_option(
@@ -384,20 +406,11 @@ class OutputOptions:
             "report and payout).",
         ),
     ] = None
-    report: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
-    ] = None
-    pool: Annotated[
-        str | None,
-        output_option(
-            metavar="SUM", help="A sum, such as 1000: the report shows what each player gets of it."
-        ),
-    ] = None
+    report: Report = None
+    pool: Pool = None
     key_file: KeyFile = None
-    as_json: Annotated[
-        bool, output_option("--json", help="Print one JSON object instead of tables.")
-    ] = False
-    quiet: Annotated[bool, output_option("--quiet", help="No notes, no progress.")] = False
+    as_json: AsJson = False
+    quiet: Quiet = False
     verbose: Annotated[
         bool,
         output_option(

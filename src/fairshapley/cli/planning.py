@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from fairshapley._basics.checks import whole
 from fairshapley._basics.memory import used_bytes
 from fairshapley._basics.text import duration, near_miss
 from fairshapley.cli.exits import say
@@ -72,15 +74,11 @@ def read_options(options: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    words = {"true": True, "yes": True, "false": False, "no": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    words = {"yes": True, "no": False, "none": None}
+    try:
+        return json.loads(text.lower())
+    except ValueError:
+        return words.get(text.lower(), text)
 
 
 def check_computed(data: DataOptions, run: RunOptions) -> None:
@@ -91,10 +89,8 @@ def check_computed(data: DataOptions, run: RunOptions) -> None:
         asked |= {"--group-by": data.group_by is not None, "--journal": run.journal is not None}
     else:
         asked["--option"] = bool(run.option)
+    what = "values single rows in closed form" if run.method == KNN else "leaves each player out"
     for name in (name for name, wanted in asked.items() if wanted):
-        what = (
-            "values single rows in closed form" if run.method == KNN else "leaves each player out"
-        )
         raise InputError(f"--method {run.method} {what}: leave {name} out")
 
 
@@ -105,9 +101,7 @@ def neighbours(run: RunOptions) -> int:
     if options:
         wrong = next(iter(options))
         raise InputError(f"method 'knn' has no parameter {wrong!r:.40}: it takes k")
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise InputError(f"--option k must be a whole number of at least 1, not {k!r:.40}")
-    return k
+    return whole("--option k", k)
 
 
 def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quiet: bool) -> None:

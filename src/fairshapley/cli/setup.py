@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -21,7 +21,7 @@ from fairshapley.cli.options import (
     ProviderOptions,
     RunOptions,
 )
-from fairshapley.cli.planning import LOO, check_computed, chosen_method, neighbours
+from fairshapley.cli.planning import KNN, LOO, check_computed, chosen_method, neighbours
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import Estimator
 from fairshapley.evaluation.engines.choice import parse_engine
@@ -51,6 +51,10 @@ CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # A nanosecond each would make it a quarter of an hour.
 MOST_EVALUATIONS = 10**12
 XI_NAMES = ("auto", "share", "mean")
+LOO_NOTE = "method loo: what is lost without each player; players that replace each other get 0"
+KNN_NOTE = (
+    "method knn: the utility is that of {} nearest neighbours, in place of the model and the metric"
+)
 
 
 @dataclass(frozen=True)
@@ -63,19 +67,30 @@ class Limits:
     notes: tuple[str, ...]
 
 
-def check_outputs(
-    output: OutputOptions, inputs: Sequence[Path | None], journal: Path | None = None
-) -> None:
-    """An InputError when a file could not be written, is read, or would be written twice."""
+def check_files(inputs: Sequence[Path | None], *outputs: tuple[Path | None, Sequence[str]]) -> None:
+    """An InputError when a file could not be written, is read, or would be written twice.
+
+    Parameters
+    ----------
+    inputs
+        Files that are read.
+    outputs
+        Files to be written, each with what its name may end in.
+    """
     taken = [path for path in inputs if path is not None]
-    if journal is not None:
-        if any(same_place(journal, path) for path in taken):
-            raise InputError(f"the journal {journal} is a file that is read: give another name")
-        taken.append(journal)
-    for path, endings in ((output.out, VALUE_ENDINGS), (output.report, REPORT_ENDINGS)):
+    for path, endings in outputs:
         if path is not None:
             check_writable(path, endings, taken)
             taken.append(path)
+
+
+def check_outputs(
+    output: OutputOptions, inputs: Sequence[Path | None], journal: Path | None = None
+) -> None:
+    """An InputError when what the options ask for could not be written."""
+    if journal is not None and any(path and same_place(journal, path) for path in inputs):
+        raise InputError(f"the journal {journal} is a file that is read: give another name")
+    check_files((*inputs, journal), (output.out, VALUE_ENDINGS), (output.report, REPORT_ENDINGS))
     if output.pool is not None:
         if output.report is None:
             raise InputError("--pool goes with --report: give both, or use the command payout")
@@ -119,27 +134,10 @@ def load_game(data: DataOptions) -> TabularGame:
     if data.sample is not None and data.sample > data.max_rows:
         raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
     train, test = read_files(data, (data.group_by, data.id_column, data.split_by), most)
+    shared = {field.name for field in fields(FileOptions)}
+    own = {name: value for name, value in vars(data).items() if name not in shared}
     return table_game(
-        train,
-        data.target,
-        test=test,
-        model=data.model,
-        task=data.task,
-        metric=data.metric,
-        group_by=data.group_by,
-        names=data.id_column,
-        drop=data.drop or (),
-        sample=data.sample,
-        test_size=data.test_size,
-        split_seed=data.split_seed,
-        split_by=data.split_by,
-        split_time=data.split_time,
-        weights=data.weights,
-        merge_identical=data.merge_identical,
-        empty_value=data.empty_value,
-        unfittable=cast("Literal['raise', 'constant']", data.unfittable),
-        precision=cast("Literal['double', 'single']", data.precision),
-        device=data.device,
+        train, data.target, test=test, names=data.id_column, drop=data.drop or (), **own
     )
 
 
@@ -150,32 +148,24 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
 
     check_computed(data, run)
     xi = XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi
-    game = made.game
-    if run.method == LOO:
-        check_places(run.engine, run.journal)
-        note = "method loo: what is lost without each player; players that replace each other get 0"
-        show_notes((*made.notes, note), quiet=quiet)
-        with recorded(inputs=input_files(data), notes=(*made.notes, note)):
+    game, note = made.game, LOO_NOTE
+    if run.method == KNN:
+        k = neighbours(run)
+        note = KNN_NOTE.format(k)
+    else:
+        check_places(run)
+    notes = (*made.notes, note)
+    show_notes(notes, quiet=quiet)
+    with recorded(inputs=input_files(data), notes=notes):
+        if run.method == LOO:
             return leave_one_out_result(game, engine=run.engine, journal=run.journal, xi=xi)
-    k = neighbours(run)
-    (train, answers), (test, truths) = game.train, game.test
-    centre = 0.0 if game.classes is not None else float(np.mean(answers))
-    note = (
-        f"method knn: the utility is that of {k} nearest neighbours, in place of the model and "
-        "the metric"
-    )
-    show_notes((*made.notes, note), quiet=quiet)
-    with recorded(inputs=input_files(data), notes=(*made.notes, note)):
-        return knn_shapley(
-            train,
-            answers if game.classes is not None else answers - centre,
-            test,
-            truths if game.classes is not None else truths - centre,
-            k=k,
-            task="regression" if game.classes is None else "classification",
-            player_names=game.player_names,
-            xi=xi,
-        )
+        (train, answers), (test, truths) = game.train, game.test
+        task: Literal["classification", "regression"] = "classification"
+        if game.classes is None:
+            centre = float(np.mean(answers))
+            task, answers, truths = "regression", answers - centre, truths - centre
+        names = game.player_names
+        return knn_shapley(train, answers, test, truths, k=k, task=task, player_names=names, xi=xi)
 
 
 def input_files(data: FileOptions) -> tuple[InputFile, ...]:
@@ -223,6 +213,7 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
         given_xi(run.xi)
     if run.seed < 0:
         raise InputError(f"--seed must not be negative, it is {run.seed}")
+    check_places(run)
     return Limits(method, limit, until, notes)
 
 
@@ -236,13 +227,13 @@ def check_budget(budget: int | None) -> int | None:
     return budget
 
 
-def check_places(engine: str | None, journal: Path | None) -> None:
+def check_places(run: RunOptions) -> None:
     """An error when the engine has no such name, or the journal is something else."""
-    parse_engine(engine).close()
-    if journal is not None:
-        if journal.is_dir():
-            raise JournalError(f"the journal {journal} is a folder: give the name of a file")
-        with opened_journal(journal):
+    parse_engine(run.engine).close()
+    if run.journal is not None:
+        if run.journal.is_dir():
+            raise JournalError(f"the journal {run.journal} is a folder: give the name of a file")
+        with opened_journal(run.journal):
             pass
 
 

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fairshapley._basics.text import one_line
+from fairshapley.cli.exits import LONGEST
 from fairshapley.cli.streams import plain
 
 # A column of texts is folded down to this; in less, a name is hard to read.
@@ -46,7 +48,8 @@ def print_table(
     encoding = console.encoding
     title = plain(title, encoding)
     heads = [plain(heading, encoding) for heading in headings]
-    lines = [[plain(cell, encoding) for cell in row] for row in rows]
+    # Names come from the data.
+    lines = [[plain(one_line(cell, LONGEST), encoding) for cell in row] for row in rows]
     columns = list(zip(*lines, strict=True)) if lines else [()] * len(heads)
     # The least width of a column.
     needs = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairshapley.errors import FairShapleyError, InputError
+from fairshapley.errors import FairShapleyError
 from fairshapley.estimators import METHODS, from_configuration
 from fairshapley.fairness.scores import check_xi
 
@@ -22,90 +22,81 @@ ROUNDING = 1e-9
 SMALLEST_VARIANCE = 1e-290
 
 
-def check_parts(result: Result) -> None:
-    """An InputError when a field has a value that its type does not forbid, but its meaning."""
+def wrong_parts(result: Result) -> Iterator[str]:
+    """Fields with a value that their type does not forbid, but their meaning, in sentences."""
     check_xi(result.xi)
     if result.n_players == 0:
-        raise InputError("values is empty: a result needs at least one player")
-    for name, value in vars(result).items():
-        if isinstance(value, np.ndarray) and len(value) != result.n_players:
-            raise InputError(f"{name} must have one entry per player, as values")
-    if (result.standard_errors < 0).any():
-        raise InputError("standard_errors must not be negative")
-    if result.level_share > 1:
-        raise InputError("level_share is a share: give at most 1")
-    if result.player_names is not None and len(result.player_names) != result.n_players:
-        raise InputError("player_names must have one name per player")
-    if result.row_counts is not None and len(result.row_counts) != result.n_players:
-        raise InputError("row_counts must have one number per player")
-    if any(len(part.values) != result.n_players for part in result.parts):
-        raise InputError("parts must have one value per player")
+        yield "values is empty: a result needs at least one player"
+    columns: dict[str, Any] = {
+        name: one for name, one in vars(result).items() if isinstance(one, np.ndarray)
+    }
+    columns |= {"player_names": result.player_names, "row_counts": result.row_counts}
+    for name, column in columns.items():
+        if column is not None and len(column) != result.n_players:
+            yield f"{name} must have one entry per player, as values"
     method, semivalue = (result.configuration.get(name) for name in ("method", "semivalue"))
     named = method.get("name") if isinstance(method, dict) else None
-    if not isinstance(named, str) or not isinstance(semivalue, str):
-        raise InputError("configuration must have a method with a name, and a semivalue")
+    yield from _those(
+        ((result.standard_errors < 0).any(), "standard_errors must not be negative"),
+        (result.level_share > 1, "level_share is a share: give at most 1"),
+        (
+            any(len(part.values) != result.n_players for part in result.parts),
+            "parts must have one value per player",
+        ),
+        (
+            not isinstance(named, str) or not isinstance(semivalue, str),
+            "configuration must have a method with a name, and a semivalue",
+        ),
+    )
 
 
-def check_coherent(result: Result) -> None:
-    """An InputError when fields of the result contradict each other.
+def contradictions(result: Result) -> Iterator[str]:
+    """What contradicts what, in sentences; nothing for a result that a run has made.
 
     Examples
     --------
     >>> import fairshapley as fs
-    >>> check_coherent(fs.exact(fs.games.Airport([1.0, 2.0])))
+    >>> list(contradictions(fs.exact(fs.games.Airport([1.0, 2.0]))))
+    []
     """
-    for contradiction in contradictions(result):
-        raise InputError(contradiction)
-
-
-def contradictions(result: Result) -> Iterator[str]:
-    """What contradicts what, in sentences; nothing for a result that a run has made."""
-    yield from _players(result)
-    yield from _numbers(result)
-    yield from _evaluations(result)
+    players, values, errors = result.n_players, result.values, result.standard_errors
+    named = [*result.identical_players, *(found.players for found in result.copies)]
+    nulls = result.configuration.get("null_players", 0)
+    counted = isinstance(nulls, int) and 0 <= nulls <= players
+    active = min(players - nulls, 1000) if counted else 0
+    yield from _those(
+        (
+            any(not 0 <= player < players for some in named for player in some),
+            f"identical_players or copies names a player that is not one of {players}",
+        ),
+        (not counted, f"null_players in the configuration cannot be {nulls!r:.40}"),
+        (np.isinf(values).any(), "values must be finite"),
+        (
+            result.complete and np.isnan(values).any(),
+            "values has no number for a player, though the run is complete",
+        ),
+        (np.isinf(errors).any(), "standard_errors must be finite"),
+        (
+            result.exact and (errors != 0).any(),
+            "standard_errors must be 0 where the values are exact",
+        ),
+        (not 0 < result.level_share <= 1, "level_share must be above 0, and at most 1"),
+        (
+            # Only a method that evaluates coalitions proves its values by evaluating them all.
+            result.exact and result.method in METHODS and result.evaluations < 2.0**active,
+            f"evaluations is {result.evaluations:,}, but exact values of {active} players take "
+            f"2^{active}",
+        ),
+        (result.skipped > result.evaluations, "skipped is more than evaluations"),
+    )
     yield from _sum(result)
     yield from _range(result)
     yield from _history(result)
 
 
-def _players(result: Result) -> Iterator[str]:
-    pairs = result.identical_players
-    named = [*pairs, *(found.players for found in result.copies)]
-    if any(not 0 <= player < result.n_players for some in named for player in some):
-        yield f"identical_players or copies names a player that is not one of {result.n_players}"
-    nulls = result.configuration.get("null_players", 0)
-    if not isinstance(nulls, int) or not 0 <= nulls <= result.n_players:
-        yield f"null_players in the configuration cannot be {nulls!r:.40}"
-
-
-def _numbers(result: Result) -> Iterator[str]:
-    if np.isinf(result.values).any():
-        yield "values must be finite"
-    if result.complete and np.isnan(result.values).any():
-        yield "values has no number for a player, though the run is complete"
-    if np.isinf(result.standard_errors).any():
-        yield "standard_errors must be finite"
-    if result.exact and (result.standard_errors != 0).any():
-        yield "standard_errors must be 0 where the values are exact"
-    if not 0 < result.level_share <= 1:
-        yield "level_share must be above 0, and at most 1"
-
-
-def _evaluations(result: Result) -> Iterator[str]:
-    active = _active(result)
-    # Only a method that evaluates coalitions proves its values by evaluating them all.
-    if result.exact and result.method in METHODS and result.evaluations < 2.0**active:
-        yield (
-            f"evaluations is {result.evaluations:,}, but exact values of {active} players take "
-            f"2^{active}"
-        )
-    if result.skipped > result.evaluations:
-        yield "skipped is more than evaluations"
-
-
-def _active(result: Result) -> int:
-    nulls = result.configuration.get("null_players", 0)
-    return min(result.n_players - nulls, 1000) if isinstance(nulls, int) else 0
+def _those(*findings: tuple[Any, str]) -> list[str]:
+    """The sentences that are true."""
+    return [sentence for true, sentence in findings if true]
 
 
 def _sum(result: Result) -> Iterator[str]:
@@ -117,7 +108,9 @@ def _sum(result: Result) -> Iterator[str]:
     empty, full = result.endpoints
     total = math.fsum(result.values)
     scale = math.fsum(np.abs(result.values)) + abs(empty) + abs(full)
-    scale += max((_largest(result, place) for place in range(len(result.profile))), default=0.0)
+    # No utility in a bin is larger.
+    sizes = [abs(one.mean) + one.deviation * math.sqrt(one.coalitions) for one in result.profile]
+    scale += max(sizes, default=0.0)
     if abs(total - (full - empty)) > ROUNDING * scale:
         yield f"values add up to {total:g}, but endpoints says {full:g} − {empty:g}"
 
@@ -127,12 +120,6 @@ def _is_efficient(result: Result) -> bool:
         return from_configuration(result.configuration["method"]).traits.efficient
     except (FairShapleyError, TypeError, ValueError):
         return False  # an estimator of somebody else
-
-
-def _largest(result: Result, place: int) -> float:
-    """No utility in the bin is larger."""
-    part = result.profile[place]
-    return abs(part.mean) + part.deviation * math.sqrt(part.coalitions)
 
 
 def _range(result: Result) -> Iterator[str]:

@@ -19,7 +19,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import Premises, check_fairness, within_tolerance
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.scores import check_xi, fidelity
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 
@@ -33,6 +33,19 @@ LOWEST_OF_NOISY = (
     "The true minimum fidelity is the smallest of noisy scores, which lies low: ± is its standard "
     "error, the bias what a resampling of the runs shows."
 )
+# What a table shows of `Audit.row`, and its headings.
+COLUMNS = {
+    "evaluations": "evaluations",
+    "mse": "mean squared error",
+    "true_min_fidelity": "true minimum fidelity",
+    "true_min_fidelity_error": "±",
+    "true_min_fidelity_bias": "bias",
+    "reported_min_fidelity": "reported",
+    "coverage": "coverage",
+    "within_share": "A0 held",
+    "fair_share": "fair runs",
+    "seconds": "seconds",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +105,7 @@ class Audit:
     @property
     def true_fidelity(self) -> FloatArray:
         """(|φ_i| + ξ)² / MSE_i; infinite where no run made an error."""
-        signal, errors = np.square(np.abs(self.truth) + self.xi), self.mse
-        none = errors == 0
-        return np.where(none, np.inf, signal / np.where(none, 1.0, errors))
+        return fidelity(self.truth, self.mse, self.xi)
 
     @property
     def reported_fidelity(self) -> FloatArray:
@@ -113,12 +124,7 @@ class Audit:
         generator = side_generator(0, "audit")
         weights = generator.multinomial(self.repeats, even, size=RESAMPLES) / self.repeats
         errors = weights @ np.square(self.values - self.truth)
-        signal = np.square(np.abs(self.truth) + self.xi)
-        none = errors == 0
-        minima: FloatArray = np.where(none, np.inf, signal / np.where(none, 1.0, errors)).min(
-            axis=1
-        )
-        return minima
+        return np.array([fidelity(self.truth, one, self.xi).min() for one in errors])
 
     @property
     def min_true_fidelity_error(self) -> float:
@@ -248,6 +254,19 @@ class Comparison:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return make_frame({"method": list(self.audits), **columns}, kind)
 
+    def shown(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """The headings and the rows of a table, and what is to be said beside it."""
+        rows = []
+        for name, one in self.audits.items():
+            numbers = one.row()
+            shown = {column: f"{numbers[column]:.4g}" for column in COLUMNS}
+            if not any(one.premises.counts):
+                shown["fair_share"] = one.fair_text
+            rows.append([name, *shown.values()])
+        cases = next(iter(self.audits.values())).premises
+        said = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
+        return ["method", *COLUMNS.values()], rows, said
+
     def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
         """The methods side by side (needs matplotlib).
 
@@ -310,28 +329,14 @@ def audit_runs(
     rounding = 1e-9 * max(float(np.abs(phi).max()), np.finfo(float).tiny)
     reach = np.where(errors > 0, -stdtrit(degrees, 0.025) * errors, rounding)
     known = ~np.isnan(errors).any(axis=1)
-    promised = [
-        1.0 - run.guarantee(tolerance, xi).delta if ok else 0.0
-        for run, ok in zip(runs, known, strict=True)
-    ]
-    issued = [
-        bool(ok and run.certificate(tolerance, failure, xi).holds)
-        for run, ok in zip(runs, known, strict=True)
-    ]
+    promised, issued = np.zeros(len(runs)), np.zeros(len(runs), dtype=bool)
+    for place, run in enumerate(runs):
+        if known[place]:
+            promised[place] = 1.0 - run.guarantee(tolerance, xi).delta
+            issued[place] = run.certificate(tolerance, failure, xi).holds
     cases = Premises.of_values(phi) | (premises or Premises())
-    fair = [
-        all(
-            check.holds
-            for check in check_fairness(
-                run.values,
-                epsilon1=tolerance,
-                xi=xi,
-                truth=phi,
-                null_players=cases.null_players,
-                symmetric_pairs=cases.symmetric_pairs,
-                desirable_pairs=cases.desirable_pairs,
-            )
-        )
+    found = [
+        check_fairness(run.values, epsilon1=tolerance, xi=xi, truth=phi, **vars(cases))
         for run in runs
     ]
     return Audit(
@@ -348,7 +353,7 @@ def audit_runs(
         covered=np.abs(values - phi) <= np.where(np.isnan(reach), -1.0, reach),
         within=np.array([within_tolerance(run.values, phi, tolerance, xi).all() for run in runs]),
         premises=cases,
-        fair=np.array(fair),
-        promised=np.array(promised),
-        issued=np.array(issued),
+        fair=np.array([all(check.holds for check in checks) for checks in found]),
+        promised=promised,
+        issued=issued,
     )

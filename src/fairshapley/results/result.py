@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._basics import checks
+from fairshapley._basics.files import write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.errors import InputError
@@ -30,13 +33,14 @@ from fairshapley.fairness.levels import DELTA, EPSILON1, LARGE_XI, check_delta
 from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
 from fairshapley.fairness.standing import Standing, stand
 from fairshapley.fairness.tails import interval_doubts
-from fairshapley.results import serialising as result_file
+from fairshapley.results import payouts
 from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.copies import Copies, copies_sentences
 from fairshapley.results.origin import InputFile
-from fairshapley.results.payouts import Money, Negative, Payout, payout
+from fairshapley.results.payouts import Money
+from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
 
 if TYPE_CHECKING:
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result(Shared, Evidence):
+class Result(Stored, Shared, Evidence):
     """Values of the players of a game, with their standard errors and provenance.
 
     Examples
@@ -406,28 +410,7 @@ class Result(Shared, Evidence):
 
         return result_html(self)
 
-    def payout(
-        self,
-        pool: Money,
-        *,
-        negative: Negative = "zero",
-        unit: Money = "0.01",
-        band: bool = True,
-        epsilon1: float = EPSILON1,
-        delta: float = DELTA,
-        bound: str = "normal",
-    ) -> Payout:
-        """Divide a sum of money by the values, to the cent; see `fairshapley.payouts.payout`."""
-        return payout(
-            self,
-            pool,
-            negative=negative,
-            unit=unit,
-            band=band,
-            epsilon1=epsilon1,
-            delta=delta,
-            bound=bound,
-        )
+    payout = payouts.payout
 
     def plot(
         self,
@@ -456,20 +439,14 @@ class Result(Shared, Evidence):
         """
         from fairshapley.results import plots
 
-        asked: dict[str, Any] = {"delta": delta, "bound": bound}
-        match kind:
-            case "values":
-                asked |= {"most": most, "simultaneous": simultaneous}
-                return plots.plot_values(self, axes, **asked)
-            case "fidelity":
-                return plots.plot_fidelity(self, axes, epsilon1=epsilon1, **asked)
-            case "convergence":
-                return plots.plot_convergence(self, axes, epsilon1=epsilon1, **asked)
-            case "sizes":
-                return plots.plot_sizes(self, axes)
-        raise InputError(
-            f"unknown kind {kind!r}: use 'values', 'fidelity', 'convergence' or 'sizes'"
-        )
+        sure: dict[str, Any] = {"delta": delta, "bound": bound}
+        drawn: dict[str, Callable[[Result, Axes | None], Axes]] = {
+            "values": partial(plots.plot_values, most=most, simultaneous=simultaneous, **sure),
+            "fidelity": partial(plots.plot_fidelity, epsilon1=epsilon1, **sure),
+            "convergence": partial(plots.plot_convergence, epsilon1=epsilon1, **sure),
+            "sizes": plots.plot_sizes,
+        }
+        return drawn[checks.choice("kind", kind, tuple(drawn))](self, axes)
 
     def report(
         self,
@@ -513,11 +490,13 @@ class Result(Shared, Evidence):
         ...     "<title>Runway</title>" in page.read_text(encoding="utf-8")
         True
         """
-        from fairshapley.results.report import write_report
+        from fairshapley.results.report import report_html
 
-        return write_report(
-            self, path, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
+        page = report_html(
+            self, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
         )
+        write_whole(Path(path), page.encode("utf-8"))
+        return Path(path)
 
     def to_frame(self, kind: Any = "pandas") -> Any:
         """One row per player: value, standard error, count and fidelity.
@@ -545,53 +524,3 @@ class Result(Shared, Evidence):
             },
             kind,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain data that JSON can hold; numbers that are not finite as strings."""
-        return result_file.as_plain(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Result:
-        """The result that `to_dict` described."""
-        return result_file.from_plain(cls, data)
-
-    @property
-    def digest(self) -> str:
-        """What identifies the result: the SHA-256 of all its fields, to the last bit.
-
-        Saved files and report pages carry it. It finds accidents, not forgeries: whoever changes a
-        file on purpose can compute it anew. A key stops that too, see `save`.
-
-        Examples
-        --------
-        >>> import fairshapley as fs
-        >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
-        >>> result.digest == Result.from_dict(result.to_dict()).digest
-        True
-        """
-        return result_file.digest_of(type(self), self.to_dict())
-
-    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
-        """Write the result as JSON; `load` gives it back bit for bit.
-
-        Parameters
-        ----------
-        path
-            The file.
-        key
-            A secret of at least 16 bytes, which signs the file (HMAC-SHA256).
-        """
-        result_file.write(self, Path(path), key)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Result:
-        """Read a result written by `save`; an InputError when it was changed since.
-
-        Parameters
-        ----------
-        path
-            The file.
-        key
-            The secret that the file must be signed with; by default no signature is looked at.
-        """
-        return result_file.read(cls, Path(path), key)

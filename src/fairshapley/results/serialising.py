@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from fairshapley._basics.digests import content_digest, signature, signed_by
 from fairshapley._basics.files import write_whole
 from fairshapley.errors import InputError
 from fairshapley.results.fields import checked, plain
-from fairshapley.results.loading_checks import check_coherent, check_parts
+from fairshapley.results.loading_checks import contradictions, wrong_parts
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -23,24 +24,80 @@ FORMAT_VERSION = 1
 ABOUT = {"format", "version", "digest", "signature"}
 
 
-def as_plain(result: Result) -> dict[str, Any]:
-    """Every field as data that JSON can hold."""
-    data: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
-    for item in stored_fields(type(result)):
-        data[item.name] = plain(getattr(result, item.name))
-    return data
+Kind = TypeVar("Kind", bound="Stored")
 
 
-def sealed(result: Result, key: bytes | None = None) -> dict[str, Any]:
+class Stored:
+    """What `Result` has for files."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data that JSON can hold; numbers that are not finite as strings."""
+        kept = {item.name: plain(getattr(self, item.name)) for item in stored_fields(type(self))}
+        return {"format": FORMAT, "version": FORMAT_VERSION, **kept}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The result that `to_dict` described."""
+        return from_plain(cls, data)
+
+    @property
+    def digest(self) -> str:
+        """What identifies the result: the SHA-256 of all its fields, to the last bit.
+
+        Saved files and report pages carry it. It finds accidents, not forgeries: whoever changes a
+        file on purpose can compute it anew. A key stops that too, see `save`.
+
+        Examples
+        --------
+        >>> import fairshapley as fs
+        >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
+        >>> result.digest == fs.Result.from_dict(result.to_dict()).digest
+        True
+        """
+        return digest_of(type(self), self.to_dict())
+
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the result as JSON; `load` gives it back bit for bit.
+
+        Parameters
+        ----------
+        path
+            The file, which appears whole or not at all.
+        key
+            A secret of at least 16 bytes, which signs the file (HMAC-SHA256).
+        """
+        try:
+            content = as_bytes(sealed(self, key))
+        except InputError:
+            raise
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(f"cannot write {path}, the result is not plain: {error}") from error
+        write_whole(Path(path), content)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Self:
+        """Read a result written by `save`; an InputError when it was changed since.
+
+        Parameters
+        ----------
+        path
+            The file.
+        key
+            The secret that the file must be signed with; by default no signature is looked at.
+        """
+        return from_plain(cls, read_plain(Path(path)), key)
+
+
+def sealed(result: Stored, key: bytes | None = None) -> dict[str, Any]:
     """The plain data of a result with its digest, and with a signature where there is a key."""
-    data = as_plain(result)
+    data = result.to_dict()
     data["digest"] = digest_of(type(result), data)
     if key is not None:
         data["signature"] = signature(data["digest"], key)
     return data
 
 
-def digest_of(kind: type[Result], data: Mapping[str, Any]) -> str:
+def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
     """The digest of a result as plain data.
 
     A field that has its default counts as one that is missing, so that a file keeps its digest when
@@ -53,8 +110,8 @@ def digest_of(kind: type[Result], data: Mapping[str, Any]) -> str:
     return content_digest(given)
 
 
-def from_plain(kind: type[Result], data: Mapping[str, Any], key: bytes | None = None) -> Result:
-    """The result that `as_plain` described."""
+def from_plain(kind: type[Kind], data: Mapping[str, Any], key: bytes | None = None) -> Kind:
+    """The result of a kind that `to_dict` described."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise InputError("this is not a saved fairshapley result: save one with Result.save")
     version = data.get("version")
@@ -74,15 +131,18 @@ def from_plain(kind: type[Result], data: Mapping[str, Any], key: bytes | None = 
         raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
     try:
         result = kind(**{name: _read(known[name], data[name]) for name in given})
-        check_parts(result)
+        made = cast("Result", result)
+        for contradiction in wrong_parts(made):
+            raise InputError(contradiction)
         check_digest(kind, data, key)
-        check_coherent(result)
+        for contradiction in contradictions(made):
+            raise InputError(contradiction)
     except (InputError, RecursionError, TypeError, ValueError) as error:
         raise _damaged(f" ({error})") from None
     return result
 
 
-def check_digest(kind: type[Result], data: Mapping[str, Any], key: bytes | None = None) -> None:
+def check_digest(kind: type[Any], data: Mapping[str, Any], key: bytes | None = None) -> None:
     """An InputError when the data do not have the digest, or the key's signature, they came with.
 
     Data without a digest, from before there were any, pass; with a key they must be signed.
@@ -102,24 +162,8 @@ def as_bytes(data: Mapping[str, Any]) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def write(result: Result, path: Path, key: bytes | None = None) -> None:
-    """The file appears whole or not at all."""
-    try:
-        content = as_bytes(sealed(result, key))
-    except InputError:
-        raise
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot write {path}, the result is not plain: {error}") from error
-    write_whole(path, content)
-
-
-def read(kind: type[Result], path: Path, key: bytes | None = None) -> Result:
-    """The result in a file that `write` wrote."""
-    return from_plain(kind, read_plain(path), key)
-
-
 def read_plain(path: Path) -> dict[str, Any]:
-    """The plain data in a file that `write` wrote."""
+    """The plain data in a file."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -131,7 +175,7 @@ def read_plain(path: Path) -> dict[str, Any]:
     return data
 
 
-def stored_fields(kind: type[Result]) -> list[Field[Any]]:
+def stored_fields(kind: type[Any]) -> list[Field[Any]]:
     """The fields of a result that a file holds; the others follow from them."""
     return [item for item in fields(kind) if item.init]
 

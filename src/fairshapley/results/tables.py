@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import plain_cell
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, check_delta
-from fairshapley.results.result import Result
+
+if TYPE_CHECKING:
+    from fairshapley.results.result import Result
 
 VALUE_ENDINGS = (".csv", ".parquet", ".json")
 
@@ -94,6 +96,61 @@ def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[A
         "fidelity": result.fidelity().tolist(),
         **of_test,
     }
+
+
+def shown_table(
+    result: Result, first: int, last: int, *, terms: bool = True
+) -> tuple[list[str], list[Sequence[str]]]:
+    """Headings and rows by decreasing value: the first and the last of a long table.
+
+    Parameters
+    ----------
+    result
+        Whose players to show.
+    first, last
+        How many to show from the top and from the bottom.
+    terms
+        Whether to show contributions and fidelity too.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> shown_table(fs.exact(fs.games.TableGame([0, 1])), 5, 5)
+    (['player', 'value'], [('0', '+1')])
+    """
+    counts, of_test = result.row_counts, result.test_errors
+    columns: dict[str, list[str]] = {
+        "player": list(result.names()),
+        "value": [f"{value:+.5g}" for value in result.values],
+    }
+    if counts is not None and max(counts) > 1:
+        columns["rows"] = [f"{count:,}" for count in counts]
+    if not result.exact:
+        columns["standard error"] = [f"{error:.3g}" for error in result.standard_errors]
+        if terms:
+            columns["contributions"] = [f"{count:,}" for count in result.counts]
+            columns["fidelity"] = [f"{score:.3g}" for score in result.fidelity()]
+    if of_test is not None:
+        columns["test set error"] = [f"{error:.3g}" for error in of_test]
+    rows: list[Sequence[str]] = list(zip(*columns.values(), strict=True))
+    # NaN, a value not known yet, comes last.
+    order = (-result.values).argsort(kind="stable")
+    return list(columns), shortened([rows[player] for player in order], first, last)
+
+
+def shortened(rows: list[Sequence[str]], first: int, last: int) -> list[Sequence[str]]:
+    """The rows, or the first and the last with a row that says what is left out.
+
+    Examples
+    --------
+    >>> shortened([["a", "1"], ["b", "2"], ["c", "3"], ["d", "4"]], 1, 1)
+    [['a', '1'], ['2 more', ''], ['d', '4']]
+    """
+    left_out = len(rows) - first - last
+    if left_out <= 1:
+        return rows
+    gap = [f"{left_out:,} more", *[""] * (len(rows[0]) - 1)]
+    return [*rows[:first], gap, *rows[-last:]]
 
 
 def write_values(

@@ -5,6 +5,7 @@ import html
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,17 +14,12 @@ from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
 from fairshapley._basics.digests import page_is_whole, read_marks
+from fairshapley.fairness.certificate import rounded_up
 from fairshapley.games.identical import identical_groups
 from fairshapley.results.checkpoints import SizeBin
 from fairshapley.results.origin import InputFile
 from fairshapley.results.report.drawing import charts
-from fairshapley.results.report.fairness import (
-    ToleranceCurves,
-    rounded_up,
-    smallest_epsilon1,
-    verdict,
-)
-from fairshapley.results.report.findings import callouts, label_rows
+from fairshapley.results.report.fairness import ToleranceCurves, smallest_epsilon1
 from fairshapley.results.report.page import report_html
 from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.report.provenance import snippet
@@ -33,9 +29,39 @@ def players(result, labels=None, epsilon1=0.5, delta=0.1):
     return PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
 
 
+def inner(tag, text):
+    """The texts of elements, entities resolved."""
+    found = re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", text, re.S)
+    return [html.unescape(re.sub(r"<[^>]*>", "", one)).replace("\u00a0", " ") for one in found]
+
+
 def said(result, epsilon1=0.5, delta=0.1):
-    smallest = smallest_epsilon1(result, delta)
-    return verdict(result, players(result), epsilon1, delta, smallest)
+    """What stands at the top of the page."""
+    page = report_html(result, epsilon1=epsilon1, delta=delta)
+    kind, text = re.search(r'class="verdict (\w+)"(.*?)</section>', page, re.S).groups()
+    return SimpleNamespace(
+        kind=kind,
+        stamp=inner("p", text)[0][2:],
+        headline=inner("h2", text)[0],
+        details=inner("li", text),
+        statement=inner("p", text)[-1],
+    )
+
+
+def callouts(result, labels=None):
+    """The cards of values worth checking."""
+    page = report_html(result, labels=labels, epsilon1=0.5)
+    return [
+        SimpleNamespace(
+            total=int(inner("span", text)[0].replace(",", "")),
+            text=inner("p", text)[0],
+            items=[
+                (inner("bdi", one)[0], inner("span", one)[0])
+                for one in re.findall(r"<li>.*?</li>", text, re.S)
+            ],
+        )
+        for text in re.findall(r"<article.*?</article>", page, re.S)
+    ]
 
 
 def data_of(page):
@@ -61,7 +87,7 @@ ASSUMING = "assuming that averages of the sampled contributions are close to nor
 def test_what_holds_is_one_sentence_to_read_out():
     result = by_hand(standard_errors=np.full(60, 1e-4), unit="accuracy on 120 test rows")
     words = said(result)
-    assert (words.kind, words.stamp, words.details) == ("holds", "Certified", ())
+    assert (words.kind, words.stamp, words.details) == ("holds", "Certified", [])
     assert words.headline.replace("\u2068", "").replace("\u2069", "") == (
         "Each of the 60 values differs from its true value by at most 50 % of the size of that "
         "true value plus 0.005 (accuracy on 120 test rows), for all 60 players together, with "
@@ -78,26 +104,39 @@ def test_what_holds_is_one_sentence_to_read_out():
 def test_what_does_not_hold_is_said_with_what_is_known_and_its_cost():
     result = by_hand()
     words, certificate = said(result), result.certificate(0.5, 0.1)
-    assert (words.kind, words.stamp) == ("fails", "Not certified")
-    assert words.headline.startswith("The following has not been shown: each of the 60 values")
-    assert words.headline.endswith(f"with 90 % confidence, {ASSUMING}.")
-    known, short, tolerance, cost, predicted = words.details
-    assert "each true value lies in the interval given for it below" in known
+    assert (words.kind, words.stamp) == ("fails", "Less than requested")
+    assert words.headline == (
+        "Each true value lies in the interval given for it below, for all 60 players together, "
+        f"with 90 % confidence, {ASSUMING}."
+    )
+    requested, tolerance, known, order, short, cost, predicted = words.details
+    assert "The requested tolerance, 50 % of the size of each true value plus 0.005" in requested
     assert f"to ± {certificate.half_widths.max():.3g} around" in known
+    standing = result.standing(0.5, 0.1)
+    assert f"decided for {standing.settled_pairs:,} of 1,770 pairs of players" in order
     enough = int((certificate.half_widths <= certificate.allowed).sum())
     assert f"narrow enough for {enough} of the 60 values" in short
     worst = result.names()[certificate.worst_players[0]]
     assert f"“\u2068{worst}\u2069”" in short
     assert "No tolerance below 100 %" in tolerance
-    excess = (certificate.half_widths / certificate.allowed).max() ** 2
-    assert f"{excess:.2g} times as many as were made" in cost
+    assert f"would take about {standing.needed:,.0f} evaluations; 12,345 were made" in cost
     evaluations = result.predict(0.5, 0.1, bound="normal").evaluations
     assert f"{float(f'{evaluations:.2g}'):,.0f} evaluations" in predicted
 
 
+def test_the_players_at_both_ends_are_named():
+    sure = by_hand(4, values=[3.0, 2.0, 1.0, 1.0], standard_errors=[0.3, 0.01, 0.01, 0.01])
+    (order,) = [one for one in said(sure, 0.01).details if "order" in one]
+    assert order == (
+        "The order is decided for 5 of 6 pairs of players. The highest value is that of "
+        "“\u2068customer 00000\u2069”, the lowest that of “\u2068customer 00002\u2069” or "
+        "“\u2068customer 00003\u2069”."
+    )
+
+
 def test_the_tolerance_that_does_hold_is_not_rounded_down():
     result = by_hand(standard_errors=np.full(60, 0.002))
-    told = re.search(r"confidence is ([\d.]+) % of the size", said(result, 0.1).details[2])
+    told = re.search(r"at most ([\d.]+) % of the size", said(result, 0.1).headline)
     assert result.certificate(float(told[1]) / 100, 0.1).holds
     for share in (0.0123451, 0.999, 0.5, 1e-5):
         assert share <= rounded_up(share) <= 1.01 * share
@@ -167,7 +206,7 @@ def test_nobody_is_accused_and_the_words_are_plain():
         )
         assert found == [], kind
     few = by_hand(values=np.append(np.linspace(0.5, 0.1, 58), [-0.2, 0.0]))
-    card = callouts(few, players(few, ["a", "b"] * 30), 0.5, 0.1)[0]
+    card = callouts(few, ["a", "b"] * 30)[0]
     assert "may be mislabelled; it may also be correct and unusual" in card.text
     (name, evidence), *rest = card.items
     assert (name, rest) == ("customer 00058", [])
@@ -247,7 +286,7 @@ def test_curves_are_those_of_the_result():
 
 def test_callouts_name_the_right_players():
     result = by_hand()
-    negative, duplicates, nulls = callouts(result, players(result), 0.5, 0.1)
+    negative, duplicates, nulls = callouts(result)
     signs = result.decisions(0.1).signs()
     assert negative.total == (signs < 0).sum() > 0
     assert negative.items[0][0] == result.names()[np.argmin(result.values)]
@@ -263,14 +302,14 @@ def test_intervals_of_each_player_alone_call_nobody_out():
     assert not table.signs.any()
     assert not table.nulls.any()
     np.testing.assert_allclose(table.intervals.upper - result.values, 2 * result.standard_errors)
-    assert "for one player alone" in table.intervals.meaning
+    assert "for one player alone" in text_of(report_html(result))
     assert "a method of one's own" in said(result).headline
 
 
 def test_labels_from_sequences_and_mappings():
     result = by_hand(4)
-    rows = label_rows(players(result, ["a", "b", "a", "b"]))
-    assert [row[:2] for row in rows] == [("a", "2"), ("b", "2")]
+    rows = players(result, ["a", "b", "a", "b"]).by_label()
+    assert {label: list(found) for label, found in rows.items()} == {"a": [0, 2], "b": [1, 3]}
     assert players(result, {"customer 00001": "x", 3: 5}).labels == ("", "x", "", "5")
     for bad in (["a"], "abcd", {"nobody": 1}):
         with pytest.raises(fs.InputError, match="labels"):
@@ -448,7 +487,7 @@ def test_exact_values_are_not_both_below_and_near_zero():
     result = fs.exact(fs.games.Additive([1.0, -1e-6, 0.0]))
     table = players(result)
     assert table.nulls.tolist() == [False, False, True]
-    *_, nulls = callouts(result, table, 0.5, 0.1)
+    *_, nulls = callouts(result)
     assert nulls.text == "1 value is zero."
     assert not (table.nulls & (table.signs != 0)).any()
 
@@ -459,6 +498,6 @@ def test_exact_values_differ_by_nothing_but_rounding():
         values=np.array([1.0, 1.0 + 1e-12]),
         identical_players=((0, 1),),
     )
-    _, duplicates, _ = callouts(result, players(result), 0.5, 0.1)
+    _, duplicates, _ = callouts(result)
     assert "by rounding" in duplicates.text
     assert "chance" not in duplicates.text

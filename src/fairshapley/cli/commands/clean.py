@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from fairshapley.cli.options import FileOptions, in_options, output_option, run_option
+from fairshapley.cli.options import (
+    AsJson,
+    CsvOut,
+    FileOptions,
+    Quiet,
+    Report,
+    in_options,
+    run_option,
+)
 
 # Suspects that are printed.
 FEW = 20
@@ -26,19 +33,10 @@ def clean_table(
             "suspects. Takes two thirds of the time, at most."
         ),
     ] = True,
-    out: Annotated[
-        Path | None,
-        output_option(
-            metavar="FILE", help="Write all rows, most suspect first, with their columns: .csv."
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
-    ] = None,
-    as_json: Annotated[
-        bool, output_option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
-    quiet: Annotated[bool, output_option("--quiet", help="No notes.")] = False,
+    out: CsvOut = None,
+    report: Report = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find rows whose label is probably wrong, with a probability for each.
 
@@ -49,16 +47,11 @@ def clean_table(
     """
     from fairshapley.cli.output import Ending
     from fairshapley.cli.printing import output_console, print_json, print_lines
-    from fairshapley.cli.setup import REPORT_ENDINGS, read_files, show_notes
+    from fairshapley.cli.setup import REPORT_ENDINGS, check_files, read_files, show_notes
     from fairshapley.cli.tables import print_table
-    from fairshapley.results.tables import check_writable
     from fairshapley.uses.suspects import suspects
 
-    taken = [path for path in (data.train, data.test) if path is not None]
-    for path, endings in ((out, (".csv",)), (report, REPORT_ENDINGS)):
-        if path is not None:
-            check_writable(path, endings, taken)
-            taken.append(path)
+    check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     train, test = read_files(data, (data.id_column,), data.max_rows)
     found = suspects(
         train,

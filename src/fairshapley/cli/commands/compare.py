@@ -10,35 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fairshapley.cli import completion
 from fairshapley.cli.options import (
     Anyway,
+    AsJson,
+    CsvOut,
     DataOptions,
+    Delta,
+    Quiet,
     RunOptions,
     Seed,
     Semivalue,
     Xi,
-    output_option,
     run_option,
 )
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import BudgetError, InputError
+from fairshapley.fairness.levels import DELTA, EPSILON1
 
 if TYPE_CHECKING:
     from fairshapley._basics.types import FloatArray
     from fairshapley.results.repeated_runs import Comparison
     from fairshapley.tabular import TabularGame
-
-COLUMNS = {
-    "evaluations": "evaluations",
-    "mse": "mean squared error",
-    "true_min_fidelity": "true minimum fidelity",
-    "true_min_fidelity_error": "±",
-    "true_min_fidelity_bias": "bias",
-    "reported_min_fidelity": "reported",
-    "coverage": "coverage",
-    "within_share": "A0 held",
-    "fair_share": "fair runs",
-    "seconds": "seconds",
-}
 
 
 def compare_methods(
@@ -69,18 +60,14 @@ def compare_methods(
         run_option(metavar="N", help="Use a long run of the method adjusted as the truth."),
     ] = None,
     semivalue: Semivalue = "shapley",
-    epsilon1: Annotated[float, run_option(metavar="E", help="Of the certificates.")] = 0.5,
-    delta: Annotated[float, run_option(metavar="D", help="Of the certificates.")] = 0.1,
+    epsilon1: Annotated[float, run_option(metavar="E", help="ε1 of the certificates.")] = EPSILON1,
+    delta: Delta = DELTA,
     xi: Xi = "auto",
     seed: Seed = 0,
     anyway: Anyway = False,
-    out: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write the table: .csv.")
-    ] = None,
-    as_json: Annotated[
-        bool, output_option("--json", help="Print one JSON object instead.")
-    ] = False,
-    quiet: Annotated[bool, output_option("--quiet", help="No notes.")] = False,
+    out: CsvOut = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare methods at equal cost: repeat each, and compare with the true values.
 
@@ -88,14 +75,19 @@ def compare_methods(
     """
     from fairshapley.cli.output import Ending
     from fairshapley.cli.planning import announce
-    from fairshapley.cli.setup import check_budget, chosen_xi, load_game, run_limits, show_notes
-    from fairshapley.results.tables import check_writable, write_rows
+    from fairshapley.cli.setup import (
+        check_budget,
+        check_files,
+        chosen_xi,
+        load_game,
+        run_limits,
+        show_notes,
+    )
+    from fairshapley.results.tables import write_rows
     from fairshapley.uses.audits import compare as compared
     from fairshapley.uses.forecasting import forecast
 
-    if out is not None:
-        read = [path for path in (data.train, data.test, truth) if path is not None]
-        check_writable(out, (".csv",), read)
+    check_files((data.train, data.test, truth), (out, (".csv",)))
     names = _method_names(methods)
     made = load_game(data)
     spent = check_budget(budget) or 20 * made.game.n_players
@@ -132,7 +124,10 @@ def compare_methods(
             notes = [*made.notes, sentence, tolerance.sentence]
             print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
         else:
-            _print(rows, comparison, f"{repeats} runs of each method, budget {spent:,}")
+            console, (headings, cells, said) = output_console(), comparison.shown()
+            title = f"{repeats} runs of each method, budget {spent:,}"
+            print_table(console, title, headings, cells)
+            print_lines(console, said)
     ending.close(quiet=as_json)
 
 
@@ -194,23 +189,3 @@ def _rows(comparison: Comparison) -> list[dict[str, Any]]:
         {"method": name, **one.row()} for name, one in comparison.audits.items()
     ]
     return [row | {"fair_share": None} if isnan(row["fair_share"]) else row for row in rows]
-
-
-def _print(rows: list[dict[str, Any]], comparison: Comparison, title: str) -> None:
-    from fairshapley.results.repeated_runs import LOWEST_OF_NOISY
-
-    cells = [[row["method"], *(_cell(row[column]) for column in COLUMNS)] for row in rows]
-    console = output_console()
-    print_table(console, title, ["method", *COLUMNS.values()], cells)
-    cases = next(iter(comparison.audits.values())).premises
-    print_lines(
-        console,
-        [
-            f"fair runs: A1–A3 held jointly; cases to check: {cases}",
-            LOWEST_OF_NOISY,
-        ],
-    )
-
-
-def _cell(number: float | None) -> str:
-    return "no case" if number is None else f"{number:.4g}"

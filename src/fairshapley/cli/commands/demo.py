@@ -57,7 +57,7 @@ def show_demo(
     say(f"$ {command}")
     with recorded(command=command):
         value_table(
-            DataOptions(train, "diagnosis", test=test, group_by="clinic"),
+            DataOptions(train=train, target="diagnosis", test=test, group_by="clinic"),
             run,
             OutputOptions(out=values, report=report, pool=POOL),
         )

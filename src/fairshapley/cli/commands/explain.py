@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairshapley.cli.options import DataOptions, Seed, output_option, run_option
+from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, run_option
 
 # What the encoding of a table adds to the name of a column.
 _ADDED = re.compile(r" = '.*'$| is missing$| is rare$", re.DOTALL)
@@ -21,14 +21,9 @@ def explain_table(
         int | None, run_option(min=2, metavar="N", help="The most coalitions for each row.")
     ] = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        output_option(metavar="FILE", help="Write the values, a line for each row: .csv"),
-    ] = None,
-    as_json: Annotated[
-        bool, output_option("--json", help="Print one JSON object instead of sentences.")
-    ] = False,
-    quiet: Annotated[bool, output_option("--quiet", help="No notes, no progress.")] = False,
+    out: CsvOut = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Explain predictions: what each column adds to them, row by row (P4 of the paper).
 
@@ -41,12 +36,11 @@ def explain_table(
     from fairshapley._basics.files import write_whole
     from fairshapley.cli.output import Ending
     from fairshapley.cli.printing import emit, print_json
-    from fairshapley.cli.setup import load_game, show_notes
-    from fairshapley.results.tables import check_writable, csv_bytes
+    from fairshapley.cli.setup import check_files, load_game, show_notes
+    from fairshapley.results.tables import csv_bytes
     from fairshapley.uses.explanations import explain
 
-    if out is not None:
-        check_writable(out, (".csv",), [data.train, *filter(None, [data.test])])
+    check_files((data.train, data.test), (out, (".csv",)))
     made = load_game(data)
     show_notes(made.notes, quiet=quiet)
     groups: dict[str, list[str]] = {}
@@ -62,12 +56,9 @@ def explain_table(
         seed=seed,
         progress=False if quiet else None,
     )
-    outputs = found.output_names if found.values.ndim == 3 else ("",)
-    columns: dict[str, Any] = {"row": [one + 1 for one in found.rows for _ in outputs]}
-    if len(outputs) > 1:
-        columns["output"] = [one for _ in found.rows for one in outputs]
-    for at, name in enumerate(found.player_names):
-        columns[name] = found.values[:, at].ravel().tolist()
+    columns: dict[str, Any] = found.to_frame("dict")
+    row = next(iter(columns))
+    columns[row] = [int(one) + 1 for one in columns[row]]
     ending = Ending()
     ending.write("values", out, lambda: write_whole(out or Path(), csv_bytes(columns)))
     with ending.step():

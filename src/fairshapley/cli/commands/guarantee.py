@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from fairshapley.cli.options import Delta, run_option
 from fairshapley.cli.printing import emit
 from fairshapley.errors import InputError
+from fairshapley.fairness.levels import DELTA, EPSILON1
 
 
 def compute_guarantee(
@@ -31,8 +33,10 @@ def compute_guarantee(
             "the budget for.",
         ),
     ] = None,
-    epsilon1: Annotated[float, typer.Option(metavar="E", help="The tolerated share.")] = 0.5,
-    delta: Annotated[float, typer.Option(metavar="D", help="The tolerated failure.")] = 0.1,
+    epsilon1: Annotated[
+        float, run_option(metavar="E", help="ε1, the tolerated share of a value.")
+    ] = EPSILON1,
+    delta: Delta = DELTA,
     bound: Annotated[
         str, typer.Option(help="chebyshev, as in the paper, or normal.")
     ] = "chebyshev",

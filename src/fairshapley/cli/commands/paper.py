@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fairshapley.cli import completion
 from fairshapley.cli.exits import Command, say
+from fairshapley.cli.options import Engine, Seed
 from fairshapley.cli.printing import emit, output_console
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
@@ -63,11 +63,8 @@ def run_experiment(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder for tables and figures.")
     ] = Path("paper-results"),
-    engine: Annotated[
-        str | None,
-        typer.Option(autocompletion=completion.engines, help="processes: several trials at once."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes all random draws.")] = 0,
+    engine: Engine = None,
+    seed: Seed = 0,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="SCENARIO", help="Only this scenario; may be repeated."),

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal, cast
 
 import typer
 
-from fairshapley._basics.text import one_line
-from fairshapley.cli.exits import LONGEST
-from fairshapley.cli.options import in_options
+from fairshapley._basics.checks import choice
+from fairshapley.cli.options import AsJson, CsvOut, Delta, Epsilon1, in_options
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
 from fairshapley.cli.tables import print_table
-from fairshapley.errors import InputError
-
-if TYPE_CHECKING:
-    from fairshapley.results.payouts import Payout
+from fairshapley.fairness.levels import DELTA, EPSILON1
 
 NEGATIVE = ("zero", "charge", "shift")
 
@@ -37,35 +32,20 @@ def divide_sum(
     band: Annotated[
         bool, typer.Option(help="The range of amounts that the true values could give each player.")
     ] = True,
-    epsilon1: Annotated[
-        float | None,
-        typer.Option(
-            metavar="E", help="ε1 of the certificate behind the band; by default that of the run."
-        ),
-    ] = None,
-    delta: Annotated[
-        float,
-        typer.Option(metavar="D", help="The probability that any band misses."),
-    ] = 0.1,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the amounts: .csv.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    epsilon1: Epsilon1 = None,
+    delta: Delta = DELTA,
+    out: CsvOut = None,
+    as_json: AsJson = False,
 ) -> None:
     """Divide a sum by the values of a saved result, to the cent.
 
     Example: fairshapley payout values.json --pool 1000 --out amounts.csv
     """
     from fairshapley.cli.output import Ending
-    from fairshapley.fairness.levels import EPSILON1
-    from fairshapley.results.tables import check_writable
+    from fairshapley.cli.setup import check_files
 
-    if negative not in NEGATIVE:
-        raise InputError(f"--negative must be {', '.join(NEGATIVE)}, not {negative!r:.40}")
-    if out is not None:
-        check_writable(out, (".csv",), (run,))
+    choice("--negative", negative, NEGATIVE)
+    check_files((run,), (out, (".csv",)))
     result = load_result(run)
     divided = result.payout(
         pool,
@@ -81,33 +61,7 @@ def divide_sum(
         if as_json:
             print_json(divided.to_dict())
         else:
-            _print(divided)
+            console = output_console()
+            print_table(console, divided.headline(), *divided.shown())
+            print_lines(console, map(in_options, [*divided.notes, *divided.standing]))
     ending.close(quiet=as_json)
-
-
-def _print(divided: Payout) -> None:
-    """All players, those who get most first, and what is to be said about it."""
-    headings = ["player", "value", "amount"]
-    amounts = [divided.amounts]
-    # The band of exact values is nothing but rounding: at most a unit to each side.
-    if (
-        divided.lower is not None
-        and divided.upper is not None
-        and divided.widest > 2 * divided.unit
-    ):
-        headings += ["at least", "at most"]
-        amounts += [divided.lower, divided.upper]
-    if divided.test_lower is not None and divided.test_upper is not None:
-        headings += ["other test set", "to"]
-        amounts += [divided.test_lower, divided.test_upper]
-    rows = [
-        [
-            one_line(divided.names[player], LONGEST),
-            f"{divided.values[player]:+.5g}",
-            *(f"{one[player]:,}" for one in amounts),
-        ]
-        for player in divided.order()
-    ]
-    console = output_console()
-    print_table(console, divided.headline(), headings, rows)
-    print_lines(console, map(in_options, divided.notes))

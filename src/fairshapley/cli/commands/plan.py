@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairshapley.cli.options import DataOptions, RunOptions, output_option, run_option
+from fairshapley.cli.options import AsJson, DataOptions, Quiet, RunOptions, run_option
 from fairshapley.cli.printing import emit, print_json
+
+PLANNED = (
+    "pilot", "evaluations", "needed", "allowed", "epsilon1", "seconds", "seconds_each",
+    "cache_bytes",
+)  # fmt: skip
+"""What `--json` prints of a forecast, beside ξ"""
 
 
 def plan_run(
@@ -19,10 +25,8 @@ def plan_run(
             "default.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, output_option("--json", help="Print one JSON object instead.")
-    ] = False,
-    quiet: Annotated[bool, output_option("--quiet", help="No notes.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what a run of `value` would take: evaluations, time, memory, and the tolerance reached.
 
@@ -31,13 +35,12 @@ def plan_run(
 
     Example: fairshapley plan train.csv --target label --epsilon1 0.5 --xi share --journal run.db
     """
-    from fairshapley.cli.setup import check_places, chosen_xi, load_game, run_limits, show_notes
+    from fairshapley.cli.setup import chosen_xi, load_game, run_limits, show_notes
     from fairshapley.fairness.levels import DELTA
     from fairshapley.uses.forecasting import forecast
 
     made = load_game(data)
     limits = run_limits(run, made.game.n_players)
-    check_places(run.engine, run.journal)
     show_notes((*made.notes, *limits.notes), quiet=quiet)
     tolerance = chosen_xi(made.game, run, limits, quiet=quiet)
     planned = forecast(
@@ -57,16 +60,4 @@ def plan_run(
         for sentence in (*planned.sentences(), tolerance.sentence):
             emit(sentence)
         return
-    print_json(
-        {
-            "pilot": planned.pilot,
-            "evaluations": planned.evaluations,
-            "needed": planned.needed,
-            "allowed": planned.allowed,
-            "epsilon1": planned.epsilon1,
-            "xi": tolerance.xi,
-            "seconds": planned.seconds,
-            "seconds_each": planned.seconds_each,
-            "cache_bytes": planned.cache_bytes,
-        }
-    )
+    print_json({name: getattr(planned, name) for name in PLANNED} | {"xi": tolerance.xi})

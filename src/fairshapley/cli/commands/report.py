@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from fairshapley.cli.exits import say
+from fairshapley.cli.options import Delta, Epsilon1, Pool
 from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
+from fairshapley.fairness.levels import DELTA
 
 
 def write_report(
@@ -23,28 +25,18 @@ def write_report(
         int | None,
         typer.Option("--run", metavar="N", help="The run of a journal; by default the newest."),
     ] = None,
-    epsilon1: Annotated[
-        float | None,
-        typer.Option(
-            metavar="E",
-            help="ε1 of the certificate at the top; by default that of the run, if it had one.",
-        ),
-    ] = None,
-    delta: Annotated[float, typer.Option(metavar="D", help="δ of that certificate.")] = 0.1,
-    pool: Annotated[
-        str | None,
-        typer.Option(metavar="SUM", help="A sum: the report shows what each player gets of it."),
-    ] = None,
+    epsilon1: Epsilon1 = None,
+    delta: Delta = DELTA,
+    pool: Pool = None,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.
 
     Example: fairshapley report values.json --out report.html
     """
-    from fairshapley.cli.setup import REPORT_ENDINGS
-    from fairshapley.results.tables import check_writable
+    from fairshapley.cli.setup import REPORT_ENDINGS, check_files
 
     target = run.with_suffix(".html") if out is None else out
-    check_writable(target, REPORT_ENDINGS, (run,))
+    check_files((run,), (target, REPORT_ENDINGS))
     result = load_result(run, number)
     result.report(
         target,

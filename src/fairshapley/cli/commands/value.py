@@ -82,12 +82,11 @@ def value_game(
     """
     from fairshapley.cli.output import finish
     from fairshapley.cli.planning import announce
-    from fairshapley.cli.setup import check_places, chosen_xi, run_limits, show_notes
+    from fairshapley.cli.setup import chosen_xi, run_limits, show_notes
     from fairshapley.runs.calls import estimate
     from fairshapley.uses.forecasting import forecast
 
     limits = run_limits(run, game.n_players)
-    check_places(run.engine, run.journal)
     show_notes((*notes, *limits.notes), quiet=output.quiet)
     planned = forecast(
         game, limits.method, budget=limits.budget, until=limits.until, engine=run.engine

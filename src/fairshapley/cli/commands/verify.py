@@ -9,7 +9,7 @@ import typer
 
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST, NOT_VERIFIED
-from fairshapley.cli.options import KeyFile
+from fairshapley.cli.options import AsJson, KeyFile
 from fairshapley.cli.printing import emit, print_json
 
 
@@ -36,9 +36,7 @@ def check_files(
             "compared: less than a second per million evaluations.",
         ),
     ] = True,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of sentences.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check that a saved result, its journal and its report were not changed, and fit together.
 
@@ -53,11 +51,7 @@ def check_files(
     key = None if key_file is None else read_key(key_file)
     found = verified(result, journal=journal, report=report, key=key, recompute=recompute)
     if as_json:
-        checks = [
-            {"name": check.name, "passed": check.passed, "sentence": check.sentence}
-            for check in found.checks
-        ]
-        print_json({"holds": found.holds, "checks": checks})
+        print_json({"holds": found.holds, "checks": [vars(check) for check in found.checks]})
     else:
         for line in str(found).splitlines():
             emit(one_line(line, LONGEST))

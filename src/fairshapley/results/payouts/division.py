@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshapley._basics.checks import choice
 from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.fairness.decisions import Decisions
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.games.identical import identical_groups
 from fairshapley.results.payouts.amounts import Money, all_money, money, text, units_of
 from fairshapley.results.payouts.apportionment import apportion
@@ -63,7 +65,7 @@ def payout(
     band
         Whether to bound what true values would give, and what another test set would.
     epsilon1, delta, bound
-        The certificate that the notes tell of; its simultaneous intervals give the band.
+        As in `Result.standing`, whose simultaneous intervals give the band.
 
     Examples
     --------
@@ -72,8 +74,8 @@ def payout(
     >>> [str(amount) for amount in payout(result, 9, negative="charge").amounts]
     ['9.00', '-3.00', '3.00']
     """
-    if negative not in ("zero", "charge", "shift"):
-        raise InputError(f"unknown negative {negative!r}: use 'zero', 'charge' or 'shift'")
+    choice("negative", negative, ("zero", "charge", "shift"))
+    check_delta(delta)
     whole, step = units_of(pool, unit)
     if not np.isfinite(result.values).all():
         raise InputError(
@@ -91,10 +93,20 @@ def payout(
             f"{text(money(rest, step))} are left over: they cannot be divided without paying "
             "equal players unequally"
         )
-    bounds, words = _band(result, groups, negative, whole, epsilon1, delta, bound) if band else _NO
+    bounds, others, standing = None, None, tuple[str, ...]()
     total = sum(weights)
     values = _means(result.values, groups)
-    others, said = other_bounds(result, values, negative, whole, delta) if band else _NO
+    if band:
+        others, said = other_bounds(result, values, negative, whole, delta)
+        try:
+            held = result.standing(epsilon1, delta, bound=bound)
+        except InputError as error:
+            notes.append(f"no tolerance band: {result.obstacle or error}")
+        else:
+            bounds, words = _band(result, held.decisions, groups, negative, whole)
+            notes.append(words)
+            standing = tuple(held.sentences())
+        notes += said
     return Payout(
         pool=money(whole, step),
         unit=step,
@@ -107,13 +119,11 @@ def payout(
         delta=float(delta),
         negative=negative,
         names=result.names(),
-        notes=(*notes, *words, *said),
+        notes=tuple(notes),
+        standing=standing,
         test_lower=None if others is None else all_money(others[0], step),
         test_upper=None if others is None else all_money(others[1], step),
     )
-
-
-_NO: tuple[Bounds | None, list[str]] = (None, [])
 
 
 def _integers(values: FloatArray) -> list[int]:
@@ -196,46 +206,40 @@ def _about_groups(groups: list[list[int]]) -> list[str]:
 
 def _band(
     result: Result,
+    decisions: Decisions,
     groups: list[list[int]],
     negative: Negative,
     units: int,
-    epsilon1: float,
-    delta: float,
-    bound: str,
-) -> tuple[Bounds | None, list[str]]:
-    """What true values could give, and how sure that is, in sentences."""
-    if np.isnan(result.standard_errors).any():
-        return None, ["no tolerance band: the errors of some values are not known, run longer"]
-    certificate = result.certificate(epsilon1, delta, bound=bound)
-    if not np.isfinite(certificate.half_widths).all():
-        return None, [f"no tolerance band: {certificate.reason or 'the errors are not bounded'}"]
-    ends = np.concatenate(
-        [result.values - certificate.half_widths, result.values + certificate.half_widths]
-    )
+) -> tuple[Bounds | None, str]:
+    """What true values could give, and how sure that is, in a sentence."""
+    if not np.isfinite(decisions.upper).all():
+        return None, "no tolerance band: the errors of some values are not bounded"
     gain = _gain(result)
-    *scaled, total = _integers(np.append(ends, 0.0 if gain is None else gain))
+    ends = [*decisions.lower, *decisions.upper, 0.0 if gain is None else gain]
+    *scaled, total = _integers(np.array(ends))
     lower = _averaged(scaled[: result.n_players], groups)
     upper = _averaged(scaled[result.n_players :], groups)
-    total *= math.lcm(*(len(group) for group in groups))
+    total *= math.lcm(*map(len, groups))
     sizes = [0] * result.n_players
     for group in groups:
         for player in group:
             sizes[player] = len(group)
-    if negative == "charge":
-        bounds = (
-            signed_bounds(lower, upper, sizes, units)
-            if gain is None
-            else known_sum_bounds(lower, upper, total, units)
-        )
-        if bounds is None:
-            return None, ["no tolerance band: the true values may add up to nothing positive"]
+    bounds: Bounds | None
+    if negative == "charge" and gain is None:
+        bounds = signed_bounds(lower, upper, sizes, units)
+    elif negative == "charge":
+        bounds = known_sum_bounds(lower, upper, total, units)
     else:
         ranges = shifted(lower, upper) if negative == "shift" else (lower, upper)
         bounds = positive_bounds(*ranges, sizes, units)
-    return bounds, [
-        _about_band(delta, exact=result.exact),
-        *str(certificate).splitlines(),
-    ]
+    if bounds is None:
+        return None, "no tolerance band: the true values may add up to nothing positive"
+    if result.exact:
+        return bounds, "estimation: the values are exact, and the band is nothing but rounding"
+    return bounds, (
+        f"estimation: with a probability of at least {1 - decisions.delta:.6g}, dividing by the "
+        "true values would give every player an amount within its band"
+    )
 
 
 def _gain(result: Result) -> float | None:
@@ -244,12 +248,3 @@ def _gain(result: Result) -> float | None:
         return None  # exact values add up to it themselves, but for rounding
     gain = result.endpoints[1] - result.endpoints[0]
     return gain if math.isfinite(gain) else None
-
-
-def _about_band(delta: float, *, exact: bool) -> str:
-    if exact:
-        return "estimation: the values are exact, and the band is nothing but rounding"
-    return (
-        f"estimation: with a probability of at least {1 - delta:.6g}, dividing by the true values "
-        "would give every player an amount within its band"
-    )

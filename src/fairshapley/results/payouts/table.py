@@ -59,6 +59,8 @@ class Payout:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     """How negative values, identical players and the rest were treated, and what is certain"""
+    standing: tuple[str, ...] = ()
+    """What holds of the values, see `Result.standing`; empty without a band"""
     test_lower: tuple[Decimal, ...] | None = None
     """The least that another test set of the same size would pay each player; None where unknown"""
     test_upper: tuple[Decimal, ...] | None = None
@@ -106,7 +108,7 @@ class Payout:
                 }
                 for name, row in zip(self.names, self._rows(), strict=True)
             ],
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.standing],
         }
 
     def _rows(self) -> list[tuple[Any, ...]]:
@@ -130,6 +132,24 @@ class Payout:
         """What was divided, in a line."""
         return f"{shown(self.pool)} divided among {len(self.amounts)} players by their values"
 
+    def shown(self) -> tuple[list[str], list[Sequence[str]]]:
+        """The headings and the rows of a table, those who get most first."""
+        columns = {"amount": self.amounts}
+        # The band of exact values is nothing but rounding: at most a unit to each side.
+        if self.lower is not None and self.upper is not None and self.widest > 2 * self.unit:
+            columns |= {"at least": self.lower, "at most": self.upper}
+        if self.test_lower is not None and self.test_upper is not None:
+            columns |= {"other test set": self.test_lower, "to": self.test_upper}
+        rows: list[Sequence[str]] = [
+            (
+                self.names[player],
+                f"{self.values[player]:+.5g}",
+                *(shown(column[player]) for column in columns.values()),
+            )
+            for player in self.order()
+        ]
+        return ["player", "value", *columns], rows
+
     def order(self) -> list[int]:
         """The players, those who get most first."""
         return sorted(range(len(self.amounts)), key=lambda player: -self.amounts[player])
@@ -149,7 +169,7 @@ class Payout:
         if len(order) > ROWS_SHOWN:
             others = sum((self.amounts[player] for player in order[ROWS_SHOWN:]), Decimal(0))
             lines.append(f"{shown(others):>{widest}}  {len(order) - ROWS_SHOWN} others together")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.notes, *self.standing])
 
     def _repr_html_(self) -> str:
         from fairshapley.results.notebook import payout_html

@@ -1,10 +1,10 @@
 """The HTML report of a result: one file that works offline, for people who must defend a number.
 
-`players.py`, `fairness.py`, `charts.py` and `provenance.py` say what the page shows, as plain data
-and sentences; `page.py` puts it into the templates. Only a `Result` is read.
+`players.py`, `fairness.py`, `drawing.py` and `provenance.py` find what the page shows; its words
+are in the template, which `page.py` fills. Only a `Result` is read.
 """
 
-from fairshapley.results.report.page import write_report
+from fairshapley.results.report.page import report_html
 from fairshapley.results.report.players import Labels
 
-__all__ = ["Labels", "write_report"]
+__all__ = ["Labels", "report_html"]

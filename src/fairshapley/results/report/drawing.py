@@ -50,7 +50,7 @@ def charts(
 ) -> dict[str, Chart]:
     """The charts that a result has the numbers for, by the name the script knows."""
     target = target_fidelity(result, epsilon1, delta)
-    values, fidelity, counts = table.values, table.fidelity, result.counts.astype(np.float64)
+    values, fidelity, counts = result.values, table.fidelity, result.counts.astype(np.float64)
     profile = result.profile
     # What one more player adds on average: differences of the mean utilities of sizes.
     steps = [(other.mean - one.mean) / (other.size - one.size) for one, other in pairwise(profile)]

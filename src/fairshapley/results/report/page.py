@@ -6,9 +6,7 @@ import base64
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,6 @@ import numpy as np
 
 from fairshapley._basics.digests import page_marks, with_page_digest
 from fairshapley._basics.extras import extra
-from fairshapley._basics.files import write_whole
 from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import rounded_up
@@ -26,10 +23,9 @@ from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
 from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.report.drawing import Chart, charts
-from fairshapley.results.report.fairness import ToleranceCurves, smallest_epsilon1, verdict
-from fairshapley.results.report.findings import callouts, label_rows
+from fairshapley.results.report.fairness import ToleranceCurves, Verdict, smallest_epsilon1
 from fairshapley.results.report.players import Labels, PlayerTable
-from fairshapley.results.report.provenance import facts, readable_time, snippet
+from fairshapley.results.report.provenance import limits_text, readable_time, snippet
 from fairshapley.results.report.wording import isolated, number, percent, unbroken
 
 if TYPE_CHECKING:
@@ -41,25 +37,6 @@ DIGITS = 7
 MOST_LABELS = 50
 
 
-def write_report(
-    result: Result,
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    epsilon1: float | None = None,
-    delta: float = DELTA,
-    labels: Labels | None = None,
-    pool: Money | None = None,
-) -> Path:
-    """Write the report of a result as one HTML file; see `Result.report`."""
-    target = Path(path)
-    text = report_html(
-        result, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
-    )
-    write_whole(target, text.encode("utf-8"))
-    return target
-
-
 def report_html(
     result: Result,
     *,
@@ -69,7 +46,7 @@ def report_html(
     labels: Labels | None = None,
     pool: Money | None = None,
 ) -> str:
-    """The report as a string."""
+    """The report as a string; see `Result.report`."""
     if title is not None and not isinstance(title, str):
         raise InputError(f"title must be a string, not {title!r:.40}")
     asked = epsilon1 is not None or "epsilon1" in result.asked
@@ -92,17 +69,15 @@ def report_html(
         scripts=scripts,
         data=_embedded(_data(result, table, drawn)),
         written=written,
-        verdict=verdict(result, table, epsilon1, delta, smallest, asked=asked),
+        verdict=Verdict.of(result, epsilon1, delta, asked=asked),
         smallest=None if smallest is None or smallest >= 1 else rounded_up(smallest),
         charts=drawn,
         reach=None if result.replicates is None else another_set(result.replicates, delta),
         test_set=both_errors(result, delta),
         **_payments(result, pool, epsilon1, delta),
         gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
-        callouts=callouts(result, table, epsilon1, delta),
-        label_rows=label_rows(table),
         label_choice=_label_choice(table),
-        facts=facts(result, written),
+        limits=limits_text(result.limits),
         snippet=snippet(result),
         epsilon1=epsilon1,
         delta=delta,
@@ -135,13 +110,9 @@ def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float)
     if pool is None:
         return {"paid": None, "unpaid": ""}
     try:
-        paid = result.payout(pool, epsilon1=epsilon1, delta=delta)
+        return {"paid": result.payout(pool, epsilon1=epsilon1, delta=delta), "unpaid": ""}
     except InputError as error:
         return {"paid": None, "unpaid": str(error)}
-    # The certificate that follows the notes is at the top of the page.
-    said = set(str(result.certificate(epsilon1, delta)).splitlines())
-    notes = tuple(note for note in paid.notes if note not in said)
-    return {"paid": replace(paid, notes=notes), "unpaid": ""}
 
 
 def _source(name: str) -> str:
@@ -190,12 +161,12 @@ def _data(result: Result, table: PlayerTable, drawn: dict[str, Chart]) -> dict[s
         "name": list(table.names),
         "label": None if table.labels is None else list(table.labels),
         "rows": None if table.row_counts is None else list(table.row_counts),
-        "value": table.values,
+        "value": result.values,
         "lower": table.intervals.lower,
         "upper": table.intervals.upper,
-        "error": table.errors,
+        "error": result.standard_errors,
         "fidelity": table.fidelity,
-        "count": table.counts,
+        "count": result.counts,
         "sign": table.signs,
         "group": table.group_numbers(),
         "null": table.nulls.astype(np.int64),

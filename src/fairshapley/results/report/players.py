@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.identical import identical_groups
-from fairshapley.results.report.wording import number, percent
+from fairshapley.results.report.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -30,29 +31,18 @@ class Intervals:
     upper: FloatArray
     joint: bool
     """Whether all of them hold together with a probability of at least 1 − δ"""
-    meaning: str
 
     @classmethod
     def of(cls, result: Result, delta: float) -> Intervals:
         """Simultaneous intervals, or where none may be stated those of each player alone."""
         if result.exact:
-            return cls(result.values, result.values, True, "The values are exact.")
+            return cls(result.values, result.values, True)
         try:
             decisions = result.decisions(delta)
         except InputError:
             reach = POINTWISE_ERRORS * result.standard_errors
-            meaning = (
-                "Each interval reaches two standard errors to each side and is for one player "
-                "alone, because no statement about all players together can be made."
-                if not np.isnan(reach).all()
-                else "No intervals can be given, because the standard errors are not known."
-            )
-            return cls(result.values - reach, result.values + reach, False, meaning)
-        meaning = (
-            f"With {percent(1 - delta)} confidence, every interval contains the true value of its "
-            "player, for all players together."
-        )
-        return cls(decisions.lower, decisions.upper, True, meaning)
+            return cls(result.values - reach, result.values + reach, False)
+        return cls(decisions.lower, decisions.upper, True)
 
     def signs(self) -> IntArray:
         """1 or −1 where a value is shown to be above or below zero, else 0."""
@@ -65,22 +55,16 @@ class Intervals:
 class PlayerTable:
     """One row per player."""
 
+    result: Result
     names: tuple[str, ...]
     labels: tuple[str, ...] | None
     row_counts: tuple[int, ...] | None
     """How many rows each player has, where that says something: not where each has one"""
-    values: FloatArray
     intervals: Intervals
-    errors: FloatArray
-    fidelity: FloatArray
-    counts: IntArray
-    signs: IntArray
     groups: tuple[tuple[int, ...], ...]
     """Players that the game knows to be identical, group by group"""
     nulls: BoolArray
     """Whose value is null for all practical purposes, or declared so"""
-    exact: bool
-    """Whether the values are proven: then there are no errors to show"""
 
     @classmethod
     def of(
@@ -88,34 +72,64 @@ class PlayerTable:
     ) -> PlayerTable:
         """The players of a result."""
         intervals = Intervals.of(result, delta)
-        limit = result.xi * epsilon1
-        nulls = (intervals.lower >= -limit) & (intervals.upper <= limit)
-        declared = int(result.configuration.get("null_players", 0))
-        nulls = nulls & intervals.joint
+        limit, signs = result.xi * epsilon1, intervals.signs()
+        nulls = (intervals.lower >= -limit) & (intervals.upper <= limit) & intervals.joint
         # Who is shown to be below zero is not called near it as well; exact values are or are not.
-        signs = intervals.signs()
         nulls &= signs == 0 if result.exact else signs >= 0
-        nulls[result.n_players - declared :] = True
+        nulls[result.n_players - result.n_nulls :] = True
         groups = identical_groups(result.identical_players, result.n_players)
+        names, counts = result.player_names, result.row_counts
+        if names is None:
+            names = tuple(f"player {player}" for player in range(result.n_players))
         return cls(
-            names=shown_names(result),
+            result,
+            names=tuple(map(visible, names)),
             labels=player_labels(result, labels),
-            row_counts=shown_rows(result),
-            values=result.values,
+            row_counts=None if counts is None or max(counts) == 1 else counts,
             intervals=intervals,
-            errors=result.standard_errors,
-            fidelity=result.fidelity(),
-            counts=result.counts,
-            signs=signs,
             groups=tuple(tuple(group) for group in groups if len(group) > 1),
             nulls=nulls,
-            exact=result.exact,
         )
+
+    @cached_property
+    def signs(self) -> IntArray:
+        """1 or −1 where a value is shown to be above or below zero, else 0."""
+        return self.intervals.signs()
+
+    @cached_property
+    def fidelity(self) -> FloatArray:
+        """The fidelity scores."""
+        return self.result.fidelity()
+
+    @property
+    def negative(self) -> list[int]:
+        """Those below zero, the lowest first."""
+        below = np.flatnonzero(self.signs < 0)
+        lowest: list[int] = below[np.argsort(self.result.values[below], kind="stable")].tolist()
+        return lowest
+
+    def others_of_label(self, player: int) -> tuple[int, float]:
+        """How many other players have the label of this one, and their mean value."""
+        same = np.array([label == (self.labels or ())[player] for label in self.labels or ()])
+        same[player] = False
+        values = self.result.values[same]
+        return len(values), float(values.mean()) if len(values) else np.nan
+
+    def by_label(self) -> dict[str, IntArray]:
+        """The players of each label."""
+        labels = np.array(self.labels or (), dtype=object)
+        return {label: np.flatnonzero(labels == label) for label in sorted(set(labels))}
+
+    @property
+    def spread(self) -> float:
+        """The largest difference between the values of identical players."""
+        values = self.result.values
+        return max((float(np.ptp(values[list(group)])) for group in self.groups), default=0.0)
 
     @property
     def order(self) -> IntArray:
         """The players from the highest value to the lowest, those without one last."""
-        return np.argsort(-self.values, kind="stable")
+        return np.argsort(-self.result.values, kind="stable")
 
     def group_numbers(self) -> IntArray:
         """The number of each player's group of identical players, −1 without one."""
@@ -128,19 +142,6 @@ class PlayerTable:
         """A player's interval in words."""
         lower, upper = self.intervals.lower[player], self.intervals.upper[player]
         return "not known" if np.isnan(lower) else f"{number(lower)} to {number(upper)}"
-
-
-def shown_rows(result: Result) -> tuple[int, ...] | None:
-    """The rows of each player, where players are groups of rows."""
-    counts = result.row_counts
-    return None if counts is None or max(counts) == 1 else counts
-
-
-def shown_names(result: Result) -> tuple[str, ...]:
-    """The players' names as the page shows them."""
-    if result.player_names is None:
-        return tuple(f"player {player}" for player in range(result.n_players))
-    return tuple(visible(name) for name in result.player_names)
 
 
 def player_labels(result: Result, labels: Labels | None) -> tuple[str, ...] | None:

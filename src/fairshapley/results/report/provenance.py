@@ -5,46 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairshapley import estimators
-from fairshapley._basics.text import duration, visible
 from fairshapley.errors import FairShapleyError
 from fairshapley.stopping import AllOf, AnyOf, Rule, rule_from_configuration
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
-
-
-def facts(result: Result, written: str) -> list[tuple[str, str]]:
-    """Names and values for the section on provenance; `written` is the date of the page."""
-    parameters = {k: v for k, v in result.configuration["method"].items() if k != "name"}
-    settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-    files = [
-        ("Input file", f"{file.name} ({file.size:,} bytes), SHA-256 {file.sha256}")
-        for file in result.inputs
-    ]
-    marginals, skipped = result.marginals, result.skipped
-    found = [
-        ("Run finished", readable_time(result.created)),
-        ("Report written", readable_time(written)),
-        ("Command line", result.command or "none: the run was started from Python, see below"),
-        *files,
-        ("Utility", result.unit or "not named; values are in utility units"),
-        ("Method", result.method + (f" ({settings})" if settings else "")),
-        ("Kind of value", result.semivalue.capitalize()),
-        ("Seed of the random draws", str(result.seed)),
-        ("ξ, the tolerance near zero", f"{result.xi:g}"),
-        ("Limits", _limits(result.limits)),
-        ("Reason for stopping", result.stopped),
-        ("Utility evaluations", f"{result.evaluations:,}"),
-        ("Marginal contributions", "" if marginals is None else f"{marginals:,}"),
-        ("Evaluations that failed and were skipped", f"{skipped:,}" if skipped else ""),
-        ("Computed by this run", f"{result.computed:,}"),
-        ("Answered from memory", f"{result.cache_hits:,}"),
-        ("Duration", duration(result.seconds)),
-        ("Fingerprint of the game", result.fingerprint or "could not be computed"),
-        ("Versions", ", ".join(f"{name} {value}" for name, value in result.versions.items())),
-        *digests(result),
-    ]
-    return [(name, visible(value)) for name, value in found if value]
 
 
 def readable_time(moment: str) -> str:
@@ -58,15 +23,8 @@ def readable_time(moment: str) -> str:
     return moment.replace("T", " ").replace("Z", " UTC") if moment else "not recorded"
 
 
-def digests(result: Result) -> list[tuple[str, str]]:
-    """What ties the page to its result and its journal; empty texts for what there is not."""
-    return [
-        ("Digest of the result (SHA-256)", result.digest),
-        ("Digest of the journal (SHA-256)", result.journal_digest or ""),
-    ]
-
-
-def _limits(limits: dict[str, Any]) -> str:
+def limits_text(limits: dict[str, Any]) -> str:
+    """How far the run was allowed to go."""
     parts = []
     if budget := limits.get("budget"):
         given = [f"{limit:,} {unit}" for unit, limit in budget.items() if limit is not None]

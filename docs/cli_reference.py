@@ -1,4 +1,4 @@
-"""The command line reference, written from the app: ``python -m fairshapley.cli.reference``.
+"""The command line reference, written from the app: ``python -m docs.cli_reference``.
 
 A test compares docs/cli.md with it; with a path as argument it is written there.
 """
@@ -18,7 +18,7 @@ from fairshapley.cli.registry import app
 
 HEADING = """# Command line
 
-<!-- written by `python -m fairshapley.cli.reference docs/cli.md`; edit the help texts instead -->
+<!-- written by `python -m docs.cli_reference docs/cli.md`; edit the help texts instead -->
 
 `fairshapley COMMAND --help` shows what is below. Results go to standard output; notes, progress
 and errors to standard error. `--json` prints one JSON object and nothing else. `--debug`, anywhere
