@@ -105,7 +105,7 @@ def payout(
         else:
             bounds, words = _band(result, held.decisions, groups, negative, whole)
             notes.append(words)
-            standing = tuple(held.sentences())
+            standing = () if result.exact else tuple(held.sentences())
         notes += said
     return Payout(
         pool=money(whole, step),
