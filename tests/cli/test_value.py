@@ -227,7 +227,7 @@ def test_a_decision_is_an_aim(folder):
         (("--until-top", 24), "give a number below 24"),
         (("--until-top", 2, "--until-signs"), "--until-top and --until-signs are two aims"),
         (("--until-top", 2, "--epsilon1", 0.5), "two aims"),
-        (("--until-bottom", 2, "--delta", 1), "between 0 and 1"),
+        (("--until-bottom", 2, "--delta", 1), "below 1, not 1"),
     ):
         refused = run("value", *DATA, *arguments)
         assert refused.exit_code == 2

@@ -13,8 +13,6 @@ from fairshapley.cli.options import in_options
 from fairshapley.cli.streams import results
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
-from fairshapley.results.fields import plain
-from fairshapley.results.tables import shown_table, values_columns
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
@@ -53,6 +51,8 @@ def print_lines(console: Console, lines: Iterable[str]) -> None:
 
 def print_result(result: Result, certificate: Certificate | None, *, verbose: bool = False) -> None:
     """The values, what the run did, what holds, and the certificate that was asked for."""
+    from fairshapley.results.tables import shown_table
+
     console = output_console()
     shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
     table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
@@ -86,6 +86,8 @@ def certificate_lines(certificate: Certificate, *, exact: bool = False) -> list[
 
 def print_json(data: Mapping[str, Any]) -> None:
     """One JSON object; numbers that are not finite as texts."""
+    from fairshapley.results.fields import plain
+
     emit(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1))
 
 
@@ -96,6 +98,8 @@ def result_object(
     files: Sequence[tuple[str, object]],
 ) -> dict[str, Any]:
     """What `--json` prints of a result."""
+    from fairshapley.results.tables import values_columns
+
     columns = values_columns(result, delta)
     return {name: getattr(result, name) for name in FACTS} | {
         "standing": standing_object(result, delta),

@@ -156,7 +156,7 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
         check_places(run)
     notes = (*made.notes, note)
     show_notes(notes, quiet=quiet)
-    with recorded(inputs=input_files(data), notes=notes):
+    with recorded(inputs=input_files(data.train, data.test), notes=notes):
         if run.method == LOO:
             return leave_one_out_result(game, engine=run.engine, journal=run.journal, xi=xi)
         (train, answers), (test, truths) = game.train, game.test
@@ -168,10 +168,9 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
         return knn_shapley(train, answers, test, truths, k=k, task=task, player_names=names, xi=xi)
 
 
-def input_files(data: FileOptions) -> tuple[InputFile, ...]:
-    """The files of the data options, with their hashes."""
-    given = [path for path in (data.train, data.test) if path is not None]
-    return tuple(input_file(path) for path in given if path.is_file())  # a pipe is read once
+def input_files(*given: Path | None) -> tuple[InputFile, ...]:
+    """The files that were read, with their hashes; a pipe is read once."""
+    return tuple(input_file(path) for path in given if path is not None and path.is_file())
 
 
 def run_limits(run: RunOptions, n_players: int) -> Limits:

@@ -24,7 +24,6 @@ from fairshapley.cli.options import (
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.tables import print_table
 from fairshapley.errors import BudgetError, InputError
-from fairshapley.fairness.levels import DELTA, EPSILON1
 
 if TYPE_CHECKING:
     from fairshapley._basics.types import FloatArray
@@ -60,8 +59,8 @@ def compare_methods(
         run_option(metavar="N", help="Use a long run of the method adjusted as the truth."),
     ] = None,
     semivalue: Semivalue = "shapley",
-    epsilon1: Annotated[float, run_option(metavar="E", help="ε1 of the certificates.")] = EPSILON1,
-    delta: Delta = DELTA,
+    epsilon1: Annotated[float, run_option(metavar="E", help="ε1 of the certificates.")] = 0.5,
+    delta: Delta = 0.1,
     xi: Xi = "auto",
     seed: Seed = 0,
     anyway: Anyway = False,

@@ -10,7 +10,6 @@ import typer
 from fairshapley.cli.options import Delta, run_option
 from fairshapley.cli.printing import emit
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import DELTA, EPSILON1
 
 
 def compute_guarantee(
@@ -35,8 +34,8 @@ def compute_guarantee(
     ] = None,
     epsilon1: Annotated[
         float, run_option(metavar="E", help="ε1, the tolerated share of a value.")
-    ] = EPSILON1,
-    delta: Delta = DELTA,
+    ] = 0.5,
+    delta: Delta = 0.1,
     bound: Annotated[
         str, typer.Option(help="chebyshev, as in the paper, or normal.")
     ] = "chebyshev",

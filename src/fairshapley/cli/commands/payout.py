@@ -6,12 +6,10 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from fairshapley._basics.checks import choice
 from fairshapley.cli.options import AsJson, CsvOut, Delta, Epsilon1, in_options
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
 from fairshapley.cli.tables import print_table
-from fairshapley.fairness.levels import DELTA, EPSILON1
 
 NEGATIVE = ("zero", "charge", "shift")
 
@@ -33,7 +31,7 @@ def divide_sum(
         bool, typer.Option(help="The range of amounts that the true values could give each player.")
     ] = True,
     epsilon1: Epsilon1 = None,
-    delta: Delta = DELTA,
+    delta: Delta = 0.1,
     out: CsvOut = None,
     as_json: AsJson = False,
 ) -> None:
@@ -41,8 +39,10 @@ def divide_sum(
 
     Example: fairshapley payout values.json --pool 1000 --out amounts.csv
     """
+    from fairshapley._basics.checks import choice
     from fairshapley.cli.output import Ending
     from fairshapley.cli.setup import check_files
+    from fairshapley.fairness.levels import EPSILON1
 
     choice("--negative", negative, NEGATIVE)
     check_files((run,), (out, (".csv",)))

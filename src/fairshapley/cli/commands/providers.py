@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -39,9 +40,11 @@ def value_volume(
     """
     from fairshapley.games.volume import VolumeGame
 
-    found = _providers(data, run, output, drop=() if target is None else (target,))
-    game = VolumeGame(found.features, omega or None)
-    _value(game, found, data, run, output, f"utility: the robust volume of the rows, ω = {omega:g}")
+    def make(found: Providers) -> Game:
+        return VolumeGame(found.features, omega or None)
+
+    note = f"utility: the robust volume of the rows, ω = {omega:g}"
+    _value(make, note, data, run, output, drop=() if target is None else (target,))
 
 
 def value_information(
@@ -58,9 +61,11 @@ def value_information(
     """
     from fairshapley.games.information import InformationGame
 
-    found = _providers(data, run, output, target=target)
-    game = InformationGame(found.features, found.targets)
-    _value(game, found, data, run, output, "utility: the information gain of a Gaussian process")
+    def make(found: Providers) -> Game:
+        return InformationGame(found.features, found.targets)
+
+    note = "utility: the information gain of a Gaussian process"
+    _value(make, note, data, run, output, target=target)
 
 
 def value_federated(
@@ -110,32 +115,22 @@ def value_federated(
     value_game(game, run, output, notes=notes, inputs=(), title=folder.name)
 
 
-def _providers(
+def _value(
+    make: Callable[[Providers], Game],
+    note: str,
     data: ProviderOptions,
     run: RunOptions,
     output: OutputOptions,
     *,
     target: str | None = None,
     drop: tuple[str, ...] = (),
-) -> Providers:
-    from fairshapley.cli.setup import table_reader
+) -> None:
+    """Read the table, make the game of its providers, and value it."""
+    from fairshapley.cli.setup import input_files, table_reader
     from fairshapley.tabular.providers import read_providers
 
     prepare(run, output, (data.table,))
     table = table_reader(data, [data.group_by])(data.table, max_rows=data.max_rows)
-    return read_providers(table, data.group_by, target, (*drop, *(data.drop or ())))
-
-
-def _value(
-    game: Game,
-    found: Providers,
-    data: ProviderOptions,
-    run: RunOptions,
-    output: OutputOptions,
-    note: str,
-) -> None:
-    from fairshapley.results.origin import input_file
-
-    inputs = (input_file(data.table),) if data.table.is_file() else ()  # a pipe is read once
-    notes = (*found.notes, note)
-    value_game(game, run, output, notes=notes, inputs=inputs, title=data.table.name)
+    found = read_providers(table, data.group_by, target, (*drop, *(data.drop or ())))
+    inputs, notes = input_files(data.table), (*found.notes, note)
+    value_game(make(found), run, output, notes=notes, inputs=inputs, title=data.table.name)

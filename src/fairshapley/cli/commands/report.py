@@ -11,7 +11,6 @@ from fairshapley.cli.exits import say
 from fairshapley.cli.options import Delta, Epsilon1, Pool
 from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
-from fairshapley.fairness.levels import DELTA
 
 
 def write_report(
@@ -26,7 +25,7 @@ def write_report(
         typer.Option("--run", metavar="N", help="The run of a journal; by default the newest."),
     ] = None,
     epsilon1: Epsilon1 = None,
-    delta: Delta = DELTA,
+    delta: Delta = 0.1,
     pool: Pool = None,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.

@@ -41,7 +41,7 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
         run,
         output,
         notes=made.notes,
-        inputs=input_files(data),
+        inputs=input_files(data.train, data.test),
         title=data.train.name,
         labels=made.labels,
         advise=lambda planned: advice(planned, data),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -63,7 +63,7 @@ def money(units: int, step: Decimal) -> Decimal:
     return _EXACT.multiply(Decimal(units), step)
 
 
-def all_money(units: Sequence[int], step: Decimal) -> tuple[Decimal, ...]:
+def all_money(units: Iterable[int], step: Decimal) -> tuple[Decimal, ...]:
     """Each number of units as an amount."""
     return tuple(money(number, step) for number in units)
 

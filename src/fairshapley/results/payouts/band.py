@@ -2,18 +2,27 @@
 
 True values lie in intervals [l, u]; a share is a value over the sum of all. It grows with the
 player's own value and falls with those of the others, so that its bounds are at the ends.
+
+All arrays hold Python's integers, which are never too large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-Bounds = tuple[list[int], list[int]]
+import numpy as np
+from numpy.typing import NDArray
+
+Integers: TypeAlias = NDArray[Any]
+Bounds: TypeAlias = tuple[Integers, Integers]
 
 
-def positive_bounds(
-    lower: Sequence[int], upper: Sequence[int], sizes: Sequence[int], units: int
-) -> Bounds:
+def integers(values: Any) -> Integers:
+    """Whole numbers of any size as an array."""
+    return np.array(values, dtype=object)
+
+
+def positive_bounds(lower: Integers, upper: Integers, sizes: Integers, units: int) -> Bounds:
     """Fewest and most units of each player where values below zero count as zero.
 
     Parameters
@@ -27,22 +36,17 @@ def positive_bounds(
 
     Examples
     --------
-    >>> positive_bounds([1, 2], [3, 4], [1, 1], 100)
-    ([20, 40], [60, 80])
+    >>> positive_bounds(integers([1, 2]), integers([3, 4]), integers([1, 1]), 100)
+    (array([20, 40], dtype=object), array([60, 80], dtype=object))
     """
-    low, high = [max(0, value) for value in lower], [max(0, value) for value in upper]
-    all_low, all_high = sum(low), sum(high)
-    fewest, most = [], []
-    for least, largest, size in zip(low, high, sizes, strict=True):
-        others_most, others_least = all_high - size * largest, all_low - size * least
-        fewest.append(least * units // (size * least + others_most) if least else 0)
-        most.append(_ceil(largest * units, size * largest + others_least) if largest else 0)
-    return fewest, most
+    low, high = np.maximum(lower, 0), np.maximum(upper, 0)
+    others_most, others_least = (all_ends.sum() - sizes * all_ends for all_ends in (high, low))
+    # A total of 0 is that of a value of 0, which gets nothing.
+    fewest = low * units // np.maximum(sizes * low + others_most, 1)
+    return fewest, _ceil(high * units, np.maximum(sizes * high + others_least, 1))
 
 
-def signed_bounds(
-    lower: Sequence[int], upper: Sequence[int], sizes: Sequence[int], units: int
-) -> Bounds | None:
+def signed_bounds(lower: Integers, upper: Integers, sizes: Integers, units: int) -> Bounds | None:
     """The same where values below zero are charged; None where the sum may not be positive.
 
     v/(k·v + R), with R the sum of the others, is monotone in v and in R as long as the sum is
@@ -50,40 +54,29 @@ def signed_bounds(
 
     Examples
     --------
-    >>> signed_bounds([3, -1], [3, 1], [1, 1], 100)
-    ([75, -50], [150, 25])
+    >>> signed_bounds(integers([3, -1]), integers([3, 1]), integers([1, 1]), 100)
+    (array([75, -50], dtype=object), array([150, 25], dtype=object))
     """
-    all_low, all_high = sum(lower), sum(upper)
-    if all_low <= 0:
+    if lower.sum() <= 0:
         return None
-    fewest, most = [], []
-    for least, largest, size in zip(lower, upper, sizes, strict=True):
-        rests = (all_low - size * least, all_high - size * largest)
-        corners = [
-            (value * units, size * value + rest) for value in (least, largest) for rest in rests
-        ]
-        fewest.append(min(share // total for share, total in corners))
-        most.append(max(_ceil(share, total) for share, total in corners))
-    return fewest, most
-
-
-def known_sum_bounds(
-    lower: Sequence[int], upper: Sequence[int], total: int, units: int
-) -> Bounds | None:
-    """The same where the sum of the values is known; None where it is not positive."""
-    if total <= 0:
-        return None
+    rests = (lower.sum() - sizes * lower, upper.sum() - sizes * upper)
+    corners = [(value * units, sizes * value + rest) for value in (lower, upper) for rest in rests]
     return (
-        [value * units // total for value in lower],
-        [_ceil(value * units, total) for value in upper],
+        np.min([share // total for share, total in corners], axis=0),
+        np.max([_ceil(share, total) for share, total in corners], axis=0),
     )
 
 
-def shifted(lower: Sequence[int], upper: Sequence[int]) -> Bounds:
+def known_sum_bounds(lower: Integers, upper: Integers, total: int, units: int) -> Bounds | None:
+    """The same where the sum of the values is known; None where it is not positive."""
+    return None if total <= 0 else (lower * units // total, _ceil(upper * units, total))
+
+
+def shifted(lower: Integers, upper: Integers) -> Bounds:
     """Intervals of values from which the lowest was taken off where that is negative."""
-    least, most = max(0, -min(upper)), max(0, -min(lower))
-    return [max(0, value + least) for value in lower], [max(0, value + most) for value in upper]
+    least, most = max(0, -upper.min()), max(0, -lower.min())
+    return np.maximum(lower + least, 0), np.maximum(upper + most, 0)
 
 
-def _ceil(numerator: int, denominator: int) -> int:
+def _ceil(numerator: Any, denominator: Any) -> Any:
     return -(-numerator // denominator)

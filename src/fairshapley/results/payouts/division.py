@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,8 @@ from fairshapley.results.payouts.amounts import Money, all_money, money, text, u
 from fairshapley.results.payouts.apportionment import apportion
 from fairshapley.results.payouts.band import (
     Bounds,
+    Integers,
+    integers,
     known_sum_bounds,
     positive_bounds,
     shifted,
@@ -83,7 +84,7 @@ def payout(
             "before paying out"
         )
     groups = identical_groups(result.identical_players, result.n_players)
-    averaged = _averaged(_integers(result.values), groups)
+    averaged = _averaged(_whole(result.values), groups)
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
     notes = [f"warning: {said}" for said in result.warnings]
@@ -126,21 +127,19 @@ def payout(
     )
 
 
-def _integers(values: FloatArray) -> list[int]:
+def _whole(values: FloatArray) -> Integers:
     """The values times a power of two that makes all of them whole, so that sums are exact."""
     ratios = [float(value).as_integer_ratio() for value in values]
     scale = max(denominator for _, denominator in ratios)
-    return [numerator * (scale // denominator) for numerator, denominator in ratios]
+    return integers([numerator * (scale // denominator) for numerator, denominator in ratios])
 
 
-def _averaged(integers: Sequence[int], groups: list[list[int]]) -> list[int]:
+def _averaged(whole: Integers, groups: list[list[int]]) -> Integers:
     """The mean of each group for all its members, times what makes all means whole."""
-    scale = math.lcm(*(len(group) for group in groups))
-    averaged = [0] * len(integers)
+    scale = math.lcm(*map(len, groups))
+    averaged = whole.copy()
     for group in groups:
-        mean = sum(integers[player] for player in group) * (scale // len(group))
-        for player in group:
-            averaged[player] = mean
+        averaged[group] = whole[group].sum() * (scale // len(group))
     return averaged
 
 
@@ -152,27 +151,29 @@ def _means(values: FloatArray, groups: list[list[int]]) -> FloatArray:
     return means
 
 
-def _weights(averaged: Sequence[int], negative: Negative) -> list[int]:
+def _weights(averaged: Integers, negative: Negative) -> list[int]:
     """What to divide in proportion to; its sum is positive."""
-    if negative == "charge":
-        weights = list(averaged)
-        advice = "the values add up to nothing that is positive: use negative='zero'"
-    elif negative == "shift":
-        lowest = min(0, *averaged) if averaged else 0
-        weights = [value - lowest for value in averaged]
-        advice = "all players have the same value, which is not positive: divide equally yourself"
-    else:
-        weights = [max(0, value) for value in averaged]
-        advice = "no player has a positive value, so there is nothing to pay for: keep the pool, "
-        advice += "or use negative='shift'"
+    weights, advice = {
+        "charge": (averaged, "the values add up to nothing that is positive: use negative='zero'"),
+        "shift": (
+            averaged - min(0, averaged.min()),
+            "all players have the same value, which is not positive: divide equally yourself",
+        ),
+        "zero": (
+            np.maximum(averaged, 0),
+            "no player has a positive value, so there is nothing to pay for: keep the pool, or use "
+            "negative='shift'",
+        ),
+    }[negative]
     if sum(weights) <= 0:
         raise InputError(f"the pool cannot be divided: {advice}")
-    return weights
+    found: list[int] = weights.tolist()
+    return found
 
 
-def _about_values(result: Result, averaged: Sequence[int], negative: Negative) -> list[str]:
+def _about_values(result: Result, averaged: Integers, negative: Negative) -> list[str]:
     """How values below zero were treated, and of what kind the values are."""
-    below = sum(value < 0 for value in averaged)
+    below = int((averaged < 0).sum())
     notes = []
     if below:
         one = below == 1
@@ -216,14 +217,12 @@ def _band(
         return None, "no tolerance band: the errors of some values are not bounded"
     gain = _gain(result)
     ends = [*decisions.lower, *decisions.upper, 0.0 if gain is None else gain]
-    *scaled, total = _integers(np.array(ends))
-    lower = _averaged(scaled[: result.n_players], groups)
-    upper = _averaged(scaled[result.n_players :], groups)
+    *whole, total = _whole(np.array(ends))
+    lower, upper = (_averaged(part, groups) for part in np.split(integers(whole), 2))
     total *= math.lcm(*map(len, groups))
-    sizes = [0] * result.n_players
+    sizes = integers([1] * result.n_players)
     for group in groups:
-        for player in group:
-            sizes[player] = len(group)
+        sizes[group] = len(group)
     bounds: Bounds | None
     if negative == "charge" and gain is None:
         bounds = signed_bounds(lower, upper, sizes, units)

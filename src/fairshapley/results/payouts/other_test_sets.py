@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.another_test_set import another_set
-from fairshapley.results.payouts.band import Bounds
+from fairshapley.results.payouts.band import Bounds, integers
 from fairshapley.results.payouts.table import Negative
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def other_bounds(
     if negative != "charge":
         low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
     bounds = (
-        [int(one) for one in np.floor(units * low)],
-        [int(one) for one in np.ceil(units * high)],
+        integers([int(one) for one in np.floor(units * low)]),
+        integers([int(one) for one in np.ceil(units * high)]),
     )
     return bounds, [
         f"test set: with a probability of about {1 - delta:.6g}, another test set of the same size "
