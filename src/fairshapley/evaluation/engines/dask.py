@@ -8,29 +8,13 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fairshapley._basics import bits
+from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.cluster import LOOK_SECONDS, ClusterSession
-from fairshapley.evaluation.engines.engine import (
-    Answer,
-    Ticket,
-    WorkerLostError,
-    check_count,
-    check_in_flight,
-    check_timeout,
-)
-from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
-from fairshapley.evaluation.engines.worker import (
-    LAST_SECONDS,
-    Reply,
-    Settings,
-    mark_driver,
-    run_chunk,
-)
+from fairshapley.evaluation.engines.engine import Answer, CheckedEngine, Ticket, WorkerLostError
+from fairshapley.evaluation.engines.remote import LOOK_SECONDS, ClusterSession
+from fairshapley.evaluation.engines.worker import Reply, Settings, run_chunk
 from fairshapley.games.game import Game
 
 if TYPE_CHECKING:
@@ -41,7 +25,7 @@ if TYPE_CHECKING:
 WORTHWHILE_SECONDS = 0.1
 
 
-class DaskEngine:
+class DaskEngine(CheckedEngine):
     """Computes on a Dask cluster (needs distributed).
 
     A worker that dies is replaced by its nanny, and its chunks are computed again by the scheduler.
@@ -80,6 +64,7 @@ class DaskEngine:
         threads: int = 1,
         in_flight: int = 1,
     ) -> None:
+        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=in_flight)
         with extra("dask", "a Dask engine needs distributed"):
             import distributed
         if not isinstance(cluster, str | distributed.Client):
@@ -93,10 +78,7 @@ class DaskEngine:
         self.worthwhile = WORTHWHILE_SECONDS
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None if isinstance(cluster, str) else cluster
-        self.timeout = check_timeout(timeout)
-        self.chunk_size = check_count("chunk_size", chunk_size)
-        self.threads = check_count("threads", threads) or 1
-        self.in_flight = check_in_flight(in_flight)
+        self.threads = checks.whole("threads", threads)
 
     def __repr__(self) -> str:
         return f"DaskEngine({self._address or self._client!r}, timeout={self.timeout})"
@@ -115,10 +97,7 @@ class DaskEngine:
 
     def open(self, game: Game) -> DaskSession:
         """Scatter the game to the workers."""
-        import cloudpickle  # type: ignore[import-untyped]
-
-        mark_driver()
-        return DaskSession(self, pickle_game(game, cloudpickle.dumps), game.n_players)
+        return DaskSession(self, game)
 
     def close(self) -> None:
         """Close the client where an address was given; the cluster stays."""
@@ -130,17 +109,18 @@ class DaskEngine:
 class DaskSession(ClusterSession):
     """A game on the workers of a cluster."""
 
-    def __init__(self, engine: DaskEngine, payload: bytes, n_players: int) -> None:
-        super().__init__()
+    def __init__(self, engine: DaskEngine, game: Game) -> None:
+        import cloudpickle  # type: ignore[import-untyped]
+
+        super().__init__(
+            game, cloudpickle.dumps, Settings(engine.threads, engine.timeout, sole=False)
+        )
         self._client = engine.client()
         self._distributed = engine._distributed
-        self._n_players = n_players
-        self._name = unique_name()
         self._submitted = 0
-        self._payload = np.frombuffer(payload, dtype=np.uint8)
-        self._settings = Settings(engine.threads, engine.timeout, sole=False)
+        self._replies: dict[Ticket, Reply] = {}
         self._await_workers()
-        self._game: Any = self._scatter()
+        self._game = self._scatter()
 
     def _count(self) -> tuple[int, str]:
         """The threads of all workers; an EngineError when the scheduler is gone."""
@@ -189,11 +169,7 @@ class DaskSession(ClusterSession):
         try:
             future: Any = self._client.submit(
                 run_chunk,
-                self._name,
-                self._game,
-                bits.pack(masks),
-                self._n_players,
-                self._settings,
+                *self._arguments(masks),
                 key=f"{self._name}-{self._submitted}",
                 pure=False,
             )
@@ -204,55 +180,33 @@ class DaskSession(ClusterSession):
             ) from error
         return future
 
-    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Wait for at least one chunk, with a look at the cluster now and then."""
+    def _done(self, tickets: Sequence[Ticket], seconds: float) -> list[Ticket]:
         futures: Any = tickets
-        while True:
-            # Cancelled futures are seen by their status below.
-            with suppress(TimeoutError, CancelledError), self._client.as_current():
-                self._distributed.wait(futures, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
-            done = [future for future in futures if future.status != "pending"]
-            if not done or any(future.status in ("cancelled", "lost") for future in done):
-                self._look()
-            if done:
-                replies = self._gather(done)
-                return [(future, self._answer(future, replies.get(future))) for future in done]
+        # Cancelled futures are seen by their status below.
+        with suppress(TimeoutError, CancelledError), self._client.as_current():
+            self._distributed.wait(futures, timeout=seconds, return_when="FIRST_COMPLETED")
+        done = [future for future in futures if future.status != "pending"]
+        finished = [future for future in done if future.status == "finished"]
+        with suppress(Exception):  # fetched together, or else one by one
+            replies = self._client.gather(finished)
+            self._replies = dict(zip(finished, replies, strict=True))
+        return done
 
-    def _gather(self, futures: Sequence[Any]) -> dict[Any, Any]:
-        """The replies, fetched together instead of one by one; none when one of them is lost."""
-        finished = [future for future in futures if future.status == "finished"]
-        with suppress(Exception):
-            return dict(zip(finished, self._client.gather(finished), strict=True))
-        return {}
-
-    def _answer(self, future: Any, reply: Any = None) -> Answer:
-        if reply is not None:
-            return self._read(future, reply)
-        if future.status in ("cancelled", "lost"):
-            return Answer(error=WorkerLostError("the workers that held its data died"))
+    def _reply(self, ticket: Ticket) -> Reply:
         try:
-            reply = future.result()
-        except self._distributed.KilledWorker:
-            return Answer(error=WorkerLostError("the Dask workers that computed it died"))
-        except (CancelledError, OSError, TimeoutError):
+            if ticket.status == "lost":
+                raise CancelledError
+            fetched = self._replies.pop(ticket, None)
+            reply: Reply = ticket.result() if fetched is None else fetched
+        except self._distributed.KilledWorker as error:
+            raise WorkerLostError("the Dask workers that computed it died") from error
+        except (CancelledError, OSError, TimeoutError) as error:
             self._look()
-            return Answer(error=WorkerLostError("the workers that held its data died"))
-        except Exception as error:
-            raise EngineError(
-                f"a Dask worker could not take a chunk ({type(error).__name__}: {error}): "
-                "fairshapley must be installed there, in the same version"
-            ) from error
-        return self._read(future, reply)
-
-    def _read(self, future: Any, reply: Reply) -> Answer:
+            raise WorkerLostError("the workers that held its data died") from error
         if reply.failure is not None:
             # The scheduler would compute it again when its worker ends itself.
-            future.release()
-        return to_answer(reply, self._settings.timeout)
-
-    def renew(self) -> None:
-        """Wait until a worker that hangs has ended itself; its nanny starts it again."""
-        time.sleep(2 * LAST_SECONDS)
+            ticket.release()
+        return reply
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """What is done; the rest is cancelled, though a worker finishes what it has begun."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -107,6 +107,29 @@ class Engine(Protocol):
         ...
 
 
+class CheckedEngine:
+    """The settings that engines share, checked; used in a ``with`` statement, it is closed."""
+
+    def __init__(
+        self, *, chunk_size: int | None = None, timeout: float | None = None, in_flight: int = 1
+    ) -> None:
+        self.chunk_size = None if chunk_size is None else checks.whole("chunk_size", chunk_size)
+        hint = " (seconds for a chunk); None sets no limit"
+        self.timeout = (
+            None if timeout is None else checks.real("timeout", timeout, above=0, hint=hint)
+        )
+        self.in_flight = checks.whole("in_flight", in_flight, hint=" (coalitions in a round)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing outlives a session."""
+
+
 def check_answer(answer: Any, count: int, game: object = None) -> FloatArray:
     """The utilities as a float array of the right length, or a GameError.
 
@@ -139,19 +162,3 @@ def check_answer(answer: Any, count: int, game: object = None) -> FloatArray:
             f"return one float for each, shape ({count},)"
         )
     return values + 0.0  # a copy: the array may be the game's own
-
-
-def check_count(name: str, number: Any) -> int | None:
-    """A whole number of at least 1 as an int, None as it is, or an InputError."""
-    return None if number is None else checks.whole(name, number)
-
-
-def check_in_flight(in_flight: Any) -> int:
-    """The coalitions that a round is to hold."""
-    return checks.whole("in_flight", in_flight, hint=" (coalitions in a round)")
-
-
-def check_timeout(timeout: Any) -> float | None:
-    """A positive number of seconds, None as it is, or an InputError."""
-    hint = " (seconds for a chunk); None sets no limit"
-    return None if timeout is None else checks.real("timeout", timeout, above=0, hint=hint)

@@ -17,21 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairshapley._basics import bits
+from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
+    CheckedEngine,
     Ticket,
     WorkerLostError,
-    check_count,
-    check_in_flight,
-    check_timeout,
 )
-from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
-from fairshapley.evaluation.engines.worker import Reply, Settings, mark_driver, run_chunk
+from fairshapley.evaluation.engines.remote import RemoteSession
+from fairshapley.evaluation.engines.worker import Reply, Settings, run_chunk
 from fairshapley.games.game import Game
 
 # What numerical libraries read when they are loaded; threadpoolctl limits those loaded before.
@@ -52,7 +50,7 @@ LEAST_LIMIT = 32
 ORPHAN_SECONDS = 1.0
 
 
-class ProcessEngine:
+class ProcessEngine(CheckedEngine):
     """Computes in processes of this machine (needs loky).
 
     The processes start at the first evaluation and stay for further runs until `close`; a
@@ -92,38 +90,29 @@ class ProcessEngine:
         threads: int | None = None,
         in_flight: int = 1,
     ) -> None:
+        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=in_flight)
         with extra("processes", "engine='processes' needs loky", "or use engine='serial'"):
             import loky  # type: ignore[import-untyped]
         self._loky = loky
-        self.workers = check_count("workers", workers) or loky.cpu_count()
-        most = max(LEAST_LIMIT, PROCESSES_PER_CORE * loky.cpu_count())
+        cores = loky.cpu_count()
+        self.workers = cores if workers is None else checks.whole("workers", workers)
+        most = max(LEAST_LIMIT, PROCESSES_PER_CORE * cores)
         if self.workers > most:
             raise InputError(
                 f"workers must be at most {most:,} on this machine, {PROCESSES_PER_CORE} for each "
                 f"core, not {self.workers:,}: more would only wait for each other"
             )
-        self.timeout = check_timeout(timeout)
-        self.chunk_size = check_count("chunk_size", chunk_size)
-        self.threads = check_count("threads", threads) or max(1, loky.cpu_count() // self.workers)
-        self.in_flight = check_in_flight(in_flight)
+        even = max(1, cores // self.workers)
+        self.threads = even if threads is None else checks.whole("threads", threads)
         self._pool: Any = None
         self._size = 0
 
     def __repr__(self) -> str:
         return f"ProcessEngine(workers={self.workers}, timeout={self.timeout})"
 
-    def __enter__(self) -> ProcessEngine:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def open(self, game: Game) -> ProcessSession:
         """Write the game where the processes find it."""
-        import cloudpickle  # type: ignore[import-untyped]
-
-        mark_driver()
-        return ProcessSession(self, pickle_game(game, cloudpickle.dumps), game.n_players)
+        return ProcessSession(self, game)
 
     def pool(self, size: int) -> Any:
         """So many processes, started where there are others or none."""
@@ -160,29 +149,29 @@ class _Submitted:
     pool: Any
 
 
-class ProcessSession:
+class ProcessSession(RemoteSession):
     """A game in the processes of an engine."""
 
-    def __init__(self, engine: ProcessEngine, payload: bytes, n_players: int) -> None:
+    def __init__(self, engine: ProcessEngine, game: Game) -> None:
+        import cloudpickle  # type: ignore[import-untyped]
+
+        super().__init__(game, cloudpickle.dumps, Settings(engine.threads, engine.timeout))
         self._engine = engine
-        self._n_players = n_players
-        self._name = unique_name()
-        self._settings = Settings(engine.threads, engine.timeout)
         file = Path(tempfile.gettempdir()) / f"{self._name}.pickle"
-        self._path = str(file)
+        self._game = str(file)
         # loky's tracker removes the file when this process is killed and cannot. Both are told
         # before there is a file, so that none is left whatever fails.
         tracker: Any = importlib.import_module("loky.backend.resource_tracker")
-        tracker.register(self._path, "file")
-        self._remove = weakref.finalize(self, _remove, self._path, tracker)
+        tracker.register(self._game, "file")
+        self._remove = weakref.finalize(self, _remove, self._game, tracker)
         try:
             file.touch(mode=0o600, exist_ok=False)
-            file.write_bytes(payload)
+            file.write_bytes(self._payload.data)
         except OSError as error:
             self._remove()
             raise EngineError(
-                f"the game ({len(payload):,} bytes) cannot be written to {file}: {error.strerror}. "
-                "Make room there, or set TMPDIR to another folder"
+                f"the game ({len(self._payload):,} bytes) cannot be written to {file}: "
+                f"{error.strerror}. Make room there, or set TMPDIR to another folder"
             ) from error
 
     @property
@@ -192,15 +181,12 @@ class ProcessSession:
 
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
         """Hand a chunk to the processes, to new ones when these have died."""
-        packed = bits.pack(masks)
         # A chunk that may end its process does not take those of all cores with it.
         size = 1 if alone else self.workers
         for _ in range(3):
             try:
                 pool = self._engine.pool(size)
-                future = pool.submit(
-                    run_chunk, self._name, self._path, packed, self._n_players, self._settings
-                )
+                future = pool.submit(run_chunk, *self._arguments(masks))
             except (OSError, RuntimeError) as error:  # a pool that broke, or no more processes
                 self._engine.forget_pool()
                 broken = error
@@ -213,18 +199,13 @@ class ProcessSession:
         done, _ = wait([ticket.future for ticket in tickets], return_when=FIRST_COMPLETED)
         return [(ticket, self._answer(ticket)) for ticket in tickets if ticket.future in done]
 
-    def _answer(self, ticket: _Submitted) -> Answer:
-        error = ticket.future.exception()
-        if error is None:
-            return to_answer(ticket.future.result(), self._settings.timeout)
-        if isinstance(error, BrokenProcessPool):
+    def _reply(self, ticket: Ticket) -> Reply:
+        try:
+            reply: Reply = ticket.future.result()
+        except BrokenProcessPool as error:
             self._engine.forget_pool(ticket.pool)
-            return Answer(
-                error=WorkerLostError(f"the process that computed it died{_codes(error)}")
-            )
-        raise EngineError(
-            f"a chunk could not be sent to a process or back: {type(error).__name__}: {error}"
-        ) from error
+            raise WorkerLostError(f"the process that computed it died{_codes(error)}") from error
+        return reply
 
     def renew(self) -> None:
         """End all processes; new ones start with the next chunk."""

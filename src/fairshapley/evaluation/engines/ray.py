@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import importlib
 import os
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
-from fairshapley._basics import bits, checks
+from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.cluster import LOOK_SECONDS, ClusterSession
 from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
+    CheckedEngine,
     Ticket,
     WorkerLostError,
-    check_count,
-    check_in_flight,
-    check_timeout,
 )
-from fairshapley.evaluation.engines.wire import pickle_game, to_answer, unique_name
-from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
+from fairshapley.evaluation.engines.remote import ClusterSession
+from fairshapley.evaluation.engines.worker import Reply, Settings, run_chunk
 from fairshapley.games.game import Game
 
 LOOPBACK = "127.0.0.1"
@@ -35,7 +29,7 @@ _connected: dict[str, str | None] = {}
 """The address that this process connected to, for Ray knows only that it is connected"""
 
 
-class RayEngine:
+class RayEngine(CheckedEngine):
     """Computes on a Ray cluster (needs ray).
 
     fairshapley must be installed on the nodes, in the same version.
@@ -75,6 +69,7 @@ class RayEngine:
         gpus: float = 0.0,
         in_flight: int = 1,
     ) -> None:
+        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=in_flight)
         with extra("ray", "a Ray engine needs ray"):
             import ray
         if address is not None and (not isinstance(address, str) or not address):
@@ -83,11 +78,8 @@ class RayEngine:
             )
         self._ray: Any = ray
         self.address = address
-        self.timeout = check_timeout(timeout)
-        self.chunk_size = check_count("chunk_size", chunk_size)
         self.cpus = checks.real("cpus", cpus, above=0)
         self.gpus = checks.real("gpus", gpus, least=0)
-        self.in_flight = check_in_flight(in_flight)
 
     def __repr__(self) -> str:
         return f"RayEngine({self.address!r}, timeout={self.timeout})"
@@ -138,9 +130,7 @@ class RayEngine:
 
     def open(self, game: Game) -> RaySession:
         """Put the game into the object store."""
-        mark_driver()
-        ray = self.connect()
-        return RaySession(self, ray, pickle_game(game, ray.cloudpickle.dumps), game.n_players)
+        return RaySession(self, game, self.connect())
 
     def close(self) -> None:
         """Leave Ray running: others may use it, and it ends with the process."""
@@ -149,15 +139,11 @@ class RayEngine:
 class RaySession(ClusterSession):
     """A game in the object store of a cluster."""
 
-    def __init__(self, engine: RayEngine, ray: Any, payload: bytes, n_players: int) -> None:
-        super().__init__()
+    def __init__(self, engine: RayEngine, game: Game, ray: Any) -> None:
+        settings = Settings(max(1, int(engine.cpus)), engine.timeout)
+        super().__init__(game, ray.cloudpickle.dumps, settings)
         self._ray = ray
         self._engine = engine
-        self._n_players = n_players
-        self._name = unique_name()
-        # Ray lends arrays to its workers without copying them, but copies bytes for every task.
-        self._payload = np.frombuffer(payload, dtype=np.uint8)
-        self._settings = Settings(max(1, int(engine.cpus)), engine.timeout)
         # The evaluator decides, for all engines, what is done about a worker that dies.
         self._task = ray.remote(run_chunk).options(
             max_retries=0, num_cpus=engine.cpus, num_gpus=engine.gpus
@@ -181,49 +167,29 @@ class RaySession(ClusterSession):
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
         """Hand in a chunk as a task."""
         try:
-            ticket: Ticket = self._task.remote(
-                self._name, self._game, bits.pack(masks), self._n_players, self._settings
-            )
+            ticket: Ticket = self._task.remote(*self._arguments(masks))
         except Exception as error:
             raise EngineError(f"a chunk could not be sent to Ray: {error}") from error
         return ticket
 
-    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Wait for at least one chunk, with a look at the cluster now and then."""
-        while True:
-            done = self._done(tickets, LOOK_SECONDS)
-            if done:
-                return [(ticket, self._answer(ticket)) for ticket in done]
-            self._look()
-
-    def _done(self, tickets: Sequence[Ticket], timeout: float) -> list[Ticket]:
-        """What is answered by now, or within the time when nothing is."""
-        done, rest = self._ray.wait(list(tickets), num_returns=1, timeout=timeout)
+    def _done(self, tickets: Sequence[Ticket], seconds: float) -> list[Ticket]:
+        done, rest = self._ray.wait(list(tickets), num_returns=1, timeout=seconds)
         if done and rest:
             more, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0)
             done = [*done, *more]
         return list(done)
 
-    def _answer(self, ticket: Ticket) -> Answer:
+    def _reply(self, ticket: Ticket) -> Reply:
         errors = self._ray.exceptions
         try:
-            reply = self._ray.get(ticket)
+            reply: Reply = self._ray.get(ticket)
         except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
             kind = type(error).__name__
-            return Answer(error=WorkerLostError(f"the Ray worker that computed it died ({kind})"))
-        except errors.ObjectLostError:
+            raise WorkerLostError(f"the Ray worker that computed it died ({kind})") from error
+        except errors.ObjectLostError as error:
             self._game = self._ray.put(self._payload)
-            return Answer(error=WorkerLostError("the node that held its data died"))
-        except Exception as error:
-            raise EngineError(
-                f"a Ray worker could not take a chunk ({type(error).__name__}: {error}): "
-                "fairshapley must be installed there, in the same version"
-            ) from error
-        return to_answer(reply, self._settings.timeout)
-
-    def renew(self) -> None:
-        """Wait until a worker that hangs has ended itself; Ray starts another."""
-        time.sleep(2 * LAST_SECONDS)
+            raise WorkerLostError("the node that held its data died") from error
+        return reply
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """What is done, or will be in a moment; the rest is cancelled, with its processes."""

@@ -6,18 +6,12 @@ import time
 from collections.abc import Sequence
 
 from fairshapley._basics.types import BoolArray
-from fairshapley.evaluation.engines.engine import (
-    Answer,
-    Ticket,
-    check_answer,
-    check_count,
-    check_in_flight,
-)
-from fairshapley.evaluation.engines.wire import as_exception
+from fairshapley.evaluation.engines.engine import Answer, CheckedEngine, Ticket, check_answer
+from fairshapley.evaluation.engines.remote import as_exception
 from fairshapley.games.game import Game
 
 
-class SerialEngine:
+class SerialEngine(CheckedEngine):
     """Computes in this process.
 
     Parameters
@@ -37,8 +31,7 @@ class SerialEngine:
     """
 
     def __init__(self, chunk_size: int | None = None, *, in_flight: int = 1) -> None:
-        self.chunk_size = check_count("chunk_size", chunk_size)
-        self.in_flight = check_in_flight(in_flight)
+        super().__init__(chunk_size=chunk_size, in_flight=in_flight)
 
     def __repr__(self) -> str:
         return f"SerialEngine(chunk_size={self.chunk_size})"
@@ -46,9 +39,6 @@ class SerialEngine:
     def open(self, game: Game) -> SerialSession:
         """The game as it is."""
         return SerialSession(game)
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 class SerialSession:

@@ -1,7 +1,7 @@
 """The engine for utilities that wait: many calls at a time, of a service, a model, people.
 
 One thread runs an event loop in which every call has its turn, its time limit and its retries.
-A plain function is called in a thread of a pool, an ``async def`` in the loop itself.
+A plain function is called in a thread of its own, an ``async def`` in the loop itself.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
@@ -20,12 +21,11 @@ from fairshapley.errors import InputError
 from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
+    CheckedEngine,
     Ticket,
     check_answer,
-    check_count,
-    check_timeout,
 )
-from fairshapley.evaluation.engines.wire import as_exception
+from fairshapley.evaluation.engines.remote import as_exception
 from fairshapley.games.game import Game, is_async
 
 Transient: TypeAlias = Callable[[Exception], bool]
@@ -51,7 +51,7 @@ def is_transient(error: Exception) -> bool:
     return isinstance(error, TimeoutError | ConnectionError)
 
 
-class ThreadEngine:
+class ThreadEngine(CheckedEngine):
     """Keeps many calls in flight, for utilities that wait instead of computing.
 
     A plain function must be safe to call from several threads; an ``async def`` needs none.
@@ -98,12 +98,12 @@ class ThreadEngine:
         chunk_size: int = 1,
     ) -> None:
         self.workers = checks.whole("workers", workers)
+        super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=self.workers)
         if self.workers > MOST_WORKERS:
             raise InputError(
                 f"workers must be at most {MOST_WORKERS:,}, not {self.workers:,}: give fewer calls "
                 "at a time"
             )
-        self.timeout = check_timeout(timeout)
         self.interval = 0.0
         if per_second is not None:
             self.interval = 1.0 / checks.real("per_second", per_second, above=0)
@@ -115,24 +115,13 @@ class ThreadEngine:
                 "e.g. lambda error: isinstance(error, OSError)"
             )
         self.transient = transient
-        self.chunk_size = check_count("chunk_size", chunk_size)
-        self.in_flight = self.workers
 
     def __repr__(self) -> str:
         return f"ThreadEngine(workers={self.workers}, timeout={self.timeout})"
 
-    def __enter__(self) -> ThreadEngine:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def open(self, game: Game) -> ThreadSession:
         """Start the loop."""
         return ThreadSession(self, game)
-
-    def close(self) -> None:
-        """Nothing outlives its session."""
 
 
 class ThreadSession:
@@ -146,7 +135,6 @@ class ThreadSession:
         # Only the loop's thread touches these.
         self._calls: set[asyncio.Task[None]] = set()
         self._running: set[asyncio.Task[Any] | None] = set()
-        self._idle: list[_Helper] = []
         self._turns = asyncio.Semaphore(engine.workers)
         self._next_start = 0.0
         self._loop = asyncio.new_event_loop()
@@ -221,20 +209,18 @@ class ThreadSession:
         return values
 
     async def _in_a_thread(self, masks: BoolArray) -> FloatArray:
-        outcome: asyncio.Future[FloatArray] = self._loop.create_future()
-        helper = self._idle.pop() if self._idle else _Helper(self._game)
+        # Not in a pool: a call that hangs would keep the program from ending.
+        outcome: Future[FloatArray] = Future()
+        outcome.set_running_or_notify_cancel()  # an answer may come too late, and is dropped
 
-        def settle(values: FloatArray | None, error: Exception | None) -> None:
-            self._idle.append(helper)
-            if outcome.done():
-                return  # it came too late
-            if error is None and values is not None:
-                outcome.set_result(values)
-            else:
-                outcome.set_exception(error or RuntimeError("no answer"))
+        def call() -> None:
+            try:
+                outcome.set_result(self._game(masks))
+            except BaseException as error:  # also SystemExit: a utility does not end the program
+                outcome.set_exception(as_exception(error))
 
-        helper.work.put((masks, lambda *made: self._loop.call_soon_threadsafe(settle, *made)))
-        return await outcome
+        threading.Thread(target=call, daemon=True).start()
+        return await asyncio.wrap_future(outcome)
 
     def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """All that is answered, at least one."""
@@ -268,33 +254,6 @@ class ThreadSession:
             task.cancel()
 
     def close(self) -> None:
-        """End the loop and the threads; one whose call hangs ends with it, or with the process."""
+        """End the loop; a thread whose call hangs ends with it, or with the process."""
         asyncio.run_coroutine_threadsafe(self._wind_up(0.0), self._loop).result()
-        self._loop.call_soon_threadsafe(self._end)
-
-    def _end(self) -> None:
-        for helper in self._idle:
-            helper.work.put(None)
-        self._loop.stop()
-
-
-class _Helper:
-    """A thread that makes one call after the other."""
-
-    def __init__(self, game: Game) -> None:
-        self.work: SimpleQueue[tuple[BoolArray, Callable[..., object]] | None] = SimpleQueue()
-        self._game = game
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while (task := self.work.get()) is not None:
-            masks, tell = task
-            made: tuple[FloatArray | None, Exception | None]
-            try:
-                made = (self._game(masks), None)
-            except BaseException as error:  # also SystemExit: a utility does not end the program
-                made = (None, as_exception(error))
-            try:
-                tell(*made)
-            except RuntimeError:  # the loop is closed: nobody waits for it any more
-                return
+        self._loop.call_soon_threadsafe(self._loop.stop)
