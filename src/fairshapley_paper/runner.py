@@ -16,7 +16,6 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.datasets import available
 from fairshapley.errors import InputError
-from fairshapley.evaluation.engines.engine import check_count
 from fairshapley.randomness import root_seed
 from fairshapley_paper.catalogue import EXPERIMENTS
 from fairshapley_paper.experiment import (
@@ -97,7 +96,8 @@ def run(
     default = "quick" if quick else "full"
     size = cast("Size", checks.choice("size", size or default, SIZES))
     setting = experiment.settings[size]
-    setting = replace(setting, trials=check_count("trials", trials) or setting.trials)
+    if trials is not None:
+        setting = replace(setting, trials=checks.whole("trials", trials))
     named = {scenario.name: scenario for scenario in experiment.scenarios}
     only = only or labelled
     scenarios = [named[one] for one in _chosen(experiment, "scenario", only, list(named))]

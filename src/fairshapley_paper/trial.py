@@ -66,15 +66,15 @@ def prepare_run(
     """
     n_players = int(game.n_players)
     budget = None if evaluations is None else Budget(evaluations=evaluations)
-    plan = Plan(estimator=estimator, semivalue=semivalue, xi=xi, budget=budget, until=None)
     facts = GameFacts(n_players, None, None, None, n_players)
+    plan = Plan(game=facts, estimator=estimator, semivalue=semivalue, xi=xi, budget=budget)
     evaluator = Evaluator(game, n_players)
-    return Run(plan, facts, evaluator, RunLog(None, 0, seed), time.monotonic())
+    return Run(plan, evaluator, RunLog(None, 0, seed), time.monotonic())
 
 
 def finish(run: Run) -> Outcome:
     """What is known when the budget is spent, or when the values are exact."""
-    run.execute(progress=False, verify=0)
+    run.execute(progress=False)
     return outcome(run)
 
 

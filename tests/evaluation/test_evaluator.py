@@ -121,9 +121,9 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
 def test_large_games_are_enumerated_without_a_cache():
     game = fs.games.SumOfUnanimity(10, seed=0)
     evaluator = Evaluator(game, 10, cache_bytes=10_000)
-    plan = Plan(estimator=fs.Exact(), semivalue=fs.Shapley(), xi=0.0, budget=None, until=None)
     facts = GameFacts(10, None, None, None, 10)
-    result = Run(plan, facts, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False, verify=0)
+    plan = Plan(game=facts, estimator=fs.Exact(), semivalue=fs.Shapley(), xi=0.0)
+    result = Run(plan, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False)
     assert len(evaluator.cache) == 2  # v(∅) and v(N) alone are remembered
     assert result.exact
     assert result.evaluations == 1024

@@ -314,10 +314,13 @@ def test_games_of_65536_players_are_drawn_right():
 def bare_run(game, method, seed=3, **limits):
     n_players = game.n_players
     plan = Plan(
-        estimator=method, semivalue=fs.Shapley(), xi=1e-3, budget=fs.Budget(**limits), until=None
+        game=GameFacts(n_players, None, None, None, n_players),
+        estimator=method,
+        semivalue=fs.Shapley(),
+        xi=1e-3,
+        budget=fs.Budget(**limits),
     )
-    facts = GameFacts(n_players, None, None, None, n_players)
-    return Run(plan, facts, Evaluator(game, n_players), RunLog(None, 0, seed), 0.0)
+    return Run(plan, Evaluator(game, n_players), RunLog(None, 0, seed), 0.0)
 
 
 def test_a_run_in_stretches_is_the_same_run(game):

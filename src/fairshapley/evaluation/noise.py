@@ -11,7 +11,8 @@ in both. A few coalitions of each round are drawn twice: they tell how large the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.games.game import Game, is_async
 from fairshapley.randomness import draw_seeds
+from fairshapley.semivalues import log_binomial
 
 SEED_BITS = 32
 SEED_BYTES = SEED_BITS // 8
@@ -148,11 +150,19 @@ class Noise:
 
     def __init__(self, n_players: int, n_active: int, *, same_seed: bool = False) -> None:
         self.n_players, self.n_active, self.same_seed = n_players, n_active, same_seed
-        self.begin(0)
+        self.begin(0, np.zeros(1))
 
-    def begin(self, seed: int) -> None:
-        """Nothing is drawn yet."""
+    def begin(self, seed: int, weights: FloatArray) -> None:
+        """Nothing is drawn yet.
+
+        A value is a sum over coalitions without its player, each with the weight of its size.
+        """
         self._seed = seed
+        self._weights = (-float(weights[0]), float(weights[-1]))
+        counts = np.exp(log_binomial(len(weights) - 1, np.arange(float(len(weights)))))
+        counts[[0, -1]] -= 0.5  # v(∅) and v(N) are drawn apart
+        self._power = 2.0 * float(counts @ np.square(weights))
+        """The variance of the value of noise of variance 1, drawn once for each coalition"""
         self._drawn = 0
         self.ends = (Spread(), Spread())
         self.known: tuple[float, float] | None = None
@@ -239,13 +249,16 @@ class Noise:
 
     @property
     def frozen(self) -> float:
-        """Σ share² over the epochs, each with its share of all requests; 0 without epochs.
+        """The variance that noise leaves in a value because epochs keep their draws; 0 without.
 
         Within an epoch a coalition keeps its draw. So what is estimated there is the value of
-        v + ε, ε the noise of all coalitions, and the value of ε does not average out.
+        v + ε, ε the noise of all coalitions, and the value of ε does not average out but over the
+        epochs, each with its share of all requests.
         """
         total = self._asked_before + self._asked
-        return (self._squares + self._asked**2) / total**2 if self.reuse and total else 0.0
+        if not self.reuse or not total:
+            return 0.0
+        return self.variance * (self._squares + self._asked**2) / total**2 * self._power
 
     def begin_epoch(self) -> None:
         """From now on coalitions are drawn anew."""
@@ -262,12 +275,32 @@ class Noise:
         freedom = sum(max(0, end.count - 1) for end in self.ends)
         return sum(end.squares for end in self.ends) / freedom if freedom else np.nan
 
-    def correction(self, lowest: float, highest: float) -> tuple[float, float]:
-        """What the ends add to a value, and to its variance, given its weights of v(∅) and v(N)."""
-        if self.known is None:
-            return 0.0, 0.0
-        shift = variance = 0.0
-        for end, known, weight in zip(self.ends, self.known, (-lowest, highest), strict=True):
+    def correction(self) -> tuple[float, float]:
+        """What the ends add to a value; what they and the epochs add to its variance."""
+        shift, variance = 0.0, self.frozen
+        for end, known, weight in zip(self.ends, self.known or (), self._weights, strict=False):
             shift += weight * (end.mean - known)
             variance += weight**2 * end.variance / end.count
         return shift, variance
+
+    def remarks(self, share: float | None) -> Iterator[str]:
+        """How large the noise is, and its part in the errors, where that is known."""
+        if math.isnan(self.variance):
+            return
+        empty, full = self.ends
+        text = (
+            f"the utility is random: a single draw has a standard deviation of "
+            f"{math.sqrt(self.variance):.3g}; v(∅) was drawn {empty.count:,} times, v(N) "
+            f"{full.count:,} times"
+        )
+        if share is not None:
+            text += (
+                f"; noise is {share:.0%} of the variance of the values, the rest is which "
+                "coalitions were drawn"
+            )
+        yield text
+        if self.variance == 0.0 and self.twins >= CONSTANT_AFTER:
+            yield (
+                f"{self.twins:,} coalitions drawn twice gave the same number both times: without "
+                "random=True no coalition would be evaluated twice"
+            )

@@ -117,6 +117,7 @@ def estimate(
         seed = root_seed(seed)
     with opened_engine(engine, game) as opened:
         plan = Plan(
+            game=facts,
             estimator=resolve_method(
                 method, facts.n_active, limits, until, on_error, random=facts.random
             ),
@@ -126,19 +127,14 @@ def estimate(
             until=until,
             on_error=on_error,
             notes=notes,
-            n_nulls=n_players - facts.n_active,
-            identical_players=facts.identical_players,
-            prices=facts.prices,
-            random=facts.random,
-            same_seed=facts.same_seed,
             in_flight=getattr(opened, "in_flight", 1),
         )
-        _check_certifiable(plan, facts)
-        plan, there = staying_on_device(game, facts, plan, engine=opened, journal=journal)
+        _check_certifiable(plan)
+        plan, there = staying_on_device(game, plan, engine=opened, journal=journal)
         with evaluating(
             game, facts, engine=opened, journal=journal, on_error=on_error, on_device=there
         ) as evaluator:
-            return _execute(plan, facts, evaluator, seed, started, progress, verify)
+            return _execute(plan, evaluator, seed, started, progress, verify)
 
 
 @known_names
@@ -199,22 +195,23 @@ def resume(
             return replace(result, journal_digest=opened.digest() if newest else None)
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
         if game is None:
-            facts = GameFacts.from_record(record, plan)
             plan = replace(plan, budget=_without_seconds(plan.budget))
             opened.load(record.game)
         else:
             facts = game_facts(game, needed=True)
             _check_same_game(facts, record, opened)
-            _check_certifiable(plan, facts)
+            recorded = ("identical_players", "same_seed", "prices")
+            kept = {name: getattr(plan.game, name) for name in recorded}
+            plan = replace(plan, game=replace(facts, **kept))
+            _check_certifiable(plan)
         with evaluating(
-            game, facts, engine=engine, journal=opened, on_error=plan.on_error
+            game, plan.game, engine=engine, journal=opened, on_error=plan.on_error
         ) as evaluator:
-            return _execute(plan, facts, evaluator, record.seed, started, progress, verify)
+            return _execute(plan, evaluator, record.seed, started, progress, verify)
 
 
 def _execute(
     plan: Plan,
-    facts: GameFacts,
     evaluator: Evaluator,
     seed: int | None,
     started: float,
@@ -223,12 +220,10 @@ def _execute(
 ) -> Result:
     """One run to its end, with a row of its own in the journal."""
     count = None if verify is None else checks.whole("verify", verify, least=0)
-    log = RunLog.begin(evaluator.slot, plan, seed)
-    run = Run(plan, facts, evaluator, log, started)
-    at_start = evaluator.slot is not None
-    if count is None:  # with a journal nothing is computed twice, unless asked for
-        return run.execute(progress, 0, None if _is_own(evaluator.game) and not at_start else 0)
-    return run.execute(progress, count if at_start else 0, 0 if at_start else count)
+    run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
+    if evaluator.slot is not None:  # nothing is computed twice, unless asked for
+        return run.execute(progress, verify=count or 0)
+    return run.execute(progress, repeats=count if count or _is_own(evaluator.game) else 0)
 
 
 def _is_own(game: Game | None) -> bool:
@@ -246,9 +241,9 @@ def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> N
         )
 
 
-def _check_certifiable(plan: Plan, facts: GameFacts) -> None:
+def _check_certifiable(plan: Plan) -> None:
     """An InputError when the run is to become fair and never can be."""
-    traits = plan.estimator.traits
+    traits, facts = plan.estimator.traits, plan.game
     if facts.random and not traits.noise:
         raise InputError(
             f"{plan.estimator.name} takes some utilities as known exactly, which those of a random "

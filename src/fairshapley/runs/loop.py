@@ -21,7 +21,7 @@ from fairshapley.estimators.statistics.pooling import Pooling
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.evaluation.journal.records import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
-from fairshapley.evaluation.noise import CONSTANT_AFTER, RepeatedDraw
+from fairshapley.evaluation.noise import RepeatedDraw
 from fairshapley.evaluation.prices import by_size
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.randomness import round_generator, side_generator
@@ -29,10 +29,9 @@ from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.runs.copy_costs import copies_with_costs
 from fairshapley.runs.history import Recorder
-from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
+from fairshapley.runs.plan import Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.runs.replicated_values import replicated_values
-from fairshapley.semivalues import log_binomial
 from fairshapley.stopping import Snapshot
 from fairshapley.stopping.rules import evaluation_limit
 
@@ -76,14 +75,9 @@ class Stall:
 class Run:
     """One run: the state of the estimator, the evaluator and the clock."""
 
-    def __init__(
-        self, plan: Plan, game: GameFacts, evaluator: Evaluator, log: RunLog, started: float
-    ) -> None:
-        self.plan = plan
-        self.game = game
-        self.evaluator = evaluator
-        self.log = log
-        self.started = started
+    def __init__(self, plan: Plan, evaluator: Evaluator, log: RunLog, started: float) -> None:
+        self.plan, self.game = plan, plan.game
+        self.evaluator, self.log, self.started = evaluator, log, started
         self.problem: Problem | None
         self.pooling: Pooling | None
         """The groups of identical players, which share one value"""
@@ -105,7 +99,9 @@ class Run:
         """Says so where the utility was found to be random"""
         self._forget()
 
-    def execute(self, progress: ProgressOption, verify: int, repeats: int | None = 0) -> Result:
+    def execute(
+        self, progress: ProgressOption, *, verify: int = 0, repeats: int | None = 0
+    ) -> Result:
         """Run to the end, and journal how it ended.
 
         First `verify` journalled utilities are computed again, and at the end `repeats` of those
@@ -209,8 +205,9 @@ class Run:
         plan, evaluator = self.plan, self.evaluator
         least = 2
         if evaluator.noise is not None:
-            evaluator.noise.begin(self.log.seed)
-            evaluator.noise.reuse = plan.estimator.repeats_often and not plan.same_seed
+            weights = coalition_weights(plan.semivalue, self.game.n_active, self.game.n_nulls)
+            evaluator.noise.begin(self.log.seed, weights)
+            evaluator.noise.reuse = plan.estimator.repeats_often and not self.game.same_seed
             least = len(evaluator.noise.first())
         if plan.budget is not None and (plan.budget.evaluations or least) < least:
             raise BudgetError(f"v(∅) and v(N) alone take {least} evaluations: give a larger budget")
@@ -222,20 +219,20 @@ class Run:
             empty,
             full,
             plan.xi,
-            n_nulls=plan.n_nulls,
-            identical=plan.identical_players,
+            n_nulls=self.game.n_nulls,
+            identical=self.game.identical_players,
             in_flight=plan.in_flight,
             prices=self._prices(),
             device=plan.device,
             noise=None if evaluator.noise is None else NoiseLevel(evaluator.noise.variance),
         )
-        if plan.identical_players and plan.estimator.pools:
+        if self.game.identical_players and plan.estimator.pools:
             self.pooling = Pooling.of(self.problem)
         self.state = plan.estimator.start(self.problem)
 
     def _prices(self) -> FloatArray | None:
         """The prices of the sizes; a budget of cost needs some."""
-        prices, budget = self.plan.prices, self.plan.budget
+        prices, budget = self.game.prices, self.plan.budget
         if not prices and budget is not None and budget.cost is not None:
             raise InputError(
                 "a budget of cost needs prices: give the game a method cost(coalitions), or a "
@@ -285,7 +282,7 @@ class Run:
             estimate = self._found()
             if not estimate.exact:
                 table = self.evaluator.table()
-                values = exact_values(table, self.plan.semivalue, self.plan.n_nulls)
+                values = exact_values(table, self.plan.semivalue, self.game.n_nulls)
                 zeros = np.zeros_like(values)
                 estimate = Estimate(values, zeros, estimate.counts, exact=True)
             self.proven = estimate
@@ -334,16 +331,8 @@ class Run:
         noise = self.evaluator.noise
         if noise is not None and noise.reuse and self.state is not None:
             spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
-            if noise.variance * noise.frozen * self._noise_power() > spread:
+            if noise.frozen > spread:
                 noise.begin_epoch()
-
-    def _noise_power(self) -> float:
-        """The variance of the value of noise of variance 1, drawn once for each coalition."""
-        active, nulls = self.game.n_active, self.plan.n_nulls
-        weights = coalition_weights(self.plan.semivalue, active, nulls)
-        counts = np.exp(log_binomial(active - 1, np.arange(float(active))))
-        counts[[0, -1]] -= 0.5  # v(∅) and v(N) are drawn apart
-        return 2.0 * float(counts @ np.square(weights))
 
     def _cut(self, draw: Draw) -> Draw:
         """On a device the last round is cut to the budget: rounds are long there.
@@ -506,11 +495,7 @@ class Run:
         noise = self.evaluator.noise
         if noise is None:
             return found
-        nulls = self.plan.n_nulls
-        weights = coalition_weights(self.plan.semivalue, self.game.n_active, nulls)
-        shift, variance = noise.correction(float(weights[0]), float(weights[-1]))
-        if noise.reuse:
-            variance += noise.variance * noise.frozen * self._noise_power()
+        shift, variance = noise.correction()
         active = np.arange(self.game.n_players) < self.game.n_active
         # Draws of coalitions that differ in declared null players differ by noise alone.
         values = np.where(active, found.values + shift, 0.0)
@@ -526,7 +511,7 @@ class Run:
         width = None
         if self.game.value_width is not None and self.problem is not None:
             width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
-        nulls, errors = self.plan.n_nulls, np.sqrt(now.variances)
+        nulls, errors = self.game.n_nulls, np.sqrt(now.variances)
         if nulls:
             # The value of a declared null player is 0, so that its error is known.
             errors[-nulls:] = np.abs(now.values[-nulls:])
@@ -565,7 +550,8 @@ class Run:
     def _remarks(self) -> tuple[str, ...]:
         if self.state is None or self.proven is not None:
             return ()
-        return (*self.plan.estimator.remarks(self.state), *self._noise_remarks())
+        said, noise = self.plan.estimator.remarks(self.state), self.evaluator.noise
+        return (*said, *(() if noise is None else noise.remarks(self.noise_share())))
 
     def _extra_notes(self) -> Iterator[str]:
         """What was paid, and whether the utility was found to be random."""
@@ -573,30 +559,6 @@ class Run:
             yield f"the evaluations cost {self.evaluator.tally.cost:,.6g}{self._money()}"
         if self.noticed:
             yield self.noticed
-
-    def _noise_remarks(self) -> Iterator[str]:
-        """How large the noise is, and its part in the errors."""
-        noise = self.evaluator.noise
-        if noise is None or math.isnan(noise.variance):
-            return
-        empty, full = noise.ends
-        text = (
-            f"the utility is random: a single draw has a standard deviation of "
-            f"{math.sqrt(noise.variance):.3g}; v(∅) was drawn {empty.count:,} times, v(N) "
-            f"{full.count:,} times"
-        )
-        share = self.noise_share()
-        if share is not None:
-            text += (
-                f"; noise is {share:.0%} of the variance of the values, the rest is which "
-                "coalitions were drawn"
-            )
-        yield text
-        if noise.variance == 0.0 and noise.twins >= CONSTANT_AFTER:
-            yield (
-                f"{noise.twins:,} coalitions drawn twice gave the same number both times: without "
-                "random=True no coalition would be evaluated twice"
-            )
 
     def noise_share(self) -> float | None:
         """The part of the values' variance that is noise; the rest is which coalitions were drawn.
@@ -609,10 +571,7 @@ class Run:
         each, total = self.plan.estimator.noise_share(self.state), float(np.mean(found.variances))
         if each is None or not total > 0:
             return None
-        weights = coalition_weights(self.plan.semivalue, self.game.n_active, self.plan.n_nulls)
-        _, ends = noise.correction(float(weights[0]), float(weights[-1]))
-        each += noise.frozen * self._noise_power()
-        return min(1.0, (each * noise.variance + ends) / total)
+        return min(1.0, (each * noise.variance + noise.correction()[1]) / total)
 
     def _endpoints(self) -> tuple[float, float] | None:
         if self.problem is None:
@@ -627,9 +586,9 @@ class Run:
         kept = self.evaluator.replicates
         if kept is None or self.problem is None:
             return None
-        plan = self.plan
-        identical = plan.identical_players if plan.estimator.pools else ()
-        return replicated_values(kept, plan.semivalue, self.game.n_players, identical)
+        plan, game = self.plan, self.game
+        identical = game.identical_players if plan.estimator.pools else ()
+        return replicated_values(kept, plan.semivalue, game.n_players, identical)
 
     def result(self, stopped: str, *, complete: bool) -> Result:
         """The state of the run as a result."""

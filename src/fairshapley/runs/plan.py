@@ -51,20 +51,26 @@ class GameFacts:
     """The mean prices of coalitions of some sizes, where the game has prices"""
 
     @classmethod
-    def from_record(
-        cls, record: RunRecord, plan: Plan, value_range: tuple[float, float] | None = None
-    ) -> GameFacts:
+    def from_record(cls, record: RunRecord) -> GameFacts:
         """What the journal knows of a game: with declared null players, not all the names."""
+        said = record.configuration
+        nulls = int(said.get("null_players", 0))
         return cls(
-            record.n_players + plan.n_nulls,
+            record.n_players + nulls,
             record.fingerprint,
-            None if plan.n_nulls else record.player_names,
-            value_range,
+            None if nulls else record.player_names,
+            None,
             record.n_players,
-            plan.identical_players,
-            random=plan.random,
-            same_seed=plan.same_seed,
+            tuple((int(i), int(j)) for i, j in said.get("identical_players", ())),
+            random="random" in said,
+            same_seed=bool(said.get("random", {}).get("same_seed", False)),
+            prices=tuple(map(float, said.get("prices", ()))),
         )
+
+    @property
+    def n_nulls(self) -> int:
+        """Declared null players behind the others; a journal knows only the others."""
+        return self.n_players - self.n_active
 
     def noise(self) -> Noise | None:
         """Where the draws of a random game are kept."""
@@ -82,23 +88,14 @@ class GameFacts:
 class Plan:
     """What a run is to do; with the seed and the game it determines the result."""
 
+    game: GameFacts
     estimator: Estimator[Any, Any]
     semivalue: Semivalue
     xi: float
-    budget: Budget | None
-    until: Rule | None
+    budget: Budget | None = None
+    until: Rule | None = None
     on_error: OnError = "raise"
     notes: tuple[str, ...] = ()
-    n_nulls: int = 0
-    """Declared null players behind the others; a journal knows only the others"""
-    identical_players: tuple[tuple[int, int], ...] = ()
-    """Declared pairs of identical players, which get one value"""
-    random: bool = False
-    """Whether the utility is random, so that each evaluation is a new draw"""
-    same_seed: bool = False
-    """Whether draws that belong together have one seed"""
-    prices: tuple[float, ...] = ()
-    """The mean prices of coalitions of some sizes, by which sizes are planned"""
     in_flight: int = 1
     """Coalitions that a round should hold, for an engine that waits for many at a time"""
     device: str | None = None
@@ -111,24 +108,21 @@ class Plan:
 
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
-        configuration = {
+        game = self.game
+        unusual = {
+            "device": self.device,
+            "null_players": game.n_nulls,
+            "identical_players": [list(pair) for pair in game.identical_players],
+            "in_flight": self.in_flight if self.in_flight > 1 else None,
+            "prices": list(game.prices),
+            "random": {"same_seed": game.same_seed} if game.random else None,
+        }
+        return {
             "method": self.estimator.configuration(),
             "semivalue": self.semivalue.name,
             "xi": self.xi,
+            **{name: value for name, value in unusual.items() if value},
         }
-        if self.device is not None:
-            configuration["device"] = self.device
-        if self.n_nulls:
-            configuration["null_players"] = self.n_nulls
-        if self.identical_players:
-            configuration["identical_players"] = [list(pair) for pair in self.identical_players]
-        if self.in_flight > 1:
-            configuration["in_flight"] = self.in_flight
-        if self.prices:
-            configuration["prices"] = list(self.prices)
-        if self.random:
-            configuration["random"] = {"same_seed": self.same_seed}
-        return configuration
 
     def limits(self) -> dict[str, Any]:
         """How far the run goes and what it does with failures, as plain data."""
@@ -160,20 +154,14 @@ class Plan:
             if estimator is None:
                 estimator = from_configuration(record.configuration["method"])
             return cls(
+                game=GameFacts.from_record(record),
                 estimator=estimator,
                 semivalue=parse_semivalue(record.configuration["semivalue"]),
                 xi=float(record.configuration["xi"]),
                 budget=budget,
                 until=until,
                 on_error="skip" if record.limits["on_error"] == "skip" else "raise",
-                n_nulls=int(record.configuration.get("null_players", 0)),
-                identical_players=tuple(
-                    (int(i), int(j)) for i, j in record.configuration.get("identical_players", ())
-                ),
                 in_flight=int(record.configuration.get("in_flight", 1)),
-                prices=tuple(map(float, record.configuration.get("prices", ()))),
-                random="random" in record.configuration,
-                same_seed=bool(record.configuration.get("random", {}).get("same_seed", False)),
             )
         except FairShapleyError:
             raise
@@ -215,14 +203,10 @@ class RunLog:
 
 
 @functools.cache
-def _installed_versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions that a result depends on, and the type of the machine."""
+    own = {"python": platform.python_version(), "fairshapley": __version__}
     found = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
     # The last bits of a result may depend on the type of the machine.
     machine = f"{platform.system()} {platform.machine()}".strip()
-    own = {"python": platform.python_version(), "fairshapley": __version__}
     return {**own, **found, "machine": machine}
-
-
-def versions() -> dict[str, str]:
-    """The versions that a result depends on, and the type of the machine."""
-    return dict(_installed_versions())

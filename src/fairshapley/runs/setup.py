@@ -162,29 +162,26 @@ def evaluating(
 
 
 def staying_on_device(
-    game: Game, facts: GameFacts, plan: Plan, *, engine: Engine, journal: JournalOption
+    game: Game, plan: Plan, *, engine: Engine, journal: JournalOption
 ) -> tuple[Plan, DeviceGame | None]:
     """The plan, and the game's form on its device, where the whole run can stay there.
 
     Utilities that are to be journalled, skipped or sent to workers go over the host, and so do
     those of methods without a form of their own, few players and small budgets.
     """
-    least = plan.estimator.device_least
+    facts, least = plan.game, plan.estimator.device_least
     limit = None if plan.budget is None else plan.budget.evaluations
     if (
         least is None
         or (limit is not None and limit < least)
         or facts.n_players < LEAST_DEVICE_PLAYERS
-        or facts.n_active < facts.n_players
+        or facts.n_nulls
         or facts.random
         or journal is not None
         or plan.on_error == "skip"
-        or facts.random
         or not isinstance(engine, SerialEngine)
+        or (form := device_form(game)) is None
     ):
-        return plan, None
-    form = device_form(game)
-    if form is None:
         return plan, None
     notes = (*plan.notes, NOTE.format(device=form.device))
     return replace(plan, device=form.device, notes=notes), form

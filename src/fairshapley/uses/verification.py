@@ -22,7 +22,7 @@ from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import as_bytes, from_plain, read_plain
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog, versions
+from fairshapley.runs.plan import Plan, RunLog, versions
 from fairshapley.stopping import Seconds
 
 # Between machines sums are taken in another order, see docs/verify.md.
@@ -297,7 +297,8 @@ def _replay(
             return None, skipped
         skipped = {item.name for item in fields(Result)} - OF_WHOLE_ROUNDS
         plan = replace(plan, budget=None, until=None)
-    facts = GameFacts.from_record(record, plan, result.value_range)
+    facts = replace(plan.game, value_range=result.value_range)
+    plan = replace(plan, game=facts)
     journal.load(record.game)
     with Evaluator(
         None,
@@ -307,7 +308,7 @@ def _replay(
         n_active=facts.n_active,
         noise=facts.noise(),
     ) as evaluator:
-        run = Run(plan, facts, evaluator, RunLog(None, 0, record.seed), time.monotonic())
+        run = Run(plan, evaluator, RunLog(None, 0, record.seed), time.monotonic())
         return run.replay(result.rounds if timed else None), skipped
 
 
