@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
-from fairshapley._basics.types import ByteArray, FloatArray
-from fairshapley.evaluation.cache import Cache
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray, SizeArray
 from fairshapley.evaluation.dispatch import Chunk
 from fairshapley.evaluation.journal.records import Journal
 
@@ -55,39 +52,28 @@ class JournalSlot:
 
 @dataclass(eq=False)
 class Block:
-    """The rows `start` … `stop` − 1 of a draw."""
+    """Some rows of a draw, from `start` on."""
 
     start: int
-    stop: int
+    masks: BoolArray
+    """The coalitions as the engine takes them: of a random game, with their seeds"""
     packed: ByteArray
-    keys: list[bytes]
-    found: list[float | None]
-    """What the cache knew of each row"""
-    missing: int = 0
-    """Rows that neither the cache nor an earlier block knew"""
-    first: dict[bytes, int] = field(default_factory=dict)
-    """The distinct coalitions of those rows, each with its first row"""
-    fresh: dict[bytes, float] = field(default_factory=dict)
-    """Their values, from the journal or computed"""
-    failures: dict[bytes, str] = field(default_factory=dict)
-    """Those that are skipped, with the reason"""
+    """The bits by which caches and journals know them"""
+    sizes: SizeArray
+    values: FloatArray
+    """The utility of each row, as far as it is known"""
+    first: dict[bytes, int]
+    """Coalitions that nothing knew when they were looked up, each with its first row"""
+    again: list[tuple[bytes, int]]
+    """Further rows of those, and rows of which an earlier block has the coalition"""
+    rows: IntArray
+    """All rows that need a utility, in order: those of `first`, and those not looked up"""
+    failures: dict[int, str] = field(default_factory=dict)
+    """The rows that are skipped, with the reason"""
     cost: float = 0.0
-    """What the distinct new coalitions cost"""
+    """What the new coalitions cost"""
     leaves: list[Chunk] = field(default_factory=list)
     """The chunks that are not settled yet, in order"""
 
-    def values(self, cache: Cache) -> FloatArray:
-        """The value of each row; an earlier block has put into the cache what it shares."""
-        if not self.first and None not in self.found:
-            return np.array(self.found, dtype=np.float64)
-        if len(self.first) == len(self.keys):
-            return np.array([*map(self.fresh.__getitem__, self.keys)], dtype=np.float64)
-        rows, fresh = zip(self.keys, self.found, strict=True), self.fresh
-        if self.missing == self.found.count(None):
-            known = [fresh[key] if value is None else value for key, value in rows]
-            return np.array(known, dtype=np.float64)
-        values = [fresh.get(key) if value is None else value for key, value in rows]
-        if None in values:
-            keys = zip(self.keys, values, strict=True)
-            values = [cache.get(key) if value is None else value for key, value in keys]
-        return np.array(values, dtype=np.float64)
+    def __len__(self) -> int:
+        return len(self.masks)

@@ -14,10 +14,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.errors import EngineError, GameError
 from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
-from fairshapley.evaluation.failures import failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.pace import Pace
 
@@ -43,15 +42,14 @@ class Chunk:
     It is done when it has values or an error; one that was halved is replaced by its halves.
     """
 
-    def __init__(self, keys: list[bytes], masks: BoolArray, split: Split | None = None) -> None:
-        self.keys = keys
-        self.masks = masks
+    def __init__(
+        self, rows: IntArray, masks: BoolArray, packed: ByteArray, split: Split | None = None
+    ) -> None:
+        self.rows, self.masks, self.packed = rows, masks, packed
         self.split = split
         self.values: FloatArray | None = None
-        self.accepted: list[float] = []
-        """The values as the run takes them"""
-        self.unusable: list[int] = []
-        """The rows whose value is no number that can be squared"""
+        self.unusable: IntArray = np.empty(0, dtype=np.int64)
+        """The places whose value is no number that can be squared"""
         self.replicates: FloatArray | None = None
         """Where the game has them: what the utilities change by without each group of test rows"""
         self.error: Exception | None = None
@@ -60,22 +58,12 @@ class Chunk:
         self.alone = False
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.masks)
 
     @property
     def done(self) -> bool:
         """Whether there is an outcome."""
         return self.values is not None or self.error is not None
-
-    def outcome(self) -> FloatArray:
-        """The values; the error is raised when there is one, with the coalition's name."""
-        if self.values is not None:
-            return self.values
-        if self.error is None or (
-            isinstance(self.error, GameError) and self.error.coalition is None
-        ):
-            raise self.error or GameError("the game gave no answer")
-        raise failure(self.masks[0], reason_of(self.error)) from self.error
 
     def take(self, answer: FloatArray) -> None:
         """The utilities; of several columns the first."""
@@ -87,10 +75,11 @@ class Chunk:
     def halve(self) -> tuple[Chunk, Chunk]:
         """Replace the chunk by two."""
         middle, split = len(self) // 2, Split(len(self), self.split)
-        self.halves = (
-            Chunk(self.keys[:middle], self.masks[:middle], split),
-            Chunk(self.keys[middle:], self.masks[middle:], split),
+        one, two = (
+            Chunk(self.rows[part], self.masks[part], self.packed[part], split)
+            for part in (slice(middle), slice(middle, None))
         )
+        self.halves = (one, two)
         return self.halves
 
 

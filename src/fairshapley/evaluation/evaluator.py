@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +32,9 @@ from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
 from fairshapley.evaluation.prices import Prices
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
-from fairshapley.evaluation.unrepeated import Unrepeated
 from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
 from fairshapley.games.on_device import DeviceGame
+from fairshapley.semivalues import log_binomial
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 
@@ -43,6 +43,12 @@ __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeEr
 VERIFY_TOLERANCE = 1e-9
 # While one chunk hangs, others may run ahead: this many blocks are kept until it is answered.
 MAX_BLOCKS = 16
+
+
+# Of 10⁶ coalitions drawn at a size with so many, two are the same once in two runs; of those of a
+# whole run, spread over all sizes, once in hundreds. To look each up would cost more than all that
+# can be saved: such a one is computed and counted twice. Of 100 players they are the sizes 9 … 91.
+MANY = 10**12
 
 
 class OutOfTimeError(Exception):
@@ -126,24 +132,18 @@ class Evaluator:
         self.prices = Prices.of(game)
         wanted = replicates and noise is None
         self.replicates = Replicates.of(game, self.n_active) if wanted else None
-        self._ledger = Ledger(
-            self.cache, n_players, slot, on_error, self.pace, self.replicates, noise
-        )
+        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace, self.replicates)
         self.tally = self._ledger.tally
         self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
-        self._unrepeated = self._quick(remember_all=remember_all)
-
-    def _quick(self, *, remember_all: bool) -> Unrepeated | None:
-        """For coalitions that need no look; None where each must be known afterwards."""
-        here = isinstance(self.engine, SerialEngine) and self.game is not None
-        if remember_all or not here or self.slot is not None or self.noise is not None:
-            return None
-        if self.n_active < self.n_players:
-            return None
-        made = Unrepeated(self.cache, self.tally, self.pace, self.guard, self.replicates)
-        return made if made.any else None
+        # In this process, coalitions of which nothing is kept need no look.
+        here = isinstance(self.engine, SerialEngine) and game is not None and slot is None
+        plain = noise is None and self.n_active == n_players and not remember_all
+        self._many: BoolArray | None = None
+        """The sizes of which no coalition comes twice"""
+        if here and plain:
+            self._many = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(MANY)
 
     def __enter__(self) -> Evaluator:
         return self
@@ -244,31 +244,13 @@ class Evaluator:
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
-            masks = draw.masks(start, min(len(draw), start + rows))
+            stop = min(len(draw), start + rows)
             if whole:
-                yield masks
+                yield draw.masks(start, stop)
                 continue
-            _, keys, found = self._found(draw, start, masks, self._packed(draw, start, masks))
-            first: dict[bytes, int] = {}
-            for at, (key, value) in enumerate(zip(keys, found, strict=True)):
-                if value is None and key not in seen:
-                    first.setdefault(key, at)
-            seen.update(first)
-            yield masks[list(first.values())]
-
-    def _found(
-        self, draw: Draw, start: int, masks: BoolArray, packed: ByteArray
-    ) -> tuple[BoolArray, list[bytes], list[float | None]]:
-        """Coalitions as the engine takes them, their keys, and what is known of them."""
-        if self.noise is None:
-            keys = bits.packed_keys(packed)
-            return masks, keys, self.cache.get_many(keys)
-        seeded, keys, ends = self.noise.rows(draw, start, masks, packed)
-        if not self.noise.reuse:
-            return seeded, keys, ends
-        known = self.cache.get_many(keys)
-        pairs = zip(ends, known, strict=True)
-        return seeded, keys, [value if end is None else end for end, value in pairs]
+            block = self._look_up(draw, start, stop, seen)
+            seen.update(block.first)
+            yield block.masks[block.rows, : self.n_players]
 
     def evaluate(
         self,
@@ -278,17 +260,12 @@ class Evaluator:
     ) -> Answers:
         """One round: the utilities of all coalitions of a draw, and their sizes."""
         if self._there is not None and isinstance(draw, DeviceDraw):
-            return self._evaluate_there(self._there, draw, deadline, after_chunk)
-        if self._unrepeated is not None and getattr(draw, "fresh", False):
-            return self._evaluate_fresh(self._unrepeated, draw, deadline, after_chunk)
-        return self._evaluate_known(draw, deadline, after_chunk)
-
-    def _evaluate_known(
-        self, draw: Draw, deadline: float, after_chunk: Callable[[], None] | None
-    ) -> Answers:
-        """Every coalition is looked up first, and remembered."""
+            found = self._there.values(draw, deadline, after_chunk)
+            if found is None:
+                raise OutOfTimeError
+            return Answers(found, draw.sizes)
         self.cache.turn()
-        self._ledger.remember = self._remembers(draw)
+        self._ledger.remember = self._skips_looks(draw) or self._remembers(draw)
         count = len(draw)
         values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
         blocks: deque[Block] = deque()
@@ -301,68 +278,24 @@ class Evaluator:
                     self._finish_in_flight()
                     raise OutOfTimeError
                 if start < count and len(blocks) < MAX_BLOCKS and self._hungry():
-                    blocks.append(self._look_up(draw, start))
-                    start = blocks[-1].stop
+                    stop = min(count, start + self.pace.rows(self.workers))
+                    blocks.append(self._look_up(draw, start, stop, self._ledger.pending))
+                    self._obtain(blocks[-1], count - stop)
+                    start = stop
                 elif self._dispatcher is not None:
                     self._dispatcher.step()
                     self.tally.lost = self._dispatcher.losses
                 while blocks and self._ledger.settle(blocks[0]):
                     block = blocks.popleft()
-                    values[block.start : block.stop] = self._ledger.conclude(block)
-                    sizes[block.start : block.stop] = bits.sizes(block.packed)
+                    self._ledger.conclude(block)
+                    values[block.start : block.start + len(block)] = block.values
+                    sizes[block.start : block.start + len(block)] = block.sizes
                     if after_chunk is not None:
                         after_chunk()
         except BaseException as error:
-            self._abandon(keep=not isinstance(error, JournalError))
-            if isinstance(error, EngineError):
-                raise EngineError(f"{error}. {self._how_to_continue()}") from error
+            self._abandon(error)
             raise
         return Answers(values, sizes)
-
-    def _evaluate_there(
-        self,
-        there: OnDevice,
-        draw: DeviceDraw,
-        deadline: float,
-        after_chunk: Callable[[], None] | None,
-    ) -> Answers:
-        found = there.values(draw, deadline, after_chunk)
-        if found is None:
-            raise OutOfTimeError
-        return Answers(found, draw.sizes)
-
-    def _evaluate_fresh(
-        self,
-        unrepeated: Unrepeated,
-        draw: Draw,
-        deadline: float,
-        after_chunk: Callable[[], None] | None,
-    ) -> Answers:
-        """Only coalitions of sizes that may come again are looked up and remembered."""
-        self.cache.turn()
-        count, start = len(draw), 0
-        values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
-        while start < count:
-            self.guard.check()
-            if time.monotonic() > deadline:
-                raise OutOfTimeError
-            stop = min(count, start + self.pace.rows(0))
-            masks = draw.masks(start, stop)
-            packed = packed_rows(draw, start, masks)
-            sizes[start:stop] = part = bits.sizes(packed)
-            found = unrepeated.values(self._session_of_game(), masks, packed, part)
-            if found is None:  # where each is told apart
-                listed = ListedCoalitions(packed, self.n_players)
-                found = self._evaluate_known(listed, deadline, None).values
-            values[start:stop] = found
-            start = stop
-            if after_chunk is not None:
-                after_chunk()
-        return Answers(values, sizes)
-
-    def _session_of_game(self) -> Session:
-        assert self.game is not None  # noqa: S101 - asked before
-        return self._opened(self.game)[0]
 
     def _hungry(self) -> bool:
         return self._dispatcher is None or self._dispatcher.hungry
@@ -375,21 +308,21 @@ class Evaluator:
         while self._dispatcher is not None and self._dispatcher.drop_waiting():
             self._dispatcher.step()
 
-    def _abandon(self, *, keep: bool) -> None:
+    def _abandon(self, error: BaseException) -> None:
         """Stop in the middle of a round; keep what is answered already."""
         self._ledger.pending.clear()
         if self._dispatcher is not None:
             for chunk in self._dispatcher.abandon():
-                if keep:
+                if not isinstance(error, JournalError):
                     self._ledger.journal(chunk)
-
-    def _how_to_continue(self) -> str:
-        if self.slot is None:
-            return "Give journal= so that a run can be continued where it stopped"
-        return (
-            f"All that was computed is in the journal {self.slot.journal.path}: run again with it, "
-            "with any engine, to continue"
-        )
+        if isinstance(error, EngineError):
+            advice = "Give journal= so that a run can be continued where it stopped"
+            if self.slot is not None:
+                advice = (
+                    f"All that was computed is in the journal {self.slot.journal.path}: run again "
+                    "with it, with any engine, to continue"
+                )
+            raise EngineError(f"{error}. {advice}") from error
 
     def verify(self, count: int, rng: np.random.Generator) -> None:
         """Compute `count` journalled coalitions again; a JournalError when a value differs."""
@@ -401,80 +334,95 @@ class Evaluator:
                 "use fs.games.Random with a function of a coalition and a seed"
             )
         rows = self.slot.journal.sample(self.slot.game, count, rng)
-        if rows:
-            session, _ = self._opened(self.game)
-            chunks = [Chunk([key], self._ledger.mask(key)[None]) for key, _ in rows]
-            computed = Dispatcher(session, self.pace, self.guard).compute(chunks)
-            for chunk, (_, journalled) in zip(computed, rows, strict=True):
-                coalition = chunk.masks[0][: self.n_players]
-                if chunk.values is None:
-                    raise failure(coalition, reason_of(chunk.error)) from chunk.error
-                value = float(chunk.values[0])
-                self.tally.computed += 1
-                if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
-                    raise changed(coalition, value, journalled, self.slot.journal.path)
+        for chunk, (_, journalled) in zip(self._again([key for key, _ in rows]), rows, strict=True):
+            coalition = chunk.masks[0][: self.n_players]
+            if chunk.values is None:
+                raise failure(coalition, reason_of(chunk.error)) from chunk.error
+            value = float(chunk.values[0])
+            self.tally.computed += 1
+            if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
+                raise changed(coalition, value, journalled, self.slot.journal.path)
 
     def changes(self, count: int) -> FloatArray:
         """By how much up to `count` utilities that the run knows differ when computed again."""
         known = {key: value for key, value in self.cache.some(count).items() if value == value}
-        if self.game is None or self.noise is not None or not known:
+        if self.noise is not None or self.game is None:
             return np.empty(0)
-        session, _ = self._opened(self.game)
-        chunks = [Chunk([key], self._ledger.mask(key)[None]) for key in known]
-        Dispatcher(session, self.pace, self.guard).compute(chunks)
-        pairs = zip(chunks, known.values(), strict=True)
+        pairs = zip(self._again([*known]), known.values(), strict=True)
         return np.array(
             [float(one.values[0]) - was for one, was in pairs if one.values is not None]
         )
 
-    def _look_up(self, draw: Draw, start: int) -> Block:
-        """The next rows of a draw: what is known of them, and chunks of what is not."""
-        stop = min(len(draw), start + self.pace.rows(self.workers))
+    def _again(self, keys: list[bytes]) -> list[Chunk]:
+        """Coalitions computed whether they are known or not, each in a chunk of its own."""
+        if self.game is None or not keys:
+            return []
+        chunks = []
+        for key in keys:
+            if self.noise is not None:
+                mask = self.noise.mask(key)
+            else:
+                mask = np.zeros(self.n_players, dtype=bool)
+                mask[: self.n_active] = bits.from_keys([key], self.n_active)[0]
+            chunks.append(Chunk(np.arange(1), mask[None], np.empty((1, 0), dtype=np.uint8)))
+        return Dispatcher(self._opened(self.game)[0], self.pace, self.guard).compute(chunks)
+
+    def _skips_looks(self, draw: Draw) -> bool:
+        return self._many is not None and bool(getattr(draw, "fresh", False) and self._many.any())
+
+    def _look_up(self, draw: Draw, start: int, stop: int, pending: set[bytes]) -> Block:
+        """Rows of a draw, and what is known of them; others may be `pending` in earlier rows."""
         masks = draw.masks(start, stop)
         packed = self._packed(draw, start, masks)
-        masks, keys, found = self._found(draw, start, masks, packed)
-        block = Block(start, stop, packed, keys, found)
-        pending = self._ledger.pending
-        missing: Sequence[int] = range(len(keys))
-        if block.found.count(None) < len(keys):
-            missing = [at for at, value in enumerate(block.found) if value is None]
-        if pending:
-            missing = [at for at in missing if keys[at] not in pending]
-        new = keys if len(missing) == len(keys) else [keys[at] for at in missing]
-        block.first = dict(zip(new, missing, strict=True))
-        if len(block.first) < len(missing):  # some twice: the first row of each counts
-            block.first = {}
-            for key, at in zip(new, missing, strict=True):
-                block.first.setdefault(key, at)
-        block.missing = len(missing)
-        if block.first:
-            if self.prices is not None:
-                own = masks[list(block.first.values()), : self.n_players]
-                block.cost = float(self.prices.each(own).sum())
-            self._obtain(block, masks, len(draw) - stop)
-            if self._ledger.remember and stop < len(draw):
-                pending.update(block.first)
-        return block
+        sizes, values = bits.sizes(packed), np.full(stop - start, np.nan)
+        unlooked = np.zeros(stop - start, dtype=bool)
+        asked = ~unlooked
+        if self.noise is not None:
+            masks, packed, values = self.noise.rows(draw, start, masks, packed)
+            asked = np.isnan(values)
+        elif self._many is not None and self._skips_looks(draw):
+            unlooked = self._many[sizes]
+            asked = ~unlooked
+        rows = np.flatnonzero(asked)
+        keys = bits.packed_keys(packed[rows])
+        found = self.cache.get_many(keys)
+        values[rows] = np.array(found, dtype=np.float64)  # NaN where there is none
+        first: dict[bytes, int] = {}
+        again: list[tuple[bytes, int]] = []
+        for key, value, row in zip(keys, found, rows.tolist(), strict=True):
+            if value is None:
+                if key in first or key in pending:
+                    again.append((key, row))
+                else:
+                    first[key] = row
+        new = np.fromiter(first.values(), np.intp, len(first))
+        if unlooked.any():  # in order: a product of matrices has other last bits in another
+            new = np.sort(np.concatenate([np.flatnonzero(unlooked), new]))
+        return Block(start, masks, packed, sizes, values, first, again, new)
 
-    def _obtain(self, block: Block, masks: BoolArray, behind: int) -> None:
-        """Values of distinct new coalitions from the journal; chunks of the others.
+    def _obtain(self, block: Block, behind: int) -> None:
+        """Values of new coalitions from the journal; chunks of the others.
 
         Chunks become small near the end of a round: `behind` are the rows after this block.
         """
-        self._ledger.read_journal(block)
-        wanted = block.first
-        if block.fresh:
-            wanted = {key: at for key, at in wanted.items() if key not in block.fresh}
-        if not wanted:
+        if not len(block.rows):
+            return
+        if self.prices is not None:
+            block.cost = float(self.prices.each(block.masks[block.rows, : self.n_players]).sum())
+        known, wanted = self._ledger.read_journal(block), block.rows
+        if known:
+            left = [row for key, row in block.first.items() if key not in known]
+            wanted = np.array(left, dtype=np.intp)
+        if self._ledger.remember and behind:
+            self._ledger.pending.update(block.first)
+        if not len(wanted):
             return
         if self.game is None:
             raise ExhaustedError
         session, dispatcher = self._opened(self.game)
-        keys, rows = list(wanted), masks
-        if len(wanted) < len(masks):
-            rows = masks[list(wanted.values())]
-        while keys:
-            size = self.pace.share(len(keys) + behind, session.workers)
-            block.leaves.append(Chunk(keys[:size], rows[:size]))
-            keys, rows = keys[size:], rows[size:]
+        while len(wanted):
+            size = self.pace.share(len(wanted) + behind, session.workers)
+            rows, wanted = wanted[:size], wanted[size:]
+            part = slice(None) if len(rows) == len(block) else rows  # which copies nothing
+            block.leaves.append(Chunk(rows, block.masks[part], block.packed[part]))
         dispatcher.push(block.leaves)

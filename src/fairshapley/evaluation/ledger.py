@@ -7,13 +7,12 @@ import math
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk, Split
 from fairshapley.evaluation.failures import failure, reason_of, shorten
-from fairshapley.evaluation.noise import Noise
 from fairshapley.evaluation.pace import Pace
 from fairshapley.evaluation.replicates import Replicates, packed_rows
 from fairshapley.games.game import members
@@ -40,8 +39,6 @@ class Ledger:
         Learns of chunks that were too large.
     replicates
         Where the replicates of a game are kept that has them.
-    noise
-        The draws of a random game, whose keys hold seeds.
     """
 
     def __init__(
@@ -52,7 +49,6 @@ class Ledger:
         on_error: OnError,
         pace: Pace,
         replicates: Replicates | None = None,
-        noise: Noise | None = None,
     ) -> None:
         self.cache = cache
         self.n_players = n_players
@@ -60,7 +56,6 @@ class Ledger:
         self.on_error = on_error
         self.pace = pace
         self.replicates = replicates
-        self.noise = noise
         self.tally = Tally()
         self.remember = True
         """Whether the round fits the cache"""
@@ -68,50 +63,44 @@ class Ledger:
         """Coalitions of blocks that are not settled yet"""
         self._failures: dict[bytes, str] | None = None
 
-    def mask(self, key: bytes) -> BoolArray:
-        """A coalition of a key, without null players; of a random game, with its seed."""
-        if self.noise is not None:
-            return self.noise.mask(key)
-        mask = np.zeros(self.n_players, dtype=bool)
-        active = self.cache.n_players
-        mask[:active] = bits.from_keys([key], active)[0]
-        return mask
-
-    def read_journal(self, block: Block) -> None:
-        """What the journal holds, with NaN for failures when they are to be skipped."""
+    def read_journal(self, block: Block) -> set[bytes]:
+        """The coalitions that the journal knows; failures too, when they are to be skipped."""
         if self.slot is None:
-            return
-        found = self.slot.journal.lookup(self.slot.game, list(block.first))
+            return set()
+        journal, game = self.slot.journal, self.slot.game
+        found = journal.lookup(game, list(block.first))
         if found:
-            values = np.fromiter(found.values(), np.float64, len(found))
-            block.fresh.update(zip(found, self._accept(values, np.abs(values)), strict=True))
+            rows = [block.first[key] for key in found]
+            block.values[rows] = self._accept(np.fromiter(found.values(), np.float64, len(found)))
             if self.replicates is not None:
-                kept = self.slot.journal.replicates(self.slot.game, list(found))
-                self.replicates.add_packed(kept)
+                self.replicates.add_packed(journal.replicates(game, list(found)))
+        failed: dict[bytes, str] = {}
         if self.on_error == "skip":
             if self._failures is None:
-                self._failures = self.slot.journal.failures(self.slot.game)
-            for key in block.first if self._failures else ():
-                if key in self._failures and key not in block.fresh:
-                    block.fresh[key] = math.nan
-                    block.failures[key] = self._failures[key]
+                self._failures = journal.failures(game)
+            failed = {key: self._failures[key] for key in self._failures.keys() & block.first}
+            for key in failed.keys() - found:
+                block.values[block.first[key]] = math.nan
+                block.failures[block.first[key]] = failed[key]
+        return found.keys() | failed.keys()
 
     def journal(self, chunk: Chunk) -> None:
         """Keep what is a number, as soon as it is there."""
-        keys, values = chunk.keys, chunk.outcome()
-        sizes = np.abs(values)
-        usable = sizes <= LARGEST_UTILITY  # false for NaN as well
-        if not usable.all():
-            keys = [key for key, ok in zip(keys, usable, strict=True) if ok]
-            chunk.unusable = np.flatnonzero(~usable).tolist()
-            sizes = np.where(usable, sizes, np.nan)
+        values = chunk.values
+        assert values is not None  # noqa: S101 - chunks without come to nothing here
+        usable = np.abs(values) <= LARGEST_UTILITY  # false for NaN as well
+        chunk.unusable = np.flatnonzero(~usable)
         if self.slot is not None:
-            self.slot.journal.append(self.slot.game, keys, values[usable].tolist())
-            if self.replicates is not None and chunk.replicates is not None:
-                rows = self.replicates.wanted(packed_rows(chunk.keys, chunk.replicates))
-                self.slot.journal.append_replicates(self.slot.game, rows)
-        self.tally.computed += len(keys)
-        chunk.accepted = self._accept(values, sizes)
+            journal, game = self.slot.journal, self.slot.game
+            journal.append(game, bits.packed_keys(chunk.packed[usable]), values[usable].tolist())
+            if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
+                journal.append_replicates(game, self.replicates.wanted(rows))
+        self.tally.computed += int(usable.sum())
+
+    def _replicates(self, chunk: Chunk) -> dict[bytes, bytes] | None:
+        if self.replicates is None or chunk.replicates is None:
+            return None
+        return packed_rows(bits.packed_keys(chunk.packed), chunk.replicates)
 
     def settle(self, block: Block) -> bool:
         """Take what the chunks brought, in order; whether all have brought it."""
@@ -134,10 +123,10 @@ class Ledger:
                 raise chunk.error
             self._fail(block, chunk, 0, reason_of(chunk.error))
             return
-        block.fresh.update(zip(chunk.keys, chunk.accepted, strict=True))
-        if self.replicates is not None and chunk.replicates is not None:
-            self.replicates.add_packed(packed_rows(chunk.keys, chunk.replicates))
-        for at in chunk.unusable:
+        block.values[chunk.rows] = self._accept(chunk.values)
+        if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
+            self.replicates.add_packed(rows)
+        for at in chunk.unusable.tolist():
             reason = f"it returned {chunk.values[at]}"
             if np.isfinite(chunk.values[at]):
                 reason += (
@@ -146,22 +135,24 @@ class Ledger:
                 )
             self._fail(block, chunk, at, reason)
 
-    def _accept(self, values: FloatArray, sizes: FloatArray) -> list[float]:
+    def _accept(self, values: FloatArray) -> FloatArray:
         """Utilities as the run takes them; the largest is noted."""
-        self.tally.largest = max(self.tally.largest, float(np.fmax.reduce(sizes, initial=0.0)))
-        accepted: list[float] = np.where(sizes < NEGLIGIBLE, 0.0, values).tolist()
-        return accepted
+        sizes = np.abs(values)
+        usable = sizes[sizes <= LARGEST_UTILITY]
+        self.tally.largest = max(self.tally.largest, float(usable.max(initial=0.0)))
+        return np.where(sizes < NEGLIGIBLE, 0.0, values)
 
     def _fail(self, block: Block, chunk: Chunk, at: int, reason: str) -> None:
         """NaN when failures are to be skipped, else a GameError; recorded either way."""
-        key = chunk.keys[at]
         if self.slot is not None:
+            [key] = bits.packed_keys(chunk.packed[at : at + 1])
             self.slot.journal.append_failure(self.slot.game, key, reason)
         if self.on_error == "raise":
             raise failure(chunk.masks[at][: self.n_players], reason) from chunk.error
         self.tally.computed += 1
-        block.fresh[key] = math.nan
-        block.failures[key] = reason
+        row = int(chunk.rows[at])
+        block.values[row] = math.nan
+        block.failures[row] = reason
 
     def _close(self, split: Split | None, *, clean: bool) -> None:
         """Part of a chunk that failed is settled; perhaps all of it."""
@@ -176,25 +167,22 @@ class Ledger:
             clean = split.clean
             split = split.parent
 
-    def conclude(self, block: Block) -> FloatArray:
-        """The values of a settled block; counted and remembered."""
-        if block.failures:
-            for key in block.first:
-                if key in block.failures:
-                    self._count_skipped(self.mask(key), block.failures[key])
+    def conclude(self, block: Block) -> None:
+        """Count and remember the values of a settled block."""
+        for row in sorted(block.failures):
+            if not self.tally.skipped:
+                coalition = shorten(members(block.masks[row, : self.n_players]))
+                self.tally.first_failure = f"coalition {coalition}: {block.failures[row]}"
+            self.tally.skipped += 1
         # Without memory the blocks do not know of each other: count as if each were one row.
-        new = len(block.first) if self.remember else block.missing
+        new = len(block.rows) + (0 if self.remember else len(block.again))
         self.tally.evaluations += new
         self.tally.cost += block.cost
-        self.tally.cache_hits += len(block.keys) - new
+        self.tally.cache_hits += len(block) - new
+        for key, row in block.again:
+            at = block.first.get(key)
+            block.values[row] = self.cache.get(key) if at is None else block.values[at]
         if self.remember and block.first:
-            self.cache.update(block.fresh)
-            if self.pending:
-                self.pending.difference_update(block.first)
-        return block.values(self.cache)
-
-    def _count_skipped(self, mask: BoolArray, reason: str) -> None:
-        if not self.tally.skipped:
-            coalition = shorten(members(mask[: self.n_players]))
-            self.tally.first_failure = f"coalition {coalition}: {reason}"
-        self.tally.skipped += 1
+            values = block.values[list(block.first.values())].tolist()
+            self.cache.update(dict(zip(block.first, values, strict=True)))
+            self.pending.difference_update(block.first)

@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -129,14 +128,6 @@ class RepeatedDraw:
         return more if start >= own else np.concatenate([self.inner.masks(start, own), more])
 
 
-class Rows(NamedTuple):
-    """Coalitions of a random game as the evaluator takes them."""
-
-    masks: BoolArray
-    keys: list[bytes]
-    found: list[float | None]
-
-
 class Noise:
     """The draws of a run: their seeds, and how much they vary.
 
@@ -200,8 +191,10 @@ class Noise:
         rows = (self._drawn + np.arange(count) * len(draw) // max(count, 1)) % max(len(draw), 1)
         return RepeatedDraw(draw, self.n_players, (ends[0], ends[1]), np.unique(rows))
 
-    def rows(self, draw: Draw, start: int, masks: BoolArray, packed: ByteArray) -> Rows:
-        """Coalitions with their seeds; v(∅) and v(N) are known in a round."""
+    def rows(
+        self, draw: Draw, start: int, masks: BoolArray, packed: ByteArray
+    ) -> tuple[BoolArray, ByteArray, FloatArray]:
+        """Coalitions with their seeds, and what is known: v(∅) and v(N) are, in a round."""
         places = np.arange(start, start + len(masks))
         own = draw.inner if isinstance(draw, RepeatedDraw) else draw
         if self.same_seed:
@@ -212,14 +205,12 @@ class Noise:
             for at, key in enumerate(bits.packed_keys(packed[: max(0, len(own) - start)])):
                 numbers[at] = self._first.setdefault(key, int(numbers[at]))
         seeds = draw_seeds(self._seed, numbers)[:, None].view(np.uint8)
-        keys = bits.packed_keys(np.concatenate([packed, seeds], axis=1))
-        found: list[float | None] = [None] * len(keys)
+        known = np.full(len(masks), np.nan)
         if self.known is not None:
-            sizes = bits.sizes(packed)
-            for value, size in zip(self.known, (0, self.n_active), strict=True):
-                for at in np.flatnonzero((sizes == size) & (places < len(own))).tolist():
-                    found[at] = value
-        return Rows(np.concatenate([masks, bits.unpack(seeds, SEED_BITS)], axis=1), keys, found)
+            sizes, inside = bits.sizes(packed), places < len(own)
+            known[inside & (sizes == 0)], known[inside & (sizes == self.n_active)] = self.known
+        seeded = np.concatenate([masks, bits.unpack(seeds, SEED_BITS)], axis=1)
+        return seeded, np.concatenate([packed, seeds], axis=1), known
 
     def mask(self, key: bytes) -> BoolArray:
         """What an engine is asked for by a key, without null players."""
