@@ -335,7 +335,7 @@ def test_a_run_in_stretches_is_the_same_run(game):
         assert said == "enough"
         assert most - 24 < run.evaluator.tally.requests <= most  # a round asks for 24
     whole = fs.estimate(game, fs.MonteCarlo(walk=False), budget=500, seed=3)
-    np.testing.assert_array_equal(run.execute(False, 0).values, whole.values)
+    np.testing.assert_array_equal(run.execute(False).values, whole.values)
     assert run.evaluator.tally.evaluations == whole.evaluations
 
 
@@ -347,7 +347,7 @@ def test_a_stretch_goes_on_when_everything_is_known():
     assert run.marginals >= 900
     assert run.evaluator.complete
     assert not run.estimate().exact
-    assert run.execute(False, 0).exact
+    assert run.execute(False).exact
     assert run.marginals < 1000
 
 
