@@ -27,6 +27,7 @@ from fairshapley.fairness.evidence import Evidence
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
+from fairshapley.runs.allowance import Allowance, Stall
 from fairshapley.runs.copy_costs import copies_with_costs
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.plan import Plan, RunLog, versions
@@ -34,12 +35,6 @@ from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.runs.replicated_values import replicated_values
 from fairshapley.stopping import Snapshot
 from fairshapley.stopping.rules import evaluation_limit
-
-# On a small game a method asks more and more often for coalitions that are known already. It has
-# stalled when this many requests in a row, plus 20 for each coalition that is known, brought
-# nothing. (Not for each that there is: walks that are all cut off soon never meet most of them.)
-STALL_REQUESTS = 10_000
-STALL_REQUESTS_PER_COALITION = 20
 
 # Exact values of identical players may differ by this share of the spread of the utilities: a fit
 # that stops at a tolerance may tell equal rows apart by their order.
@@ -54,22 +49,6 @@ EXACT = "every coalition was evaluated: the values are exact"
 
 Gate: TypeAlias = Callable[[Draw], str | None]
 """Asked before a round is evaluated: None lets it through, a sentence says why the run stops"""
-
-
-class Stall:
-    """Notices that rounds bring no new coalitions any more, so that no budget is ever spent."""
-
-    def __init__(self) -> None:
-        self._evaluations = self._requests = 0
-
-    def noticed(self, tally: Tally) -> str | None:
-        """The reason to stop, after a round that brought the tally to this."""
-        if tally.evaluations > self._evaluations:
-            self._evaluations, self._requests = tally.evaluations, tally.requests
-        idle = tally.requests - self._requests
-        if idle < STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * tally.evaluations:
-            return None
-        return f"the last {idle:,} requests brought no coalition that was not known"
 
 
 class Run:
@@ -94,6 +73,7 @@ class Run:
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
         """Whether the run stopped at such a look"""
+        self.allowance = Allowance(plan, evaluator)
         self.stall = Stall()
         self.noticed = ""
         """Says so where the utility was found to be random"""
@@ -365,56 +345,7 @@ class Run:
             reporter.show(self.snapshot)
 
     def _blocked(self, draw: Draw) -> str | None:
-        """Why the budget does not allow this round, or None."""
-        budget = self.plan.budget
-        if budget is None:
-            return None
-        if budget.marginals is not None:
-            if draw.marginals is None:
-                raise InputError(
-                    f"{self.plan.estimator.name} does not average marginal contributions, so that "
-                    "a budget of marginals has no meaning: give a budget of evaluations"
-                )
-            total = (self.marginals or 0) + draw.marginals
-            if total > budget.marginals:
-                self._require_a_round(f"{draw.marginals} marginals")
-                return f"the budget of {budget.marginals:,} marginals is spent"
-        if budget.cost is not None:
-            afford = budget.cost - self.evaluator.tally.cost
-            price_of_round = self.evaluator.cost(draw, whole=self.rounds == 0)
-            if price_of_round > afford:
-                self._require_a_round(f"a cost of up to {price_of_round:,.6g}")
-                return (
-                    f"the budget of {budget.cost:,.6g}{self._money()} is spent: the next round "
-                    f"costs more than the {max(afford, 0.0):,.4g} left"
-                )
-        if budget.evaluations is not None:
-            left = budget.evaluations - self.evaluator.tally.evaluations
-            price = self.evaluator.price(draw, left)
-            # The first round is refused by what it may cost, not by what it happens to hold: else
-            # the runs that are let through would be a biased selection.
-            if self.rounds == 0 and price > 0:
-                price = len(draw)
-            if price > left:
-                self._require_a_round(f"{len(draw)} evaluations beside v(∅) and v(N)")
-                return (
-                    f"the budget of {budget.evaluations:,} evaluations is spent: the next round "
-                    f"asks for more than the {left} left"
-                )
-        return None
-
-    def _money(self) -> str:
-        """The unit of prices, where the game names it."""
-        unit = getattr(self.evaluator.game, "cost_unit", "")
-        return f" {unit}" if unit and isinstance(unit, str) else ""
-
-    def _require_a_round(self, price: str) -> None:
-        if self.rounds == 0:
-            raise BudgetError(
-                f"a budget of {self.plan.budget} is smaller than one round of "
-                f"{self.plan.estimator.name} on {self.game.n_players} players, which takes "
-                f"{price}: give a larger budget"
-            )
+        return self.allowance.blocked(draw, self.rounds, self.marginals or 0)
 
     def _require_scale(self) -> None:
         """The utilities must be large enough for their squares."""
@@ -556,7 +487,7 @@ class Run:
     def _extra_notes(self) -> Iterator[str]:
         """What was paid, and whether the utility was found to be random."""
         if self.evaluator.prices is not None:
-            yield f"the evaluations cost {self.evaluator.tally.cost:,.6g}{self._money()}"
+            yield f"the evaluations cost {self.evaluator.tally.cost:,.6g}{self.allowance.money}"
         if self.noticed:
             yield self.noticed
 

@@ -45,8 +45,8 @@ class JournalFile:
         The file; if it does not exist it is made, and only its owner may read it.
     schema
         The statements that make the tables of a new file, separated by semicolons.
-    readonly
-        Only read.
+    readonly, create
+        Only read; make the file if it does not exist.
     timeout
         The seconds to wait for another process that is writing.
     """
@@ -54,11 +54,17 @@ class JournalFile:
     _checked_bytes: ClassVar[int] = CHECKED_BYTES
 
     def __init__(
-        self, path: str | os.PathLike[str], schema: str, *, readonly: bool, timeout: float
+        self,
+        path: str | os.PathLike[str],
+        schema: str,
+        *,
+        readonly: bool,
+        create: bool,
+        timeout: float,
     ) -> None:
         self.path = Path(path)
         self.readonly = readonly
-        self._check_path()
+        self._check_path("readonly=True" if readonly else "" if create else "create=False")
         with self._explained():
             if not readonly:
                 self._make_file()
@@ -70,7 +76,7 @@ class JournalFile:
             self._db.close()
             raise
 
-    def _check_path(self) -> None:
+    def _check_path(self, makes_none: str) -> None:
         """The mistakes of which SQLite would only say that it cannot open the file."""
         problem = None
         try:
@@ -80,8 +86,10 @@ class JournalFile:
                 problem = "is a link to a file that does not exist: give the file itself"
             elif not self.path.parent.is_dir():
                 problem = "would lie in a directory that does not exist: make the directory first"
-            elif self.readonly and not self.path.exists():
-                problem = "does not exist, and readonly=True makes none: check the path"
+            elif makes_none and not self.path.exists():
+                problem = f"does not exist, and {makes_none} makes none: check the path"
+            elif makes_none and self.path.stat().st_size == 0 and not self.has_log():
+                problem = "is empty: give another file"
         except OSError as error:
             problem = f"cannot be reached ({error.strerror}): check the permissions on the way"
         if problem is not None:
@@ -129,9 +137,9 @@ class JournalFile:
     def _prepare(self, schema: str) -> None:
         self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._check_whole()
-        if self._is_empty() and self.readonly:
-            raise JournalError(f"the journal {self.path} is empty: give another file")
         if self.readonly:
+            if self._is_empty():
+                raise JournalError(f"the journal {self.path} is empty: give another file")
             return
         if self._switch_to_wal():
             # Now every commit survives the death of the process without an fsync of its own.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -164,29 +163,11 @@ class Journal(SummedFile):
         create: bool = True,
         timeout: float = 5.0,
     ) -> None:
-        self._create = create
-        super().__init__(path, SCHEMA, readonly=readonly, timeout=timeout)
+        super().__init__(path, SCHEMA, readonly=readonly, create=create, timeout=timeout)
         self.shared = shared
         self._mirrors: dict[int, _Mirror] = {}
         self._loaded: set[int] = set()
         self._n_arrivals = int(self._scalar("SELECT count(*) FROM arrivals"))
-
-    def _check_path(self) -> None:
-        super()._check_path()
-        if self._create or self.readonly:
-            return
-        if not self.path.exists():
-            raise JournalError(
-                f"the journal {self.path} does not exist, and create=False makes none: check the "
-                "path"
-            )
-        if self.path.stat().st_size == 0 and not self.has_log():
-            raise JournalError(f"the journal {self.path} is empty: give another file")
-
-    def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
-        if not self._create:
-            mode = mode.replace("mode=rwc", "mode=rw")
-        return super()._connect(mode, timeout)
 
     def open_game(
         self, fingerprint: str, n_players: int, player_names: Sequence[str] | None = None
