@@ -137,9 +137,9 @@ class JournalFile:
     def _prepare(self, schema: str) -> None:
         self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._check_whole()
+        if self._is_empty() and self.readonly:
+            raise JournalError(f"the journal {self.path} is empty: give another file")
         if self.readonly:
-            if self._is_empty():
-                raise JournalError(f"the journal {self.path} is empty: give another file")
             return
         if self._switch_to_wal():
             # Now every commit survives the death of the process without an fsync of its own.
