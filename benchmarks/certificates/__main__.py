@@ -156,6 +156,9 @@ add cannot be known from others, and without a stated range of the utility half 
 certified wrongly. Degrees of freedom that fall where one contribution makes up most of the spread
 were measured too: 8 wrong in place of 10, and 10 to 25 % dearer, so that they were left out.
 
+Beside this: whether intervals hold (`COVERAGE.md`), fixed budgets, resumed runs and decisions
+(`AUDITS.md`), forecasts (`FORECASTS.md`), the worst 20 of 200 points (`WORST_POINTS.md`).
+
 """
 
 

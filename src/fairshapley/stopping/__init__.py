@@ -31,10 +31,10 @@ __all__ = [
     "rule_from_configuration",
 ]
 
-RULES: dict[str, type[Evaluations | Marginals | Seconds | Fidelity | Fair | Decided]] = {
-    rule.__name__: rule for rule in (Evaluations, Marginals, Seconds, Fidelity, Fair, Decided)
+RULES: dict[str, type[Rule]] = {
+    rule.__name__: rule
+    for rule in (Evaluations, Marginals, Seconds, Fidelity, Fair, Decided, AnyOf, AllOf)
 }
-COMBINATIONS: dict[str, type[AnyOf] | type[AllOf]] = {"AnyOf": AnyOf, "AllOf": AllOf}
 
 
 def rule_from_configuration(configuration: Mapping[str, Any]) -> Rule:
@@ -45,11 +45,10 @@ def rule_from_configuration(configuration: Mapping[str, Any]) -> Rule:
     >>> rule_from_configuration({"rule": "Seconds", "at_least": 5})
     Seconds(at_least=5)
     """
-    name = configuration.get("rule")
-    if name in COMBINATIONS:
-        parts = tuple(rule_from_configuration(part) for part in configuration["rules"])
-        return COMBINATIONS[name](parts)
-    if name in RULES:
-        arguments = {key: value for key, value in configuration.items() if key != "rule"}
-        return RULES[name](**arguments)
-    raise InputError(f"unknown stopping rule {name!r}: use {', '.join(RULES | COMBINATIONS)}")
+    arguments = dict(configuration)
+    name = arguments.pop("rule", None)
+    if name not in RULES:
+        raise InputError(f"unknown stopping rule {name!r}: use {', '.join(RULES)}")
+    if "rules" in arguments:
+        arguments["rules"] = tuple(map(rule_from_configuration, arguments["rules"]))
+    return RULES[name](**arguments)

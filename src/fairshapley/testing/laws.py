@@ -137,10 +137,8 @@ def _run(estimator: Estimator[Any, Any], game: Game, seed: int, **options: Any) 
 def _same(one: Result, other: Result, what: str) -> None:
     """Bit for bit: values, errors and counts."""
     for name in ("values", "standard_errors", "counts"):
-        _require(
-            getattr(one, name).tobytes() == getattr(other, name).tobytes(),
-            f"{what} changed {name}: results must be bit-identical",
-        )
+        before, after = (getattr(run, name).tobytes() for run in (one, other))
+        _require(before == after, f"{what} changed {name}: results must be bit-identical")
     spent = [(run.evaluations, run.marginals) for run in (one, other)]
     _require(spent[0] == spent[1], f"{what} changed the cost from {spent[0]} to {spent[1]}")
 
@@ -238,25 +236,20 @@ def efficiency(estimator: Estimator[Any, Any], _repeats: int) -> None:
     for name, game in law_games().items():
         run = _run(estimator, game, 6)
         ends = game(np.array([[False] * N_PLAYERS, [True] * N_PLAYERS]))
-        _require(
-            bool(np.isclose(run.values.sum(), ends[1] - ends[0], rtol=1e-9, atol=1e-9)),
-            f"the values on the {name} game do not add up to v(N) − v(∅)",
-        )
+        same = bool(np.isclose(run.values.sum(), ends[1] - ends[0], rtol=1e-9, atol=1e-9))
+        _require(same, f"the values on the {name} game do not add up to v(N) − v(∅)")
 
 
 def exact_when_known(estimator: Estimator[Any, Any], _repeats: int) -> None:
     """Once every coalition is known the values are exact, and the run stops."""
     for n_players in (1, 2, 4):
         game = SumOfUnanimity(n_players, n_terms=6, sizes=(1, n_players), seed=7)
-        run = _run(estimator, game, 7, budget=1 << n_players)
-        _require(
-            run.exact and run.evaluations == 1 << n_players,
-            f"all {1 << n_players} coalitions of {n_players} players did not give exact values",
-        )
-        _require(
-            np.allclose(run.values, exact(game).values, rtol=1e-12, atol=1e-12),
-            f"the values of {n_players} players are not exact",
-        )
+        coalitions = 1 << n_players
+        run = _run(estimator, game, 7, budget=coalitions)
+        finding = f"all {coalitions} coalitions of {n_players} players did not give exact values"
+        _require(run.exact and run.evaluations == coalitions, finding)
+        same = np.allclose(run.values, exact(game).values, rtol=1e-12, atol=1e-12)
+        _require(same, f"the values of {n_players} players are not exact")
 
 
 def same_seed(estimator: Estimator[Any, Any], _repeats: int) -> None:
@@ -264,10 +257,9 @@ def same_seed(estimator: Estimator[Any, Any], _repeats: int) -> None:
     game = law_games()["unanimity"]
     one, again, other = (_run(estimator, game, seed) for seed in (8, 8, 9))
     _same(one, again, "running again")
-    _require(
-        estimator.name == "exact" or not np.array_equal(one.values, other.values),
-        "another seed gave the very same estimate",
-    )
+    if estimator.name != "exact":
+        differ = not np.array_equal(one.values, other.values)
+        _require(differ, "another seed gave the very same estimate")
 
 
 def continuing(estimator: Estimator[Any, Any], _repeats: int) -> None:
