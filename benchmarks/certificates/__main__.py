@@ -103,6 +103,18 @@ def upper_bound(wrong: int, certificates: int) -> float:
     return float(beta.ppf(0.95, wrong + 1, certificates - wrong)) if wrong < certificates else 1.0
 
 
+def kind_of(family: str) -> str:
+    """A family without its data set and its number of players.
+
+    Examples
+    --------
+    >>> kind_of("adult-census-dataset-valuation-10")
+    'dataset valuation'
+    """
+    words = family.removeprefix("adult-census-").removeprefix("bike-sharing-").split("-")
+    return " ".join(words[:-1])
+
+
 def report(runs: dict[tuple[str, int, int], dict[str, int]], before: Path) -> str:
     """The table, in Markdown."""
     families: dict[str, list[dict[str, int]]] = defaultdict(list)
@@ -123,6 +135,15 @@ def report(runs: dict[tuple[str, int, int], dict[str, int]], before: Path) -> st
             f"| {sum(row['wrong'] for row in rows)} | {_cost(rows, 0.5)} | {_cost(rows, 0.9)} "
             f"| {sum(row['certified'] for row in old)} of {len(old)} | {_cost(old, 0.5)} |"
         )
+    kinds: dict[str, list[dict[str, int]]] = defaultdict(list)
+    for family, rows in families.items():
+        kinds[kind_of(family)] += rows
+    lines += [
+        "",
+        "| kind of game, all data sets | runs | median per player |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {kind} | {len(rows)} | {_cost(rows, 0.5)} |" for kind, rows in kinds.items()]
     everything = list(runs.values())
     issued = sum(row["certified"] for row in everything)
     wrong = sum(row["wrong"] for row in everything)
