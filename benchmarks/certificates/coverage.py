@@ -137,17 +137,24 @@ def cell(counts: Counter[str]) -> str:
     return f"{held}, doubted {share:.0%}" if share else held
 
 
-def silent(counts: Counter[str]) -> bool:
-    """Whether trusted intervals are outside 0.93 to 0.97, by more than two standard errors.
+def clustering(cells: Iterable[Counter[str]]) -> float:
+    """How many times as far shares of runs are apart as if players did not depend on each other."""
+    between = within = 0.0
+    for counts in cells:
+        runs, total = counts["runs"] - counts["doubted"], counts["trusted"]
+        if runs > 1:
+            mean, players = counts["trusted_held"] / runs, total / runs
+            between += (counts["squares"] / runs - mean**2) * runs / (runs - 1)
+            within += mean * (1 - mean / players)
+    return max(between / within, 1.0) if within else 1.0
 
-    These are of the spread between runs, since the players of one run depend on each other.
-    """
-    runs, total = counts["runs"] - counts["doubted"], counts["trusted"]
-    if not total:
+
+def silent(counts: Counter[str], times: float) -> bool:
+    """Whether trusted intervals are outside 0.93 to 0.97, by more than two standard errors."""
+    if not counts["trusted"]:
         return False
-    share, mean = counts["trusted_held"] / total, counts["trusted_held"] / runs
-    between = max(counts["squares"] / runs - mean**2, 0.0) / runs / (total / runs) ** 2
-    error = 2.0 * np.sqrt(max(between, 0.95 * 0.05 / total))
+    share = counts["trusted_held"] / counts["trusted"]
+    error = 2.0 * np.sqrt(times * 0.95 * 0.05 / counts["trusted"])
     return bool(share < LOWEST - error or share > HIGHEST + error)
 
 
@@ -168,11 +175,14 @@ def report(rows: list[dict[str, str]]) -> str:
             control, _ = departure(counts, "control")
             lines.append(f"| {name} | {own:.3f} | {control:.3f} | {chance:.3f} |")
     single = totals(rows, "method", "per_player", "family")
-    wrong = [(key, counts) for key, counts in single.items() if silent(counts)]
+    times = clustering(single.values())
+    wrong = [(key, counts) for key, counts in single.items() if silent(counts, times)]
     judged = sum(bool(counts["trusted"]) for counts in single.values())
     lines += ["", "## Cells", ""]
     lines += [f"{len(wrong)} of {judged} cells (method, budget, family) with trusted intervals are"]
-    lines += [f"outside {LOWEST} to {HIGHEST} by more than two standard errors, unsaid:", ""]
+    lines += [f"outside {LOWEST} to {HIGHEST} by more than two standard errors, unsaid. In so many"]
+    lines += [f"cells chance alone brings about {0.023 * judged:.0f}. Errors allow for the players"]
+    lines += [f"of a run, who miss together (variance × {times:.1f}).", ""]
     for (name, per_player, family), counts in wrong:
         share = counts["trusted_held"] / counts["trusted"]
         lines.append(f"- {name}, {per_player} per player, {family}: {share:.3f}")

@@ -35,7 +35,7 @@ HEAVY_SHARE = 0.1
 # Contributions from which on 95 % intervals held the truth in 93 % and more
 # (benchmarks/certificates): i.i.d. ones are marginals, which are skewed, others what is left of
 # them when a regression has explained most.
-TRUSTED_IID, TRUSTED = 40, 20
+TRUSTED_IID, TRUSTED = 50, 25
 
 
 def all_equal(evidence: Evidence) -> BoolArray:
