@@ -50,7 +50,7 @@ _TABLE: tuple[tuple[str, dict[str, str]], ...] = (
     ),
     ("sample_weight", {"weights": "weights='column'", "train": "train=(X, y, weights)"}),
     ("default", {"empty_value": "empty_value=0.5"}),
-    ("masker", {"background": "background=X"}),
+    ("masker", {"background": "background=, rows or a masker of shap"}),
     ("imputer", {"kind": "kind='marginal'"}),
     ("sample_size", {"max_rows": "max_rows=100"}),
 )

@@ -57,25 +57,62 @@ def check_output(output: int | str | None, names: Sequence[str]) -> int:
     return checks.whole("output", output or 0, least=-count, most=count - 1, hint=hint) % count
 
 
-def choose_background(data: Table, background: Any, kind: Any, seed: int | None) -> Table:
-    """The background rows: given, or a number of rows of the data, drawn without replacement."""
-    if hasattr(background, "__len__") and not isinstance(background, str):
+def choose_background(
+    data: Table, background: Any, kind: Any, seed: int | None
+) -> tuple[Table, str]:
+    """The background rows, and where they are from, as the end of a sentence."""
+    rng, origin = side_generator(root_seed(seed), "background"), ""
+    if isinstance(background, str) and background.startswith("kmeans:"):
+        chosen = _centres(data, _size(background.removeprefix("kmeans:"), data), rng)
+        origin = " (centres of clusters of X, each with the weight of its rows)"
+    elif hasattr(background, "__len__") and not isinstance(background, str):
         chosen = _given_background(data, background)
     else:
-        few = kind in ("conditional", "mean")
-        size = len(data) if few else min(DEFAULT_BACKGROUND, len(data))
-        if background is not None:
-            hint = ": give rows like those of X, or how many of them to draw"
-            size = checks.whole("background", background, most=len(data), hint=hint)
         chosen = data
+        size = len(data) if kind in ("conditional", "mean") else DEFAULT_BACKGROUND
+        size = min(size, len(data)) if background is None else _size(background, data)
         if size < len(data):
-            rng = side_generator(root_seed(seed), "background")
+            origin = " drawn from X"
             chosen = data.take(np.sort(rng.choice(len(data), size, replace=False)))
-    return chosen.average() if kind == "mean" else chosen
+    if chosen.weights is not None and kind not in ("marginal", "mean"):
+        raise InputError("a background with weights is for kind='marginal' or 'mean': give rows")
+    return (chosen.average() if kind == "mean" else chosen), origin
+
+
+def _size(given: Any, data: Table) -> int:
+    number = int(given) if isinstance(given, str) and given.isdecimal() else given
+    hint = ": give rows like those of X, how many of them to draw, or 'kmeans:20'"
+    return checks.whole("background", number, most=len(data), hint=hint)
+
+
+def _centres(data: Table, count: int, rng: np.random.Generator) -> Table:
+    """Centres of clusters of the rows; each column has the nearest of its own contents there."""
+    from sklearn.cluster import KMeans  # a second, which those who do not cluster need not wait
+
+    columns = [data.coordinates(at) for at in range(len(data.labels))]
+    for label, (_, is_number) in zip(data.labels, columns, strict=True):
+        if not is_number:
+            raise InputError(
+                f"column {label!r} holds no numbers, and k-means takes nothing else: give a number "
+                "of rows to draw"
+            )
+    points = np.stack([numbers for numbers, _ in columns], axis=1)
+    means = np.nan_to_num(np.nanmean(points, axis=0))
+    points = np.where(np.isnan(points), means, points)
+    scales = points.std(axis=0)
+    points = (points - means) / np.where(scales > 0, scales, 1.0)
+    found = KMeans(count, n_init=1, random_state=int(rng.integers(2**31))).fit(points)
+    nearest = [np.abs(points - centre).argmin(axis=0) for centre in found.cluster_centers_]
+    centres = Table(data.picked(np.array(nearest)), data.labels)
+    centres.weights = np.bincount(found.labels_, minlength=count) / len(data)
+    return centres
 
 
 def _given_background(data: Table, background: Any) -> Table:
     """The background rows of a user, with the columns of the data in their order."""
+    weights = None
+    if isinstance(background, tuple) and len(background) == 2 and np.ndim(background[0]) == 2:
+        background, weights = background
     table = as_table(background, "background", None)
     if table.is_frame and set(table.labels) == set(data.labels):
         table = Table(table.rows[list(data.labels)], data.labels)
@@ -93,4 +130,16 @@ def _given_background(data: Table, background: Any) -> Table:
         )
     one = np.array([0])
     data.take(one).followed_by(table.take(one))  # refuses what does not fit together
+    if weights is not None:
+        shares = np.asarray(weights, dtype=np.float64)
+        if (
+            shares.shape != (len(table),)
+            or not (shares >= 0).all()
+            or not 0 < shares.sum() < np.inf
+        ):
+            raise InputError(
+                f"background has {len(table)} rows: give (rows, weights) with one weight for each, "
+                "none negative"
+            )
+        table.weights = shares / shares.sum()
     return table

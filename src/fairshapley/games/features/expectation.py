@@ -59,10 +59,18 @@ class MixedExpectation(Expectation):
         The prediction function.
     n_explained, n_background
         The rows to explain, and the mixtures of each with a coalition.
+    weights
+        What each of these mixtures counts, in all 1; by default all count the same.
     """
 
-    def __init__(self, predictor: Predictor, n_explained: int, n_background: int) -> None:
-        self.predictor = predictor
+    def __init__(
+        self,
+        predictor: Predictor,
+        n_explained: int,
+        n_background: int,
+        weights: FloatArray | None = None,
+    ) -> None:
+        self.predictor, self.weights = predictor, weights
         self.n_explained, self.n_background = n_explained, n_background
         self.n_outputs = predictor.n_outputs
 
@@ -97,11 +105,13 @@ class MixedExpectation(Expectation):
         ]
         # With more than one piece there is one unit, so that pieces follow each other.
         predictions = np.concatenate(pieces).T
-        return _mean(predictions.reshape(self.n_outputs, len(rows), self.n_background))
+        shape = self.n_outputs, len(rows), self.n_background
+        return _mean(predictions.reshape(shape), self.weights)
 
 
-def _mean(values: FloatArray) -> FloatArray:
+def _mean(values: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """The mean over the last axis, with the same bits whatever the other axes hold."""
+    whole = np.ascontiguousarray(values)
     with np.errstate(invalid="ignore"):  # infinite predictions of both signs: NaN, reported later
-        mean: FloatArray = np.ascontiguousarray(values).mean(axis=-1)
+        mean: FloatArray = whole.mean(-1) if weights is None else (whole * weights).sum(axis=-1)
     return mean

@@ -79,7 +79,9 @@ class FeatureGame:
         alike (colour_red, colour_blue) and of which one is 1 in every row.
     background
         Rows like those of X, or how many to draw from X without replacement. By default 100
-        (all where there are fewer) for "marginal", and all of X for "conditional".
+        (all where there are fewer) for "marginal", and all of X for "conditional". "kmeans:20" is
+        for the centres of 20 clusters of X, each with the weight of its rows; (rows, weights) for
+        weights of your own.
     tolerance, relative_to
         For "conditional": z is near x in a feature when |z − x| ≤ tolerance·|x|, by default with
         0.1, the paper's ±10 % of x's own value. relative_to="range" or "std" replaces |x| by the
@@ -150,7 +152,9 @@ class FeatureGame:
         if isinstance(groups, str) and groups == "one-hot":
             groups = one_hot_groups(data)
         self._players = make_players(data.labels, groups)
-        self.data, self._background = data, choose_background(data, background, kind, seed)
+        self.data = data
+        self._background, self._origin = choose_background(data, background, kind, seed)
+        self.weights = self._background.weights
         self.predictor = Predictor(
             function,
             self._background,
@@ -163,7 +167,6 @@ class FeatureGame:
         if near is not None:
             what = "X" if self._background is data else "background"
             self._predictions = self.predictor.of_table(self._background, what)
-        self._drawn = not hasattr(background, "__len__") and len(self._background) < len(data)
         self.output = check_output(output, self.output_names)
         self.n_rows, self.n_players = len(data), len(self._players.names)
         self.counts = np.full(self.n_rows, self.n_players)
@@ -187,9 +190,8 @@ class FeatureGame:
     def notes(self) -> tuple[str, ...]:
         """What stands in for absent features, in a sentence."""
         kind = "by a function" if callable(self.kind) else f"by kind={self.kind!r}"
-        drawn = " drawn from X" if self._drawn else ""
         background = several(len(self._background), "background row")
-        return (f"absent features were replaced {kind}, with {background}{drawn}",)
+        return (f"absent features were replaced {kind}, with {background}{self._origin}",)
 
     @property
     def background(self) -> Any:

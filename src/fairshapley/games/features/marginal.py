@@ -38,7 +38,7 @@ class MarginalExpectation(MixedExpectation):
     def __init__(
         self, predictor: Predictor, explained: Table, background: Table, players: Players
     ) -> None:
-        super().__init__(predictor, len(explained), len(background))
+        super().__init__(predictor, len(explained), len(background), background.weights)
         self.rows = explained.followed_by(background).on(predictor.place)
         self.players = players
 

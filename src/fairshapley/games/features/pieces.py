@@ -158,8 +158,8 @@ class Texts(Pieces):
         ]
 
     def _gap(self, piece: str) -> str:
-        space = piece[: len(piece) - len(piece.lstrip())]
-        return f"{space}{self.absent}" if self.absent else ""
+        """What stands for an absent piece, with the space around it."""
+        return piece.replace(piece.strip(), self.absent) if self.absent and piece.strip() else ""
 
 
 def _pieces(text: str, by: str | Splitter) -> list[str]:

@@ -37,6 +37,8 @@ class Table:
     ) -> None:
         self.rows, self.labels, self._place = rows, tuple(labels), place or {}
         self.is_frame = hasattr(rows, "iloc")
+        self.weights: FloatArray | None = None
+        """Of rows that stand for several; they sum to 1"""
         self._tensor: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,7 +105,8 @@ class Table:
         The result has ``len(masks)·len(others)`` rows, those of one mask together.
         """
         if self.is_frame:
-            return self._mixed_frame(masks, rows, others)
+            source = np.where(masks[:, None], rows[:, None, None], others[:, None])
+            return self.picked(source.reshape(-1, len(self.labels)))
         values, where, parts = self.rows, np.where, (masks, rows, others)  # type: Any, Any, Any
         if self._place:
             import torch
@@ -116,13 +119,13 @@ class Table:
         mixture = where(mask[:, None], values[mine][:, None], values[theirs][None])
         return mixture.reshape(-1, len(self.labels))
 
-    def _mixed_frame(self, masks: BoolArray, rows: IntArray, others: IntArray) -> Any:
+    def picked(self, source: IntArray) -> Any:
+        """Rows whose contents come from these rows, (rows, columns), as predict is handed them."""
+        if not self.is_frame:
+            return np.take_along_axis(self.rows, source, axis=0)
         import pandas as pd
 
-        columns = {}
-        for at in range(len(self.labels)):
-            source = np.where(masks[:, at, None], rows[:, None], others[None])
-            columns[at] = self.rows.iloc[:, at].array.take(source.ravel())
+        columns = {at: self.rows.iloc[:, at].array.take(rows) for at, rows in enumerate(source.T)}
         mixture = pd.DataFrame(columns)
         mixture.columns = self.rows.columns
         return mixture
@@ -157,7 +160,9 @@ class Table:
     def _average(self, at: int) -> Any:
         found = self._numbers(at)
         if found is not None and not np.isnan(found).all():
-            return float(np.nanmean(found))
+            known = ~np.isnan(found)
+            weights = None if self.weights is None else self.weights[known]
+            return float(np.average(found[known], weights=weights))
         return Counter(self.column(at).tolist()).most_common(1)[0][0]
 
     def column(self, at: int) -> NDArray[Any]:

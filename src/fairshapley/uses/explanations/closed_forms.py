@@ -69,7 +69,8 @@ def _linear(game: FeatureGame, rows: IntArray) -> FloatArray:
 
 
 def _has_leaves(model: Any, method: str) -> bool:
-    name, classifies = type(model).__name__, hasattr(model, "classes_")
+    # A regressor of catboost has classes too, but none in them.
+    name, classifies = type(model).__name__, len(getattr(model, "classes_", ())) > 0
     if method == "predict_proba":
         return name.startswith(FORESTS)
     if method == "decision_function":
@@ -79,8 +80,11 @@ def _has_leaves(model: Any, method: str) -> bool:
 
 def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
     """Interventional TreeSHAP; None where shap cannot read the model."""
-    if game.n_players != len(game.data.labels):
-        return None  # the value of a group is not the sum of its columns' values
+    columns = range(len(game.data.labels))
+    if game.n_players != len(columns) or game.weights is not None:
+        return None  # a group is not the sum of its columns, and shap knows no weights
+    if not all(game.data.coordinates(at)[1] for at in columns):
+        return None  # shap does not read how trees split categories
     if importlib.util.find_spec("shap") is None:
         return None
     with warnings.catch_warnings():

@@ -17,6 +17,7 @@ from fairshapley.fairness.scores import check_xi
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import Rows, check_output, check_rows
 from fairshapley.games.features.feature_game import GameKind
+from fairshapley.games.features.maskers import masker_options
 from fairshapley.games.features.pieces import Images, Pieces, Texts
 from fairshapley.randomness import root_seed
 from fairshapley.runs.setup import JournalOption
@@ -71,8 +72,10 @@ def explain(
         width) with channels before or behind.
     background
         What stands in for absent features: rows like those of X, or how many to draw from X (100
-        by default, the same whatever the seed). For texts the text of an absent word, by default
-        none; for images a number, an image or images.
+        by default, the same whatever the seed); "kmeans:20" for the centres of 20 clusters of X,
+        with weights. For texts the text of an absent word, by default none; for images a number, an
+        image or images. Or one of shap's maskers (Independent, Partition, Impute, Text, Image),
+        or what `shap.kmeans` gives.
     rows
         Positions of rows in X; all by default.
     outputs
@@ -140,7 +143,7 @@ def explain(
             "background": background, "kind": kind, "groups": groups, "max_rows": max_rows,
             "feature_names": feature_names, "output_names": output_names,
         }  # fmt: skip
-        subject = _subject(model, X, device, options)
+        subject = _subject(model, X, device, options | masker_options(background, X))
     positions = check_rows(rows, subject.n_rows)
     chosen, single = _check_outputs(outputs, subject, given=given)
     if method == "auto" and weights.name == "shapley":
