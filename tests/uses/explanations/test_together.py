@@ -318,7 +318,7 @@ def test_sentences_and_masks_of_texts():
 
     found = fs.explain(predict, ["It is good. Very good! Bad?"], "[MASK]", groups="sentences")
     assert_allclose(found.values, [[1, 1, 0]])
-    assert "[MASK][MASK][MASK]" in seen
+    assert "[MASK] [MASK] [MASK]" in seen
     with pytest.raises(fs.InputError, match="text 0 has no words"):
         fs.explain(predict, ["..."])
     with pytest.raises(fs.InputError, match="give a list of texts"):
