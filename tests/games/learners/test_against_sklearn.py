@@ -109,7 +109,7 @@ LIBLINEAR_TIGHT = LogisticRegression(solver="liblinear", C=0.05, tol=1e-12, max_
 
 # Data, model, how many sets in the short form, and what to compare with.
 CASES = {
-    "logistic, liblinear": ("breast cancer", LIBLINEAR, 1000, LIBLINEAR_TIGHT, 1e-6, 1e-6),
+    "logistic, liblinear": ("breast cancer", LIBLINEAR, 200, LIBLINEAR_TIGHT, 1e-6, 1e-6),
     "logistic": ("breast cancer", LogisticRegression(C=0.5), 60, tight(C=0.5)),
     "logistic, three classes": ("wine", LogisticRegression(), 60, tight()),
     "logistic, iris": ("iris", LogisticRegression(C=10.0), 30, tight(C=10.0)),
@@ -125,14 +125,14 @@ CASES = {
         30,
         tight(class_weight={0: 3.0, 1: 1.0, 2: 0.5}),
     ),
-    "ridge": ("diabetes", Ridge(), 1000),
+    "ridge": ("diabetes", Ridge(), 200),
     "ridge, no intercept": ("breast cancer", Ridge(alpha=0.1, fit_intercept=False), 60),
     "ridge classifier": ("breast cancer", RidgeClassifier(), 60),
     "ridge classifier, three classes": ("wine", RidgeClassifier(alpha=0.5), 60),
-    "linear": ("diabetes", LinearRegression(), 1000),
+    "linear": ("diabetes", LinearRegression(), 200),
     "linear, no intercept": ("diabetes", LinearRegression(fit_intercept=False), 60),
     "linear, many features": ("breast cancer", LinearRegression(), 60),
-    "5 neighbours": ("breast cancer", KNeighborsClassifier(), 1000),
+    "5 neighbours": ("breast cancer", KNeighborsClassifier(), 200),
     "1 neighbour, three classes": ("wine", KNeighborsClassifier(1), 60),
     "neighbours by distance": ("wine", KNeighborsClassifier(7, weights="distance", p=1), 60),
     "neighbours, regression": ("diabetes", KNeighborsRegressor(), 60),
@@ -141,9 +141,9 @@ CASES = {
         KNeighborsRegressor(3, weights="distance", p=3),
         60,
     ),
-    "naive Bayes": ("breast cancer", GaussianNB(), 1000),
+    "naive Bayes": ("breast cancer", GaussianNB(), 200),
     "naive Bayes, three classes": ("wine", GaussianNB(var_smoothing=1e-3), 60),
-    "discriminant": ("wine", LinearDiscriminantAnalysis(), 1000),
+    "discriminant": ("wine", LinearDiscriminantAnalysis(), 200),
     "discriminant, many features": ("breast cancer", LinearDiscriminantAnalysis(), 60),
     "discriminant, shrinkage": (
         "wine",
