@@ -14,6 +14,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from threadpoolctl import threadpool_limits
 
 from fairshapley.games.learners import batch_learner
 
@@ -23,6 +24,13 @@ LOADERS = {
     "wine": load_wine,
     "diabetes": load_diabetes,
 }
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Threads that wait for each other make forty rows take a hundred times as long."""
+    with threadpool_limits(1):
+        yield
 
 
 @cache
