@@ -58,6 +58,9 @@ class Learner(ABC):
         The size of the largest array that one set takes.
     """
 
+    # Whether sets of one size take about as many steps: then they are computed together.
+    _by_size = False
+
     def __init__(
         self, where: Backend, kinds: Collection[Predicted], n_rows: int, largest: int
     ) -> None:
@@ -94,14 +97,20 @@ class Learner(ABC):
             "value": (m, test rows).
         """
         rows = self._checked(rows, kind)
-        count = len(rows)
+        count, order = len(rows), np.arange(len(rows))
+        if self._by_size:
+            order = np.argsort(rows.sum(axis=1), kind="stable")
+            rows = rows[order]
         # The set of all rows is one that can be fitted: it fills the last width.
         padding = -count % QUANTUM or (QUANTUM if count == 0 else 0)
         full = np.ones((padding, self._n_rows), dtype=np.bool_)
         np.empty(KEPT_BYTES, dtype=np.uint8)
         with self.where.quiet, self._threads():
             sets = self.where.columns(np.concatenate([rows, full]))
-            return self.predict_sets(sets, kind)[:count, ...]
+            found = self.predict_sets(sets, kind)[:count, ...]
+        if not self._by_size:
+            return found
+        return self.where.xp.take(found, self.where.integers(np.argsort(order)), axis=0)
 
     def predict_sets(self, sets: Array, kind: Predicted) -> Array:
         """The same for sets that are columns on the learner's device, boolean (rows, sets)."""

@@ -7,6 +7,7 @@ several classes is a binary problem, one with more a multinomial one, as scikit-
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -19,6 +20,7 @@ from fairshapley.games.learners.inputs import Data, number, refuse_unless, switc
 from fairshapley.games.learners.learner import QUANTUM, Learner, NotVectorisedError, Predicted
 from fairshapley.games.learners.losses import BinaryLoss, MultinomialLoss
 from fairshapley.games.learners.newton import minimise
+from fairshapley.games.learners.quasi_newton import FullFit
 from fairshapley.games.learners.ties import chances, label, label_of_two, lengths
 
 # A multinomial Hessian has (classes × columns)² entries and is factorised for every set and step;
@@ -26,6 +28,8 @@ from fairshapley.games.learners.ties import chances, label, label_of_two, length
 MAX_MULTINOMIAL = 200
 # What `fused` takes on; wider problems are faster as separate matrix products.
 MAX_FUSED_WIDTH = 16
+# From here on quasi-Newton steps are faster than Newton's.
+MIN_QUASI_WIDTH = 40
 FREE_INTERCEPT = ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
@@ -67,8 +71,11 @@ class LogisticLearner(Learner):
                 f"{n_classes} classes of {width} coefficients: more than {MAX_MULTINOMIAL} "
                 "parameters take longer in batches than one by one"
             )
+        plain = where.device is None and where.dtype == "float64" and n_classes == 2
+        self._by_size = plain and width >= MIN_QUASI_WIDTH
         # LAPACK wants each chunk's Hessians twice: half a cache of them at a time.
-        largest = max(size * n_rows, size * n_test, (size * width) ** 2 // 2)
+        hessians = 0 if self._by_size else (size * width) ** 2 // 2
+        largest = max(size * n_rows, size * n_test, hessians)
         kinds: list[Predicted] = ["label", "probability"]
         if n_classes == 2:
             kinds.append("decision")
@@ -85,6 +92,13 @@ class LogisticLearner(Learner):
         self._indicator = where.reals(np.eye(n_classes)[:, codes])
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
+        weights, present, n_present = self._weighed(sets)
+        if self._n_classes == 2:
+            return self._of_two(self._binary(weights), kind)
+        return self._several(weights, present, n_present, kind)
+
+    def _weighed(self, sets: Array) -> tuple[Array, Array, Array]:
+        """How much each row counts in each set, which classes a set holds, and how many."""
         xp = self.where.xp
         weights = xp.astype(sets, self.where.real)
         counts = self._indicator @ weights
@@ -96,9 +110,16 @@ class LogisticLearner(Learner):
             n_rows = xp.sum(counts, axis=0)
             shares = n_rows / (xp.astype(n_present, self.where.real) * counts)
             weights = weights * xp.take(xp.where(present, shares, 0.0), self._codes, axis=0)
-        if self._n_classes == 2:
-            return self._of_two(self._binary(weights, 0, 1), kind)
-        return self._several(weights, present, n_present, kind)
+        return weights, present, n_present
+
+    @cached_property
+    def _full_fit(self) -> FullFit:
+        """The fit to all rows, from which those of a wide table start."""
+        weights, _, _ = self._weighed(np.ones((self._n_rows, QUANTUM), dtype=np.bool_))
+        objective = self._objective(weights)
+        start = self.where.zeros(self._train.shape[1], QUANTUM)
+        full = minimise(objective, start, self.where)[:, 0]
+        return FullFit(objective.signed, self._penalties[:, 0], weights[:, 0], full)
 
     def _of_two(self, coefficients: Array, kind: Predicted) -> Array:
         """Labels, probabilities or decisions of two classes, from the coefficients of sets."""
@@ -114,8 +135,8 @@ class LogisticLearner(Learner):
         high = 1.0 / (1.0 + xp.exp(-scores))
         return xp.stack([1.0 - high, high], axis=2)
 
-    def _binary(self, weights: Array, low: int, high: int) -> Array:
-        """The coefficients (sets, columns) that tell class `high` from class `low`."""
+    def _objective(self, weights: Array, low: int = 0, high: int = 1) -> BinaryLoss:
+        """The losses of sets that are to tell class `high` from class `low`."""
         xp = self.where.xp
         signs = self._indicator[high, :] - self._indicator[low, :]
         train, products = self._train, self._products
@@ -123,13 +144,25 @@ class LogisticLearner(Learner):
             rows = xp.nonzero(signs)[0]
             train, products = train[rows, :], products.of_rows(rows)
             signs, weights = signs[rows], weights[rows, :]
-        if self.where.kernels and train.shape[1] <= MAX_FUSED_WIDTH:
+        return BinaryLoss(xp, signs[:, None] * train, products, self._penalties, weights)
+
+    def _binary(self, weights: Array, low: int = 0, high: int = 1) -> Array:
+        """The coefficients (sets, columns) that tell class `high` from class `low`."""
+        xp, objective = self.where.xp, self._objective(weights, low, high)
+        width = self._train.shape[1]
+        if self.where.kernels and width <= MAX_FUSED_WIDTH:
             from fairshapley.games.learners.fused import minimise_binary
 
-            return minimise_binary(signs[:, None] * train, weights, self._penalties[:, 0])
-        objective = BinaryLoss(xp, signs[:, None] * train, products, self._penalties, weights)
-        start = self.where.zeros(train.shape[1], weights.shape[1])
-        return xp.permute_dims(minimise(objective, start, self.where), (1, 0))
+            return minimise_binary(objective.signed, objective.weights, self._penalties[:, 0])
+        start = self.where.zeros(width, weights.shape[1])
+        if not self._by_size:
+            return xp.permute_dims(minimise(objective, start, self.where), (1, 0))
+        found, unfinished = self._full_fit.minimise(weights)
+        if unfinished.any():
+            # From the start: where steps went astray, the Hessian can be singular.
+            rest = _fill(xp, np.flatnonzero(unfinished))
+            found[rest] = minimise(objective.take(rest), start[:, rest], self.where).T
+        return found
 
     def _several(self, weights: Array, present: Array, n_present: Array, kind: Predicted) -> Array:
         """Predictions where sets may hold two or more of several classes."""

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from fairshapley._basics.checks import whole
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.inputs import Data, refuse_unless
 from fairshapley.games.learners.learner import Learner, NotVectorisedError, Predicted
@@ -39,6 +39,9 @@ RANKS_PER_LOOK = 8
 
 class _Neighbours(Learner):
     """The sums, over the k nearest rows of a set, of what each row contributes."""
+
+    # A chunk stops at the rank at which all its sets have their neighbours.
+    _by_size = True
 
     def __init__(
         self,
@@ -73,14 +76,6 @@ class _Neighbours(Learner):
         # Votes are counted in bytes, which are eight times as many per cache line as floats.
         votes = not by_distance and n_neighbors < 256 and bool(np.isin(sums, (0.0, 1.0)).all())
         self._sums = where.xp.astype(where.reals(sums), where.xp.uint8 if votes else where.real)
-
-    def predict(self, rows: BoolArray, kind: Predicted) -> Array:
-        """The predictions for each set of training rows; see `Learner.predict`."""
-        rows = self._checked(rows, kind)
-        # Sets of one size need about as many ranks, and a chunk stops when all its sets do.
-        order = np.argsort(rows.sum(axis=1), kind="stable")
-        back = self.where.integers(np.argsort(order))
-        return self.where.xp.take(super().predict(rows[order], kind), back, axis=0)
 
     def _summed(self, sets: Array) -> tuple[Array, Array]:
         """The sums (contributions, test rows, sets) and the number of neighbours."""

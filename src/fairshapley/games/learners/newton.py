@@ -98,7 +98,15 @@ def newton_step(
     direction: Array,
     slope: Array,
 ) -> tuple[Array, Array, Array, Array]:
-    """One step for every problem: forward by Newton's direction, or half of the last step back.
+    """One step for every problem; see `tried`."""
+    gradient, hessian = objective.derivatives(margins, parameters)
+    return tried(where.xp, gradient, -_solved(where, hessian, gradient), direction, slope)
+
+
+def tried(
+    xp: Any, gradient: Array, forward: Array, direction: Array, slope: Array
+) -> tuple[Array, Array, Array, Array]:
+    """A step forward by a new direction, or half of the last step back where it overshot.
 
     Returns
     -------
@@ -106,10 +114,7 @@ def newton_step(
         The step, the direction now being tried and the slope at its start, and which problems
         stepped back.
     """
-    xp = where.xp
-    gradient, hessian = objective.derivatives(margins, parameters)
     back = xp.sum(direction * gradient, axis=0) > -0.5 * slope
-    forward = -_solved(where, hessian, gradient)
     step = xp.where(back, -0.5 * direction, forward)
     direction = xp.where(back, 0.5 * direction, forward)
     slope = xp.where(back, 0.5 * slope, xp.sum(forward * gradient, axis=0))
