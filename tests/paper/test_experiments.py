@@ -11,6 +11,7 @@ from fairshapley_paper import EXPERIMENTS
 from fairshapley_paper.methods import METHODS
 from fairshapley_paper.publications import published_beside, published_numbers
 
+FORMS = ("mc-walks", "owen-antithetic", "owen-single", "sobol-single", "kernel-paired")
 CASES = list(EXPERIMENTS.values())
 SCENARIOS = [(one, scenario) for one in CASES for scenario in one.scenarios]
 
@@ -54,6 +55,8 @@ def test_configuration(experiment):
     assert set(experiment.methods) <= set(METHODS)
     assert {"mc", "owen", "sobol", "stratified", "kernel"} <= set(experiment.methods)
     assert "adjusted" in experiment.methods
+    # The forms that the paper names: antithetic, single marginals, pairs, whole walks.
+    assert set(FORMS) <= set(experiment.methods)
     assert "gae-5" in {METHODS[name].row for name in experiment.methods}
     assert set(experiment.settings) == {"full", "quick", "tiny"}
     for setting in experiment.settings.values():

@@ -1,5 +1,6 @@
 """The pages of docs/paper say what the files of results say."""
 
+import csv
 import math
 import re
 
@@ -86,6 +87,23 @@ def test_ties():
         tied("nullity:nothing:mc:nl_nsw", RESULTS)
     with pytest.raises(InputError, match="a tie is"):
         tied("nullity:mc", RESULTS)
+
+
+ALL_FORMS = (
+    *("datasets", "agents", "federations", "features"),
+    *("datasets-code", "agents-code", "federations-code", "features-code", "uber-volume"),
+)
+
+
+@pytest.mark.parametrize("name", ALL_FORMS)
+def test_every_method_was_run_with_the_trials_of_the_setting(name):
+    experiment = EXPERIMENTS[name]
+    with (RESULTS / name / "numbers.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["scenario"] for row in rows} == {one.name for one in experiment.scenarios}
+    assert {row["method"] for row in rows} == set(experiment.methods)
+    trials = str(experiment.settings["full"].trials)
+    assert {row["trials"] for row in rows if row["method"] != "exact"} == {trials}
 
 
 README = PAPER / "README.md"
