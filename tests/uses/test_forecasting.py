@@ -106,3 +106,19 @@ def test_other_methods_are_forecast_where_asked():
     assert planned.by_method["mc"].needed == forecast(game, "mc", **given).needed
     assert any(said.startswith("with mc: ") for said in planned.sentences())
     assert planned.by_method["mc"].by_method == {}
+
+
+def test_a_pilot_that_reaches_the_aim_ends_there():
+    game = fs.games.Additive(np.arange(1.0, 21.0))
+    given = {"until": fs.Fair(epsilon1=0.5, delta=0.1, xi=5.0), "budget": 2000, "seed": 1}
+    run = fs.estimate(game, "adjusted", **given)
+    planned = forecast(game, "adjusted", pilot=True, **given)
+    assert planned.needed == planned.pilot == run.evaluations <= 102
+
+
+def test_coalitions_that_come_again_make_contributions_cheaper():
+    game = fs.games.SumOfUnanimity(11, seed=0)
+    given = {"until": fs.Fair(epsilon1=0.5, delta=0.1, xi=1.0), "budget": 2047, "seed": 1}
+    run = fs.estimate(game, "kernel", **given)
+    planned = forecast(game, "kernel", pilot=True, **given)
+    assert planned.needed / 1.5 < run.evaluations < 1.5 * planned.needed

@@ -178,8 +178,8 @@ def forecast(
     pilot
         The evaluations of a pilot, which predicts what ``until=fs.Fair(…)`` or ``fs.Decided(…)``
         will take, and the ε1 to expect: at least 2n + 2 for n players; True for 10n, with which
-        predictions are reliable. They are the first ones of the run: with a journal, the run that
-        follows does not compute them again.
+        predictions are reliable; it ends where the aim is reached. They are the first ones of the
+        run: with a journal, the run that follows does not compute them again.
     methods
         Other methods to forecast too, each from a pilot of its own: `Forecast.by_method`.
     delta
@@ -239,12 +239,13 @@ def forecast(
     if pilot is False or isinstance(chosen, Exact):
         return plain
     made = _check_pilot(pilot, n_players)
-    half = _Halfway(at_least=made)
+    parts = () if until is None else until.parts()
+    rule = _Pilot(tuple(part for part in parts if isinstance(part, PlannedLooks)), at_least=made)
     result = estimate(
         game,
         chosen,
         budget=min(made, allowed),
-        until=half,
+        until=rule,
         semivalue=semivalue,
         xi=xi,
         seed=seed,
@@ -252,7 +253,7 @@ def forecast(
         journal=journal,
         progress=False,
     )
-    return _predicted(plain, result, half, until, delta, iid=chosen.traits.iid)
+    return _predicted(plain, result, rule, delta, iid=chosen.traits.iid)
 
 
 def _check_pilot(pilot: int | bool, n_players: int) -> int:
@@ -268,19 +269,31 @@ def _check_pilot(pilot: int | bool, n_players: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Halfway(Evaluations):
-    """Never stops the pilot; keeps what was known at half of it."""
+class _Pilot(Evaluations):
+    """Stops the pilot where an aim is reached; keeps what was known at half of it."""
 
+    aims: tuple[PlannedLooks, ...]
     kept: list[Evidence] = field(default_factory=list)
 
     def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
-        """Until half of the evaluations are made."""
-        return bool(self.kept) or 2 * evaluations < self.at_least
+        """Until half of the evaluations are made, or a look at an aim is planned."""
+        known = bool(self.kept) or 2 * evaluations < self.at_least
+        return known and all(aim.waits(evaluations, last_look, n_players) for aim in self.aims)
+
+    def looks_now(self, snapshot: Snapshot) -> bool:
+        """As the aims do."""
+        return any(aim.looks_now(snapshot) for aim in self.aims)
 
     def met(self, snapshot: Snapshot) -> str | None:
-        """Keep the first evidence, and go on."""
+        """Keep the first evidence; a sentence when an aim is reached, but none is given up."""
         if 2 * snapshot.evaluations >= self.at_least and not self.kept:
             self.kept.append(snapshot.evidence)
+        for aim in self.aims:
+            found = aim.looks_now(snapshot) and aim.judge(
+                snapshot, snapshot.level_share * aim.delta
+            )
+            if found and found.holds:
+                return found.said
         return None
 
     def configuration(self) -> dict[str, Any]:
@@ -289,13 +302,7 @@ class _Halfway(Evaluations):
 
 
 def _predicted(
-    plain: Forecast,
-    result: Result,
-    half: _Halfway,
-    until: Rule | None,
-    delta: float,
-    *,
-    iid: bool,
+    plain: Forecast, result: Result, pilot: _Pilot, delta: float, *, iid: bool
 ) -> Forecast:
     """The forecast with what a pilot shows."""
     made = result.evaluations
@@ -303,34 +310,39 @@ def _predicted(
         return replace(plain, allowed=made, pilot=made, needed=made, epsilon1=0.0)
     if result.obstacle or np.isnan(result.standard_errors).any():
         return replace(plain, pilot=made)
-    power = 1.0 if iid else _power(result, half.kept)
-    needed = None
-    rules = [part for part in until.parts() if isinstance(part, PlannedLooks)] if until else []
-    if rules:
-        needed = min(_needed(rule, result, power) for rule in rules)
+    power = _power(result, pilot.kept, iid=iid)
+    needed = min((_needed(aim, result, power) for aim in pilot.aims), default=None)
     spent = plain.allowed if needed is None else min(needed, plain.allowed)
     then = result.scaled(max(1.0, spent / made), power)
     tightest = certify(then, EPSILON1, delta, xi=result.xi).tightest
     return replace(plain, pilot=made, needed=needed, epsilon1=tightest)
 
 
-def _power(result: Result, halves: list[Evidence]) -> float:
+def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:
     """The power of the evaluations with which variances shrink, from the second half of the pilot.
 
-    What one pilot shows is noisy, so that it is averaged with the usual one.
+    Those of i.i.d. contributions shrink as these grow: faster than evaluations where coalitions
+    come again. For the others half of what is seen counts, as what is usual does.
     """
+    usual = 1.0 if iid else USUAL_POWER
     if not halves or halves[0].evaluations >= result.evaluations:
-        return USUAL_POWER
-    before, now = (float(one.variances.sum()) for one in (halves[0], result))
+        return usual
+    before, now = (
+        1.0 / float(one.counts.sum()) if iid else float(one.variances.sum())
+        for one in (halves[0], result)
+    )
     if not (before > 0 and now > 0):
-        return USUAL_POWER
+        return usual
     shown = math.log(before / now) / math.log(result.evaluations / halves[0].evaluations)
-    return min(max(0.5 * (shown + USUAL_POWER), 1.0), LARGEST_POWER)
+    return min(max(shown if iid else 0.5 * (shown + usual), 1.0), LARGEST_POWER)
 
 
 def _needed(rule: PlannedLooks, result: Result, power: float) -> int:
     """The evaluations at the first planned look at which the aim is predicted to be reached."""
     made, look = result.evaluations, 0
+    here = Snapshot(made, None, 0.0, result, result.xi, sequential=result.sequential)
+    if rule.judge(here, result.level_share * rule.delta).said == result.stopped:
+        return made  # the pilot itself has reached it
     for number in range(MOST_LOOKS):
         last, look = look, planned_look(number, result.n_players)
         if look >= result.coalitions:
