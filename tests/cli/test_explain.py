@@ -34,3 +34,15 @@ def test_sentences_and_refusals(folder):
     assert "values of 4 players for the predictions of 3 rows, exact" in said.stdout
     assert run("explain", *DATA, "--out", "train.csv").exit_code == 2
     assert run("explain", "train.csv", "--target", "nothing").exit_code == 2
+
+
+def test_a_page_shows_all_rows_and_each(folder):
+    pytest.importorskip("matplotlib", reason="the extra 'report' is not installed")
+    pytest.importorskip("jinja2", reason="the extra 'report' is not installed")
+    done = run("explain", *DATA, "--report", "page.html")
+    assert done.exit_code == 0, done.stderr
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert page.count("data:image/svg+xml;base64,") == 5
+    assert "What matters in all rows" in page
+    assert "Row 2" in page
+    assert run("explain", *DATA, "--report", "page.txt").exit_code == 2

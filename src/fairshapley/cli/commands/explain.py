@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, run_option
+from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Report, Seed, run_option
 
 # What the encoding of a table adds to the name of a column.
 _ADDED = re.compile(r" = '.*'$| is missing$| is rare$", re.DOTALL)
@@ -22,34 +22,40 @@ def explain_table(
     ] = None,
     seed: Seed = 0,
     out: CsvOut = None,
+    report: Report = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Explain predictions: what each column adds to them, row by row (P4 of the paper).
 
-    The model is fitted to TRAIN and explained on the test rows; what is absent is drawn from TRAIN.
+    The model is fitted to TRAIN and explained on the test rows; what is absent comes from TRAIN,
+    from 100 of its rows where there are more.
 
-    Example: fairshapley explain train.csv --target label --test test.csv --rows 3 --out columns.csv
+    Example: fairshapley explain train.csv --target label --test test.csv --report page.html
     """
+    import numpy as np
     from sklearn.base import clone
 
     from fairshapley._basics.files import write_whole
     from fairshapley.cli.output import Ending
     from fairshapley.cli.printing import emit, print_json
-    from fairshapley.cli.setup import check_files, load_game, show_notes
+    from fairshapley.cli.setup import REPORT_ENDINGS, check_files, load_game, show_notes
+    from fairshapley.games.features.arguments import DEFAULT_BACKGROUND
+    from fairshapley.randomness import side_generator
     from fairshapley.results.tables import csv_bytes
     from fairshapley.uses.explanations import explain
 
-    check_files((data.train, data.test), (out, (".csv",)))
+    check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     made = load_game(data)
     show_notes(made.notes, quiet=quiet)
     groups: dict[str, list[str]] = {}
     for name in made.feature_names:
         groups.setdefault(_ADDED.sub("", name), []).append(name)
+    order = side_generator(seed, "background").permutation(len(made.features))
     found = explain(
         clone(made.game.model).fit(*made.game.train),
         made.test_features[:rows],
-        made.features,
+        made.features[np.sort(order[:DEFAULT_BACKGROUND])],
         groups=groups,
         feature_names=made.feature_names,
         budget=budget,
@@ -61,6 +67,7 @@ def explain_table(
     columns[row] = [int(one) + 1 for one in columns[row]]
     ending = Ending()
     ending.write("values", out, lambda: write_whole(out or Path(), csv_bytes(columns)))
+    ending.write("report", report, lambda: found.report(report or ""))
     with ending.step():
         if as_json:
             print_json(columns)

@@ -52,47 +52,47 @@ def report_html(
     asked = epsilon1 is not None or "epsilon1" in result.asked
     wanted = result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
     epsilon1, delta = check_epsilon1(wanted), check_delta(delta)
-    template, plotly = _tools()
     written = now()
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     curves = ToleranceCurves.of(result)
     smallest = smallest_epsilon1(result, delta)
     drawn = charts(result, table, curves, epsilon1, delta)
-    scripts = [plotly, *(_source(name) for name in ("common.js", "table.js", "charts.js"))]
-    page: str = template.render(
-        result=result,
-        table=table,
-        title=visible(title) if title else "",
-        policy=_policy(scripts),
-        marks=page_marks(result.digest, result.journal_digest),
-        style=_source("style.css"),
-        scripts=scripts,
-        data=_embedded(_data(result, table, drawn)),
-        written=written,
-        verdict=Verdict.of(result, epsilon1, delta, asked=asked),
-        smallest=None if smallest is None or smallest >= 1 else rounded_up(smallest),
-        charts=drawn,
-        reach=None if result.replicates is None else another_set(result.replicates, delta),
-        test_set=both_errors(result, delta),
-        **_payments(result, pool, epsilon1, delta),
-        gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
-        label_choice=_label_choice(table),
-        limits=limits_text(result.limits),
-        snippet=snippet(result),
-        epsilon1=epsilon1,
-        delta=delta,
+    scripts = [_plotly(), *(source(name) for name in ("common.js", "table.js", "charts.js"))]
+    page: str = (
+        environment()
+        .get_template("page.html")
+        .render(
+            result=result,
+            table=table,
+            title=visible(title) if title else "",
+            policy=policy(scripts),
+            marks=page_marks(result.digest, result.journal_digest),
+            style=source("style.css"),
+            scripts=scripts,
+            data=_embedded(_data(result, table, drawn)),
+            written=written,
+            verdict=Verdict.of(result, epsilon1, delta, asked=asked),
+            smallest=None if smallest is None or smallest >= 1 else rounded_up(smallest),
+            charts=drawn,
+            reach=None if result.replicates is None else another_set(result.replicates, delta),
+            test_set=both_errors(result, delta),
+            **_payments(result, pool, epsilon1, delta),
+            gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
+            label_choice=_label_choice(table),
+            limits=limits_text(result.limits),
+            snippet=snippet(result),
+            epsilon1=epsilon1,
+            delta=delta,
+        )
     )
     return with_page_digest(page)
 
 
-def _tools() -> tuple[Any, str]:
-    """The page's template and plotly's script, or an error that names the extra."""
-    with extra(
-        "report", "a report needs jinja2 and plotly", "Result.save and Result.to_dict need neither"
-    ):
+def environment() -> Any:
+    """Where the templates of pages are, and the filters that they use."""
+    with extra("report", "a report needs jinja2 and plotly", "saved results need neither"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-        from plotly.offline import get_plotlyjs
-    environment = Environment(
+    found = Environment(
         loader=PackageLoader("fairshapley.results.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -100,9 +100,16 @@ def _tools() -> tuple[Any, str]:
         lstrip_blocks=True,
     )
     filters = (duration, isolated, number, percent, readable_time, shown, visible)
-    environment.filters |= {one.__name__: one for one in filters} | {"whole": unbroken}
-    environment.globals |= {"several": several}
-    return environment.get_template("page.html"), str(get_plotlyjs())
+    found.filters |= {one.__name__: one for one in filters} | {"whole": unbroken}
+    found.globals |= {"several": several}
+    return found
+
+
+def _plotly() -> str:
+    """Plotly's script, or an error that names the extra."""
+    with extra("report", "a report needs jinja2 and plotly", "saved results need neither"):
+        from plotly.offline import get_plotlyjs
+    return str(get_plotlyjs())
 
 
 def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float) -> dict[str, Any]:
@@ -115,11 +122,12 @@ def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float)
         return {"paid": None, "unpaid": str(error)}
 
 
-def _source(name: str) -> str:
+def source(name: str) -> str:
+    """A style or a script of the pages."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: Iterable[str]) -> str:
+def policy(scripts: Iterable[str]) -> str:
     """Only these very scripts run, and nothing is fetched; plotly sets styles of elements."""
     digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
     sources = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
+from fairshapley._basics.files import write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.markup import block_html, sentences_html
-from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features import FeatureGame
@@ -21,21 +22,12 @@ from fairshapley.results.plots import explanations as plots
 from fairshapley.results.plots.values import plot_values
 from fairshapley.results.result import Result
 from fairshapley.results.sharing import shap_package
+from fairshapley.uses.explanations import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# What is printed: the first rows, in each the players that matter most, names cut to a length.
-SHOWN_ROWS = 10
-SHOWN_PLAYERS = 5
-SHOWN_LETTERS = 40
 LINES = ("row", "output")
-# What can be drawn; by default the first, the second for several rows of a table.
-PLOTS = {
-    "columns": ("waterfall", "beeswarm", "bar"),
-    "texts": ("text", "waterfall"),
-    "images": ("image", "waterfall"),
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -93,7 +85,7 @@ class Attributions:
         if they were all alike. ``overall().decisions().top(3)`` names features that are certified
         to matter most.
         """
-        at = self._output(output)
+        at = self.index(output)
         sizes, errors = np.abs(self.values[at]), self.standard_errors[at]
         if self.kind != "columns" or len(sizes) < 2:
             raise InputError("what matters overall is known from at least two rows of a table")
@@ -137,88 +129,77 @@ class Attributions:
             Where to draw; how many players.
         """
         all_rows = self.kind == "columns" and len(self.rows) > 1
-        drawn = checks.choice("kind", kind or PLOTS[self.kind][all_rows], PLOTS[self.kind])
-        at, count = self._output(output), len(self.rows)
+        drawn = checks.choice(
+            "kind", kind or shown.PLOTS[self.kind][all_rows], shown.PLOTS[self.kind]
+        )
+        count = len(self.rows)
         place = checks.whole("row", row, least=-count, most=count - 1)
         if drawn == "bar":
             return plot_values(self.overall(output), axes, most=max(most, 2))
         if drawn == "beeswarm":
             names = list(self.player_names)
-            return plots.plot_beeswarm(self.values[at], self.data, names, axes, most)
-        known = ~np.isnan(self.values[at][place])
-        values, errors = (part[at][place][known] for part in (self.values, self.standard_errors))
+            return plots.plot_beeswarm(
+                self.values[self.index(output)], self.data, names, axes, most
+            )
+        values, errors = self.row_values(place, output)
         names = list(self.names(place))[: len(values)]
         if drawn == "image" and self.segments is not None:
             return plots.plot_image(values, self.segments[place], axes)
         if drawn == "text":
             return plots.plot_text(values, errors, names, axes)
         if self.kind == "columns":
-            names = [f"{n} = {_short(d)}" for n, d in zip(names, self.data[place], strict=True)]
-        base = float(self.base_values[at][place])
+            names = [f"{name} = {self.content(place, at)}" for at, name in enumerate(names)]
+        base = float(self.base_values[self.index(output)][place])
         return plots.plot_waterfall(values, errors, names, base, axes, most)
 
-    def _output(self, output: int | str | None) -> Any:
+    def index(self, output: int | str | None) -> Any:
         """The index of one output in the arrays."""
         if self.values.ndim == 2:
             return ...
         return (..., check_output(output, self.output_names))
 
+    def row_values(
+        self, place: int, output: int | str | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The values of a row, by its place, and their standard errors; one for each player."""
+        at = self.index(output)
+        known = ~np.isnan(self.values[at][place])
+        return self.values[at][place][known], self.standard_errors[at][place][known]
+
+    def content(self, place: int, player: int) -> str:
+        """What a player shows in a row, as a text."""
+        content = self.data[place, player]
+        return f"{content:.4g}" if isinstance(content, float) else str(content)
+
     def __str__(self) -> str:
-        title, lines = self._told()
+        title, lines = shown.sentences(self)
         return "\n".join([title, *lines])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        title, lines = self._told()
-        return block_html(title, sentences_html(lines))
+        return shown.notebook_html(self)
 
-    def _told(self) -> tuple[str, list[str]]:
-        """A title, a line for each of the first rows, and one for all; so for each output."""
-        how = "exact" if all(one.exact for row in self.results for one in row) else "estimated"
-        if not self.complete:
-            how += "; interrupted, the rows are those that were finished"
-        rows, players = several(len(self.rows), "row"), several(len(self.player_names), "player")
-        outputs = [("", self._output(0))]
-        if self.values.ndim == 3:
-            names = [one_line(name, SHOWN_LETTERS) for name in self.output_names]
-            outputs = [(f", output {name}", (..., at)) for at, name in enumerate(names)]
-        lines = [
-            f"row {row}{named}: {self._sum(place, at)}"
-            for place, row in enumerate(self.rows[:SHOWN_ROWS])
-            for named, at in outputs
-        ]
-        if len(self.rows) > SHOWN_ROWS:
-            lines.append(f"… {several(len(self.rows) - SHOWN_ROWS, 'more row')}")
-        if len(self.rows) > 1 and self.kind == "columns":
-            for named, at in outputs:
-                means = self.importance()[at]
-                shown = [f"{name} {means[player]:.3g}" for player, name in self._largest(0, means)]
-                lines.append(f"mean |value| over the rows{named}: {', '.join(shown)}")
-        return f"values of {players} for the predictions of {rows}, {how}", lines
+    def to_html(self, title: str | None = None) -> str:
+        """A page with pictures and numbers of all rows, as a text; see `report`."""
+        return shown.page_html(self, title)
 
-    def _largest(self, place: int, values: FloatArray) -> list[tuple[int, str]]:
-        """The players of a row whose values are the largest, with their names."""
-        order = np.argsort(-np.abs(values), kind="stable")[:SHOWN_PLAYERS].tolist()
-        names = self.names(place)
-        return [(player, one_line(names[player], SHOWN_LETTERS)) for player in order]
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Write a page in HTML: one file that works offline (needs jinja2 and matplotlib).
 
-    def _sum(self, place: int, output: Any) -> str:
-        """A prediction as the sum of the base value and the players' values."""
-        values, errors = self.values[output][place], self.standard_errors[output][place]
-        values = values[~np.isnan(values)]
-        largest = self._largest(place, values)
-        shown = [
-            f"{name} {values[player]:+.3g}"
-            + (f" ± {errors[player]:.1g}" if errors[player] > 0 else "")
-            for player, name in largest
-        ]
-        if len(values) > len(shown):
-            rest = np.delete(values, [player for player, _ in largest])
-            shown.append(f"{several(len(rest), 'other')} {rest.sum():+.3g}")
-        base, prediction = self.base_values[output][place], self.predictions[output][place]
-        return f"{prediction:.4g} = {base:.4g} on average, {', '.join(shown)}"
+        It shows what matters in all rows, and the first 20 rows one by one.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        title
+            The title of the page.
+        """
+        written = Path(path)
+        write_whole(written, self.to_html(title).encode())
+        return written
 
     def to_shap(self) -> Any:
         """The values as a `shap.Explanation`, for shap's plots (needs shap)."""
@@ -244,10 +225,6 @@ class Attributions:
         frame = make_frame({**columns, **dict(zip(self.player_names, values.T, strict=True))}, kind)
         pandas = len(columns) > 1 and hasattr(frame, "iloc")
         return frame.set_index(output, append=True) if pandas else frame
-
-
-def _short(content: Any) -> str:
-    return f"{content:.4g}" if isinstance(content, float) else str(content)
 
 
 def gathered(

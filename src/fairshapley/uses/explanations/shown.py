@@ -1,0 +1,167 @@
+"""An explanation as people read it: sentences, a view in a notebook, a page."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairshapley._basics.extras import extra
+from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
+from fairshapley._basics.text import one_line, several, visible
+from fairshapley._basics.types import FloatArray
+from fairshapley.results.origin import now
+from fairshapley.results.report.page import environment, policy, source
+
+if TYPE_CHECKING:
+    from fairshapley.uses.explanations.attributions import Attributions
+
+# What is printed: the first rows, in each the players that matter most, names cut to a length.
+SHOWN_ROWS, SHOWN_PLAYERS, SHOWN_LETTERS = 10, 5, 40
+# Players of a table in a notebook.
+SHOWN_COLUMNS = 10
+# Rows of a page: each has a picture of some 30 kB.
+PAGE_ROWS = 20
+# What can be drawn; by default the first, the second for several rows of a table.
+PLOTS = {
+    "columns": ("waterfall", "beeswarm", "bar"),
+    "texts": ("text", "waterfall"),
+    "images": ("image", "waterfall"),
+}
+# Blue adds and orange takes away; the more, the denser, on light and dark grounds alike.
+ADDS, TAKES = "0,114,178", "230,159,0"
+
+
+def outputs(found: Attributions) -> list[tuple[str, int | None]]:
+    """The names and numbers of the outputs, where there are several."""
+    if found.values.ndim == 2:
+        return [("", None)]
+    return [(one_line(name, SHOWN_LETTERS), at) for at, name in enumerate(found.output_names)]
+
+
+def sentences(found: Attributions) -> tuple[str, list[str]]:
+    """A title, a line for each of the first rows, and one for all; so for each output."""
+    how = "exact" if all(one.exact for row in found.results for one in row) else "estimated"
+    if not found.complete:
+        how += "; interrupted, the rows are those that were finished"
+    rows, players = several(len(found.rows), "row"), several(len(found.player_names), "player")
+    named = [(f", output {name}" if name else "", at) for name, at in outputs(found)]
+    lines = [
+        f"row {row}{name}: {row_sum(found, place, at)}"
+        for place, row in enumerate(found.rows[:SHOWN_ROWS])
+        for name, at in named
+    ]
+    if len(found.rows) > SHOWN_ROWS:
+        lines.append(f"… {several(len(found.rows) - SHOWN_ROWS, 'more row')}")
+    if len(found.rows) > 1 and found.kind == "columns":
+        for name, at in named:
+            means = found.importance()[found.index(at)]
+            shown = [f"{who} {means[player]:.3g}" for player, who in _largest(found, 0, means)]
+            lines.append(f"mean |value| over the rows{name}: {', '.join(shown)}")
+    return f"values of {players} for the predictions of {rows}, {how}", lines
+
+
+def _largest(found: Attributions, place: int, values: FloatArray) -> list[tuple[int, str]]:
+    """The players of a row whose values are the largest, with their names."""
+    order = np.argsort(-np.abs(values), kind="stable")[:SHOWN_PLAYERS].tolist()
+    names = found.names(place)
+    return [(player, one_line(names[player], SHOWN_LETTERS)) for player in order]
+
+
+def row_sum(found: Attributions, place: int, output: int | None) -> str:
+    """A prediction as the sum of the base value and the players' values."""
+    values, errors = found.row_values(place, output)
+    largest = _largest(found, place, values)
+    shown = [f"{name} {_with_error(values[at], errors[at])}" for at, name in largest]
+    if len(values) > len(shown):
+        rest = np.delete(values, [player for player, _ in largest])
+        shown.append(f"{several(len(rest), 'other')} {rest.sum():+.3g}")
+    at = found.index(output)
+    base, prediction = found.base_values[at][place], found.predictions[at][place]
+    return f"{prediction:.4g} = {base:.4g} on average, {', '.join(shown)}"
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:+.3g}" + (f" ± {error:.1g}" if error > 0 else "")
+
+
+def notebook_html(found: Attributions) -> str:
+    """The values of the first rows: a table of the players that matter most, or coloured words."""
+    title, lines = sentences(found)
+    if found.kind == "images":
+        return block_html(title, sentences_html(lines))
+    texts, parts = found.kind == "texts", []
+    for name, output in outputs(found):
+        at = found.index(output)
+        order = np.argsort(-np.abs(found.values[at]).mean(axis=0), kind="stable")[:SHOWN_COLUMNS]
+        heads = (
+            ["words"]
+            if texts
+            else [one_line(found.player_names[one], SHOWN_LETTERS) for one in order]
+        )
+        rows = []
+        for place, row in enumerate(found.rows[:SHOWN_ROWS]):
+            told = [_with_error(*one) for one in zip(*found.row_values(place, output), strict=True)]
+            cells = [_coloured(found, place, output)] if texts else [told[one] for one in order]
+            ends = [f"{part[at][place]:.4g}" for part in (found.predictions, found.base_values)]
+            rows.append([str(row), *ends, *cells])
+        parts += [sentences_html([f"output {name}"])] if name else []
+        parts.append(table_html(["row", "prediction", "on average", *heads], rows))
+    return block_html(title, *parts, sentences_html(one for one in lines if one[:4] != "row "))
+
+
+def _coloured(found: Attributions, place: int, output: int | None) -> str:
+    """The words of a text, each on the colour of its value."""
+    values, errors = found.row_values(place, output)
+    largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    return " ".join(
+        f'<span title="{_with_error(value, error)}" style="background:rgba('
+        f'{ADDS if value > 0 else TAKES},{0.6 * abs(value) / largest:.2f})">{escaped(word)}</span>'
+        for word, value, error in zip(found.names(place), values, errors, strict=False)
+    )
+
+
+def page_html(found: Attributions, title: str | None = None) -> str:
+    """The explanation as a page of its own, which loads nothing from elsewhere."""
+    template = environment().get_template("explanation.html")
+    page: str = template.render(
+        title=visible(title or "Predictions explained"),
+        headline=sentences(found)[0],
+        first=found.results[0][0],
+        sections=[_section(found, name, output) for name, output in outputs(found)],
+        more=len(found.rows) - PAGE_ROWS,
+        written=now(),
+        style=source("style.css"),
+        policy=policy([]),
+    )
+    return page
+
+
+def _section(found: Attributions, name: str, output: int | None) -> dict[str, Any]:
+    """What the page says of one output."""
+    overall = found.overall(output) if found.kind == "columns" and len(found.rows) > 1 else None
+    ways = () if overall is None else ("bar", "beeswarm")
+    rows = []
+    for place, row in enumerate(found.rows[:PAGE_ROWS]):
+        values, errors = found.row_values(place, output)
+        contents = [found.content(place, player) for player in range(len(values))]
+        players = zip(found.names(place), contents, values, errors, strict=False)
+        picture = _picture(found, PLOTS[found.kind][0], row=place, output=output)
+        rows.append((row, row_sum(found, place, output), picture, list(players)))
+    pictures = [_picture(found, way, output=output) for way in ways]
+    return {"name": name, "overall": overall, "pictures": pictures, "rows": rows}
+
+
+def _picture(found: Attributions, kind: Any, **options: Any) -> str:
+    """A plot as the address of an image that holds it."""
+    with extra("report", "a page of explanations needs matplotlib", "or use to_frame"):
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    figure = Figure(figsize=(7.0, 1.5 + 0.3 * min(found.values.shape[1], 12)), layout="constrained")
+    found.plot(kind, axes=figure.add_subplot(), **options)
+    drawn = io.BytesIO()
+    with rc_context({"svg.hashsalt": "fairshapley"}):  # the same picture has the same bytes
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode()
