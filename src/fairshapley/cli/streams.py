@@ -96,7 +96,10 @@ def prepare() -> None:
 def kept_apart() -> Iterator[None]:
     """Send all that is printed to standard error, but for what is written to `results`."""
     global _results
-    before, out = _results, sys.stdout
+    if _results is not None:  # a command within a command
+        yield
+        return
+    out = sys.stdout
     if not isinstance(out, Output):
         # Somebody else's stream, as in a test: there is no file behind it to be redirected.
         _results = out
@@ -104,7 +107,7 @@ def kept_apart() -> Iterator[None]:
             try:
                 yield
             finally:
-                _results = before
+                _results = None
         return
     number = out.fileno()
     out.flush()
@@ -119,7 +122,7 @@ def kept_apart() -> Iterator[None]:
         with suppress(OutputError):  # every print is flushed, so that its failure is known by now
             _results.close()
         os.close(kept)
-        _results = before
+        _results = None
 
 
 def _output(number: int, encoding: str) -> Output:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions, Seed
+from fairshapley.cli.options import Seed
 from fairshapley.errors import InputError
 
 POOL = "10000"
@@ -29,11 +29,8 @@ def show_demo(
 
     Example: fairshapley demo
     """
-    from fairshapley.cli.commands.payout import divide_sum
-    from fairshapley.cli.commands.value import value_table
     from fairshapley.cli.exits import say
     from fairshapley.fairness.levels import check_epsilon1
-    from fairshapley.results.origin import recorded
     from fairshapley.uses.demo import COPIED, COPY, GUESSES, write_clinics
 
     check_epsilon1(epsilon1)
@@ -43,26 +40,17 @@ def show_demo(
         raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error
     train, test = write_clinics(folder)
     values, report = folder / "values.json", folder / "report.html"
-    amounts = folder / "payout.csv"
     say(
         f"Fourteen clinics sold 20 rows each for a model that tells tumours apart. {COPY} sent the "
         f"rows of {COPIED} again, the labels of {GUESSES} are random. What is each worth?\n"
     )
-    run = RunOptions(epsilon1=epsilon1, xi="mean", seed=seed)
-    command = _command(
+    _run(
         "value", train, "--target", "diagnosis", "--test", test, "--group-by", "clinic",
         "--epsilon1", epsilon1, "--xi", "mean", *(["--seed", seed] if seed else []),
         "--out", values, "--report", report, "--pool", POOL,
     )  # fmt: skip
-    say(f"$ {command}")
-    with recorded(command=command):
-        value_table(
-            DataOptions(train=train, target="diagnosis", test=test, group_by="clinic"),
-            run,
-            OutputOptions(out=values, report=report, pool=POOL),
-        )
-    say(f"\n$ {_command('payout', values, '--pool', POOL, '--out', amounts)}")
-    divide_sum(values, POOL, out=amounts)
+    say("")
+    _run("payout", values, "--pool", POOL, "--out", folder / "payout.csv")
     say(
         f"\n{COPIED} and {COPY} are worth the same and share what these rows add; {GUESSES} is "
         f"worth less than nothing, and gets nothing. Open {report} in a browser.\n"
@@ -70,5 +58,12 @@ def show_demo(
     )
 
 
-def _command(*parts: object) -> str:
-    return shlex.join(["fairshapley", *map(str, parts)])
+def _run(*parts: object) -> None:
+    """Show a command, and run it."""
+    from fairshapley.cli.exits import say
+    from fairshapley.cli.registry import app
+
+    arguments = list(map(str, parts))
+    say(f"$ {shlex.join(['fairshapley', *arguments])}")
+    if code := typer.main.get_command(app).main(arguments, standalone_mode=False):
+        raise typer.Exit(code)
