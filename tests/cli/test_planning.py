@@ -139,3 +139,42 @@ def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
     words = run("plan", *DATA, "--budget", 2000, "--quiet").stdout
     assert "is to be expected" in words
     assert "predicted from a pilot of" in words
+
+
+def test_prices_are_in_the_plan_the_result_and_the_report(folder):
+    prices = ("--price", 0.02, "--price-member", 0.01, "--price-unit", "euros")
+    planned = run("plan", *DATA, *prices, "--budget", 300, "--quiet")
+    assert "300 evaluations of" in planned.stdout
+    assert "about 42 euros" in planned.stdout
+    found = json.loads(run("plan", *DATA, *prices, "--budget", 300, "--quiet", "--json").stdout)
+    assert (found["cost"], found["cost_unit"]) == (pytest.approx(42), "euros")
+    common = ("--method", "mc", "--journal", "run.db")
+    limited = (*prices, "--budget-cost", 12, *common)
+    done = run("value", *DATA, *limited, "--report", "r.html", "--out", "v.json")
+    assert done.exit_code == 0, done.stderr
+    assert "plan: " in done.stderr, "who pays is told before"
+    result = fs.Result.load("v.json")
+    assert result.cost <= 12
+    assert f", for {result.money(result.evaluations)}; seed 0" in done.stdout
+    assert "so many evaluations cost about" in done.stdout
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert f", for {result.money(result.evaluations)}<" in page
+    # A price changes nothing that a game computes: the journal holds all of it.
+    without = run("value", *DATA, *common, "--budget", result.evaluations, "--out", "again.json")
+    assert without.exit_code == 0, without.stderr
+    assert fs.Result.load("again.json").computed == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--budget-cost", 3), "go with --price"),
+        (("--price", 0), "--price must be a finite number above 0"),
+        (("--price", 1, "--price-member", -1), "--price-member must be"),
+        (("--price", 1, "--budget-cost", 0.5), "smaller than one round"),
+    ],
+)
+def test_prices_that_make_no_sense_are_refused(folder, given, words):
+    done = run("value", *DATA, *given, "--quiet")
+    assert done.exit_code == 2
+    assert words in done.stderr

@@ -6,6 +6,7 @@ import pytest
 import fairshapley as fs
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.evaluation.prices import Prices
+from fairshapley.results.report.wording import number
 
 TOKENS = np.arange(1.0, 13.0)
 
@@ -35,7 +36,7 @@ def test_a_run_stays_within_its_cost_and_says_what_it_spent(method):
     result = fs.estimate(counted, method, budget=fs.Budget(cost=limit), seed=0, verify=0)
     assert sum(paid) == pytest.approx(result.cost)
     assert result.cost <= limit
-    assert any("euros" in note for note in result.notes)
+    assert f", for {number(result.cost, 4)} euros" in str(result)
     if method != "exact":
         assert result.cost > 0.7 * limit
         assert result.stopped.startswith("the budget of 9,000 euros is spent")

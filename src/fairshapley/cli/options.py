@@ -303,6 +303,23 @@ class RunOptions:
             "alone is the limit.",
         ),
     ] = None
+    price: Annotated[
+        float | None,
+        run_option(
+            metavar="P",
+            help="What an evaluation costs; plan, result and report then speak of money too.",
+        ),
+    ] = None
+    price_member: Annotated[
+        float, run_option(metavar="P", help="What each member of a coalition costs on top.")
+    ] = 0.0
+    price_unit: Annotated[
+        str, run_option(metavar="UNIT", help="The unit of prices, such as euros or tokens.")
+    ] = ""
+    budget_cost: Annotated[
+        float | None,
+        run_option(metavar="C", help="With --price: the most that all evaluations may cost."),
+    ] = None
     memory: Annotated[
         float | None,
         run_option(
@@ -382,6 +399,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.verify and self.journal is None:
             raise InputError("--verify goes with --journal: give both, or neither")
+        if self.price is None and (self.price_member or self.price_unit or self.budget_cost):
+            raise InputError("--price-member, --price-unit and --budget-cost go with --price")
         aims = [name for name, given in self.aims().items() if given]
         if len(aims) > 1:
             raise InputError(f"{' and '.join(aims)} are two aims: give one of them")

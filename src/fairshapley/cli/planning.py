@@ -84,7 +84,7 @@ def _value(text: str) -> Any:
 def check_computed(data: DataOptions, run: RunOptions) -> None:
     """An InputError when something is asked for that a method without sampling cannot do."""
     asked = {"--semivalue": run.semivalue != "shapley", "--budget": run.budget is not None}
-    asked |= run.aims() | {"--seconds": run.seconds is not None}
+    asked |= run.aims() | {"--seconds": run.seconds is not None, "--price": run.price is not None}
     if run.method == KNN:
         asked |= {"--group-by": data.group_by is not None, "--journal": run.journal is not None}
     else:
@@ -114,7 +114,7 @@ def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quie
             f"{planned}. Instead: {'; '.join(instead)}; or start it with --anyway, best with "
             "--journal"
         )
-    if quiet or planned.seconds < SAID_SECONDS:
+    if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None):
         return
     most = "at most " if any(run.aims().values()) else ""
     say(f"plan: {most}{planned}")

@@ -23,7 +23,7 @@ MOST_ROWS = 40
 # What `--json` prints of a result and of a certificate, as they are.
 FACTS = (
     "semivalue", "method", "n_players", "evaluations", "seconds", "seed", "xi", "exact", "complete",
-    "stopped", "min_fidelity", "warnings", "notes",
+    "stopped", "min_fidelity", "cost", "cost_unit", "warnings", "notes",
 )  # fmt: skip
 CERTIFIED = ("holds", "epsilon1", "epsilon2", "delta", "bound", "statement", "warnings")
 # Where nobody says how wide a line may be, as in a file.

@@ -26,6 +26,7 @@ from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import Estimator
 from fairshapley.evaluation.engines.choice import parse_engine
 from fairshapley.fairness.levels import DELTA
+from fairshapley.games.game import Price
 from fairshapley.results.origin import InputFile, input_file, recorded
 from fairshapley.results.payouts.amounts import units_of
 from fairshapley.results.tables import VALUE_ENDINGS, check_writable
@@ -173,8 +174,14 @@ def input_files(*given: Path | None) -> tuple[InputFile, ...]:
     return tuple(input_file(path) for path in given if path is not None and path.is_file())
 
 
-def run_limits(run: RunOptions, n_players: int) -> Limits:
-    """The budget and the stopping rule, checked, with notes on the defaults taken."""
+def run_limits(run: RunOptions, game: Game) -> Limits:
+    """The budget and the stopping rule, checked, with notes on the defaults taken.
+
+    The game gets its prices.
+    """
+    n_players = game.n_players
+    if run.price is not None:
+        vars(game).update(cost=Price(run.price, run.price_member), cost_unit=run.price_unit)
     until: Fair | Decided | None = None
     notes: tuple[str, ...] = ()
     budget = check_budget(run.budget)
@@ -197,8 +204,10 @@ def run_limits(run: RunOptions, n_players: int) -> Limits:
                 f"no budget was given: up to {budget:,} evaluations, 1000 per player, are allowed",
             )
     limit = None
-    if any(limit is not None for limit in (budget, run.seconds, run.marginals)):
-        limit = Budget(evaluations=budget, seconds=run.seconds, marginals=run.marginals)
+    most: dict[str, Any] = {"evaluations": budget, "seconds": run.seconds}
+    most |= {"marginals": run.marginals, "cost": run.budget_cost}
+    if any(one is not None for one in most.values()):
+        limit = Budget(**most)
     method = chosen_method(run.method, run.option or ())
     chosen = resolve_method(method, n_players, limit, until, "raise")
     if until is not None and not chosen.traits.certifiable:

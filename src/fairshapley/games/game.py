@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, SupportsFloat, runtime_checkable
@@ -216,6 +217,29 @@ class FunctionGame:
                 value = await value
             values.append(_as_utility(value, call[0]))
         return np.array(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an evaluation costs: a sum, and a sum for each member; a game's ``cost``.
+
+    Examples
+    --------
+    >>> Price(1.0, 0.5)(np.array([[True, True], [False, False]]))
+    array([2., 1.])
+    """
+
+    each: float
+    member: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.real("price", self.each, above=0)
+        checks.real("price_member", self.member, least=0)
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        """The price of each row of `coalitions`."""
+        prices: FloatArray = self.each + self.member * coalitions.sum(axis=1)
+        return prices
 
 
 def _costs(fn: Callable[[tuple[int, ...]], float], coalitions: BoolArray) -> FloatArray:

@@ -40,6 +40,7 @@ from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.copies import Copies, copies_sentences
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money
+from fairshapley.results.report.wording import number
 from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
 
@@ -95,7 +96,9 @@ class Result(Stored, Shared, Evidence):
     cache_hits: int = 0
     """Requests for a utility that was already known"""
     cost: Real | None = None
-    """What the evaluations cost, found ones too, in the unit of the game's ``cost``"""
+    """What the evaluations cost, found ones too, where the game has prices"""
+    cost_unit: str = ""
+    """The unit of the cost, such as euros"""
     seconds: float = 0.0
     created: str = ""
     """When the run ended: date and time in UTC; empty where not recorded, as all that follows"""
@@ -380,10 +383,11 @@ class Result(Stored, Shared, Evidence):
         kind = "exact" if self.exact else f"estimated by {self.method}"
         partial = "" if self.complete else " (partial result)"
         marginals = "" if self.marginals is None else f", {self.marginals:,} marginals"
+        paid = f", for {self.money(self.evaluations)}" if self.cost is not None else ""
         relative = f"{self.relative_xi:.2g} × mean |value|"
         lines = [
             f"{self.semivalue} values of {self.n_players} players, {kind}{partial}",
-            f"{self.evaluations:,} evaluations{marginals}; seed {self.seed}",
+            f"{self.evaluations:,} evaluations{marginals}{paid}; seed {self.seed}",
             f"stopped: {self.stopped}",
         ]
         if terms and not self.exact:
@@ -397,10 +401,21 @@ class Result(Stored, Shared, Evidence):
         lines.extend(f"warning: {said}" for said in self.warnings)
         if not self.exact:
             try:
-                lines += self.standing().sentences()
+                standing = self.standing()
+                lines += standing.sentences()
+                open_question = not (standing.certificate.holds or self.modelled)
+                if open_question and (more := self.money(standing.needed)):
+                    lines.append(f"so many evaluations cost about {more}")
             except InputError as error:
                 lines.append(str(error))
         return lines
+
+    def money(self, evaluations: float) -> str:
+        """What so many evaluations cost, at the prices of this run; empty without any."""
+        if self.cost is None or evaluations == math.inf:
+            return ""
+        total = self.cost * evaluations / max(self.evaluations, 1)
+        return f"{number(total, 4)} {self.cost_unit}".strip()
 
     def __str__(self) -> str:
         return "\n".join([*self.summary(), *self.notes])

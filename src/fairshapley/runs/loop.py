@@ -485,9 +485,7 @@ class Run:
         return (*said, *(() if noise is None else noise.remarks(self.noise_share())))
 
     def _extra_notes(self) -> Iterator[str]:
-        """What was paid, and whether the utility was found to be random."""
-        if self.evaluator.prices is not None:
-            yield f"the evaluations cost {self.evaluator.tally.cost:,.6g}{self.allowance.money}"
+        """Whether the utility was found to be random."""
         if self.noticed:
             yield self.noticed
 
@@ -549,6 +547,7 @@ class Run:
             computed=tally.computed,
             cache_hits=tally.cache_hits,
             cost=None if self.evaluator.prices is None else tally.cost,
+            cost_unit="" if self.evaluator.prices is None else self.allowance.money.strip(),
             seconds=last.seconds,
             unit=self.game.unit,
             constant_value=self.game.constant_value,

@@ -29,6 +29,7 @@ from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.fairness.looks import planned_look
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
+from fairshapley.results.report.wording import number as shown_number
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
 from fairshapley.runs.setup import JournalOption, check_game
@@ -125,7 +126,8 @@ class Forecast:
         each = f"{duration(self.seconds_each)} each"
         if self.workers > 1:
             each += f" with {several(self.workers, 'worker')}"
-        money = "" if self.cost is None else f", about {self.cost:,.3g} {self.cost_unit}".rstrip()
+        money = f", about {shown_number(self.cost or 0.0)} {self.cost_unit}".rstrip()
+        money = "" if self.cost is None else money
         if self.seconds < self.all_seconds:
             allowed = f"what {duration(self.seconds)} allow at {each}"
             return f"{several(self.evaluations, 'evaluation')}, {allowed}{money}"

@@ -93,7 +93,7 @@ def compare_methods(
     if repeats < 2:
         raise InputError(f"--repeats must be at least 2, not {repeats}")
     run = RunOptions(semivalue=semivalue, budget=spent, xi=xi, seed=seed, anyway=anyway)
-    limits = run_limits(run, made.game.n_players)
+    limits = run_limits(run, made.game)
     # Exact values or a file cost nothing here, and a long run is part of the plan.
     known, sentence = (None, "") if truth_budget is not None else _truth(made, truth, None, run)
     one = forecast(made.game, budget=spent)

@@ -9,7 +9,7 @@ from fairshapley.cli.printing import emit, print_json
 
 PLANNED = (
     "pilot", "evaluations", "needed", "allowed", "epsilon1", "seconds", "seconds_each",
-    "cache_bytes",
+    "cache_bytes", "cost", "cost_unit",
 )  # fmt: skip
 """What `--json` prints of a forecast, beside ξ"""
 
@@ -40,7 +40,7 @@ def plan_run(
     from fairshapley.uses.forecasting import forecast
 
     made = load_game(data)
-    limits = run_limits(run, made.game.n_players)
+    limits = run_limits(run, made.game)
     show_notes((*made.notes, *limits.notes), quiet=quiet)
     tolerance = chosen_xi(made.game, run, limits, quiet=quiet)
     planned = forecast(

@@ -86,7 +86,7 @@ def value_game(
     from fairshapley.runs.calls import estimate
     from fairshapley.uses.forecasting import forecast
 
-    limits = run_limits(run, game.n_players)
+    limits = run_limits(run, game)
     show_notes((*notes, *limits.notes), quiet=output.quiet)
     planned = forecast(
         game, limits.method, budget=limits.budget, until=limits.until, engine=run.engine

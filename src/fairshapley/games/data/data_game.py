@@ -43,6 +43,8 @@ CHUNK_BYTES = 64 * 2**20
 _LABELS = {
     "constant_value",
     "copies",
+    "cost",
+    "cost_unit",
     "device",
     "identical_players",
     "metric",

@@ -54,7 +54,7 @@ from fairshapley.games.fingerprints.code import (
     module_parts,
     named_parts,
 )
-from fairshapley.games.game import FunctionGame, TableGame
+from fairshapley.games.game import FunctionGame, Price, TableGame
 from fairshapley.games.random import Random
 
 # Names and declared ranges tell a reader about these games; the utilities do not depend on them.
@@ -358,7 +358,10 @@ def _attributes(obj: object, state: object, path: str) -> Parts:
         yield path, state
         return
     yield b"attributes"
-    for name in sorted(state.keys() - _LABELS.get(type(obj), set())):
+    labels = _LABELS.get(type(obj), set())
+    if isinstance(state.get("cost"), Price):
+        labels = labels | {"cost", "cost_unit"}
+    for name in sorted(state.keys() - labels):
         if not isinstance(getattr(type(obj), name, None), functools.cached_property):
             yield name.encode()
             yield f"{path}.{name}", state[name]
