@@ -73,9 +73,9 @@ def test_the_predicted_cost_is_where_the_failure_reaches_the_level():
     ("given", "said"),
     [
         ({"counts": 100}, []),
-        ({"counts": 30}, ["the mean of 30 contributions, and 50 are needed"]),
-        ({"counts": 30, "identically_distributed": False}, []),
-        ({"counts": 10, "identically_distributed": False}, ["10 contributions, and 25"]),
+        ({"counts": 60}, ["the mean of 60 contributions, and 100 are needed"]),
+        ({"counts": 60, "identically_distributed": False}, []),
+        ({"counts": 10, "identically_distributed": False}, ["10 contributions, and 45"]),
         ({"modelled": True}, ["a model of the game"]),
         ({"obstacle": "players were chosen"}, ["players were chosen"]),
         ({"extremes": np.array([1.0, 0.0])}, ["all contributions of 1 player were equal"]),
