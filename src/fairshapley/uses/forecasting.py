@@ -53,6 +53,8 @@ PILOT_PER_PLAYER = 10
 # Variances of the methods that adjust shrink faster than their evaluations grow: about with this
 # power on those games.
 USUAL_POWER, LARGEST_POWER = 1.8, 3.0
+# Of all coalitions, those that are left: a forecast that leaves fewer is one of all of them.
+SCARCE = 0.01
 # Looks beyond which nothing is predicted: 10¹² evaluations for each player.
 MOST_LOOKS = 100
 
@@ -313,10 +315,18 @@ def _predicted(
     if result.obstacle or np.isnan(result.standard_errors).any():
         return replace(plain, pilot=made)
     power = _power(result, pilot.kept, iid=iid)
-    needed = min((_needed(aim, result, power) for aim in pilot.aims), default=None)
+
+    def after(evaluations: int) -> Evidence:
+        factor = max(1.0, evaluations / made)
+        if not iid:
+            return result.scaled(factor, power)
+        # The fewer coalitions are left, the more often those known come again.
+        left, then = (1.0 - one / result.coalitions for one in (made, evaluations))
+        return result.scaled(factor**power * left / max(then, SCARCE))
+
+    needed = min((_needed(aim, result, after) for aim in pilot.aims), default=None)
     spent = plain.allowed if needed is None else min(needed, plain.allowed)
-    then = result.scaled(max(1.0, spent / made), power)
-    tightest = certify(then, EPSILON1, delta, xi=result.xi).tightest
+    tightest = certify(after(spent), EPSILON1, delta, xi=result.xi).tightest
     return replace(plain, pilot=made, needed=needed, epsilon1=tightest)
 
 
@@ -339,7 +349,7 @@ def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:
     return min(max(shown if iid else 0.5 * (shown + usual), 1.0), LARGEST_POWER)
 
 
-def _needed(rule: PlannedLooks, result: Result, power: float) -> int:
+def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]) -> int:
     """The evaluations at the first planned look at which the aim is predicted to be reached."""
     made, look = result.evaluations, 0
     here = Snapshot(made, None, 0.0, result, result.xi, sequential=result.sequential)
@@ -351,7 +361,7 @@ def _needed(rule: PlannedLooks, result: Result, power: float) -> int:
             break
         if look < made:
             continue
-        then = replace(result.scaled(look / made, power), evaluations=look)
+        then = replace(after(look), evaluations=look)
         snapshot = Snapshot(look, None, 0.0, then, result.xi, last_look=last)
         if rule.judge(snapshot, snapshot.level_share * rule.delta).holds:
             break
