@@ -150,7 +150,7 @@ def wide() -> Iterator[Row]:
     sets = sets[[len(np.unique(targets[rows])) > 1 for rows in sets]]
     for model in (LogisticRegression(), LogisticRegression(solver="liblinear", C=0.1)):
         quick, newton = (batch_learner(model, train, targets, test) for _ in range(2))
-        newton._by_size = False
+        newton._by_size = newton._quasi = False  # type: ignore[attr-defined]
         labels = [learner.predict(sets, "label") for learner in (quick, newton)]
         differing = int((labels[0] != labels[1]).sum())
         times = [

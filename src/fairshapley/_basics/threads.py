@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 # Below this many rows several threads gain little, and lose much on a busy machine: with two
 # threads on two busy cores, factors of 500 rows took hundreds of times as long.
-_SMALL_ROWS = 2048
+SMALL_ROWS = 2048
 
 # Many threads may be inside at once. The first sets the limit and the last takes it off, so that
 # none restores the limit of another.
@@ -63,7 +63,20 @@ def one_thread_if_small(n_rows: int) -> AbstractContextManager[None]:
     >>> with one_thread_if_small(100):
     ...     pass
     """
-    return one_thread() if n_rows <= _SMALL_ROWS else nullcontext()
+    return one_thread() if n_rows <= SMALL_ROWS else nullcontext()
+
+
+def allowed_threads() -> int:
+    """How many threads BLAS may use here, by its settings or ours; 1 within `one_thread`.
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     allowed_threads()
+    1
+    """
+    used = [one["num_threads"] for one in _controller().info() if one["user_api"] == "blas"]
+    return min(used, default=1)
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from threadpoolctl import threadpool_limits
 
 from fairshapley.errors import InputError, MissingExtraError
 from fairshapley.games import fingerprint
@@ -60,7 +61,7 @@ def ids(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
-def test_batches_and_chunks_give_the_same_bits(case):
+def test_batches_chunks_and_threads_give_the_same_bits(case):
     model, target = case
     X, y, X_test, sets = problem(target)
     learner = batch_learner(model, X, y, X_test)
@@ -72,7 +73,9 @@ def test_batches_and_chunks_give_the_same_bits(case):
             np.testing.assert_array_equal(part, whole[start:stop])
             assert part.dtype == whole.dtype
     learner._chunk = 32
-    np.testing.assert_array_equal(learner.predict(sets, kind), whole)
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            np.testing.assert_array_equal(learner.predict(sets, kind), whole)
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)

@@ -24,8 +24,8 @@ def both(model):
     """A learner that takes quasi-Newton steps, and one with Newton's method for the same."""
     x, y, x_test, sets = table()
     quick, newton = (batch_learner(model, x, y, x_test) for _ in range(2))
-    assert quick._by_size
-    newton._by_size = False
+    assert quick._quasi
+    newton._by_size = newton._quasi = False
     return quick, newton, sets
 
 

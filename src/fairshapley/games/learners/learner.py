@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.threads import one_thread_if_small
+from fairshapley._basics.threads import SMALL_ROWS, allowed_threads, one_thread
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import InputError
 from fairshapley.games.learners.arrays import Array, Backend
@@ -105,23 +105,40 @@ class Learner(ABC):
         padding = -count % QUANTUM or (QUANTUM if count == 0 else 0)
         full = np.ones((padding, self._n_rows), dtype=np.bool_)
         np.empty(KEPT_BYTES, dtype=np.uint8)
-        with self.where.quiet, self._threads():
-            sets = self.where.columns(np.concatenate([rows, full]))
-            found = self.predict_sets(sets, kind)[:count, ...]
+        sets = self.where.columns(np.concatenate([rows, full]))
+        with self.where.quiet:
+            found = self._by_threads(sets, kind)[:count, ...]
         if not self._by_size:
             return found
         return self.where.xp.take(found, self.where.integers(np.argsort(order)), axis=0)
 
     def predict_sets(self, sets: Array, kind: Predicted) -> Array:
         """The same for sets that are columns on the learner's device, boolean (rows, sets)."""
-        parts = [
-            self._predict(sets[:, start : start + self._chunk], kind)
-            for start in range(0, sets.shape[1], self._chunk)
-        ]
-        return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
+        return self._joined([self._predict(part, kind) for part in self._chunks(sets)])
 
-    def _threads(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.where.device else one_thread_if_small(self._n_rows)
+    def _by_threads(self, sets: Array, kind: Predicted) -> Array:
+        """The same; on numpy each thread computes a chunk, so that bits do not depend on them."""
+        if self.where.device is not None or self._n_rows > SMALL_ROWS:
+            return self.predict_sets(sets, kind)
+        chunks = self._chunks(sets)
+
+        def predicted(part: Array) -> Array:
+            with self.where.quiet:  # a setting of the thread
+                return self._predict(part, kind)
+
+        n_threads = min(allowed_threads(), len(chunks))
+        with one_thread():
+            if n_threads == 1:
+                return self._joined([predicted(part) for part in chunks])
+            with ThreadPoolExecutor(n_threads) as pool:
+                return self._joined(list(pool.map(predicted, chunks)))
+
+    def _chunks(self, sets: Array) -> list[Array]:
+        starts = range(0, sets.shape[1], self._chunk)
+        return [sets[:, start : start + self._chunk] for start in starts]
+
+    def _joined(self, parts: list[Array]) -> Array:
+        return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
 
     def _checked(self, rows: BoolArray, kind: Predicted) -> BoolArray:
         if kind not in self.kinds:

@@ -71,10 +71,10 @@ class LogisticLearner(Learner):
                 f"{n_classes} classes of {width} coefficients: more than {MAX_MULTINOMIAL} "
                 "parameters take longer in batches than one by one"
             )
-        plain = where.device is None and where.dtype == "float64" and n_classes == 2
-        self._by_size = plain and width >= MIN_QUASI_WIDTH
+        self._by_size = where.device is None and where.dtype == "float64" and n_classes == 2
+        self._quasi = self._by_size and width >= MIN_QUASI_WIDTH
         # LAPACK wants each chunk's Hessians twice: half a cache of them at a time.
-        hessians = 0 if self._by_size else (size * width) ** 2 // 2
+        hessians = 0 if self._quasi else (size * width) ** 2 // 2
         largest = max(size * n_rows, size * n_test, hessians)
         kinds: list[Predicted] = ["label", "probability"]
         if n_classes == 2:
@@ -155,7 +155,9 @@ class LogisticLearner(Learner):
 
             return minimise_binary(objective.signed, objective.weights, self._penalties[:, 0])
         start = self.where.zeros(width, weights.shape[1])
-        if not self._by_size:
+        if self._by_size and not self._quasi:
+            start = self._full_fit.start(weights)
+        if not self._quasi:
             return xp.permute_dims(minimise(objective, start, self.where), (1, 0))
         found, unfinished = self._full_fit.minimise(weights)
         if unfinished.any():

@@ -24,6 +24,8 @@ PAIRS = 8
 # One-hot tables took 15 steps for almost all rows and 65 for a twentieth of them. What is not done
 # by then (features that tell the classes apart, with hardly a penalty) is left to Newton's method.
 MAX_STEPS = 120
+# Rows that are told apart better hardly bend the loss, and Newton's steps from there go astray.
+LARGEST_MARGIN = 10.0
 
 
 class FullFit:
@@ -69,17 +71,26 @@ class FullFit:
         # 3e−13: what is left after such a step is less than the 3e−12 that Newton's method leaves.
         self._tolerance = float(np.finfo(np.float64).eps ** 0.8)
 
-    def minimise(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """The coefficients (sets, columns) for weights (rows, sets), and which are not done."""
+    def start(self, weights: FloatArray) -> FloatArray:
+        """Coefficients (columns, sets) to begin with: 0 where they tell rows apart too well."""
+        point, _ = self._guess(weights)
+        near = np.abs(self._rows @ point).max(axis=0) <= LARGEST_MARGIN
+        return np.where(near, self._basis @ point, 0.0)
+
+    def _guess(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The minimum if a set's losses were its share of all rows', and its second derivative."""
         share = weights.sum(axis=0) / self._total
         scale = share * self._of_rows + self._penalty
-        # The minimum, if the losses of a set were its share of the quadratic form of all rows.
-        point = share * self._full / scale
+        return share * self._full / scale, scale
+
+    def minimise(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The coefficients (sets, columns) for weights (rows, sets), and which are not done."""
+        point, scale = self._guess(weights)
         margins = self._rows @ point
         gradient = self._gradient(point, margins, weights)
-        direction, slope = np.zeros_like(point), np.zeros_like(share)
-        solution, places = point, np.arange(len(share))
-        unfinished = np.ones(len(share), dtype=np.bool_)
+        direction, slope = np.zeros_like(point), np.zeros_like(point[0])
+        solution, places = point, np.arange(point.shape[1])
+        unfinished = np.ones(point.shape[1], dtype=np.bool_)
         open_, pairs = unfinished.copy(), list[Pair]()
         for _ in range(MAX_STEPS):
             forward = -_preconditioned(gradient, pairs, scale)
@@ -98,7 +109,7 @@ class FullFit:
             inverse = np.where(curvature > 0, 1.0 / curvature, 0.0)
             pairs = [*pairs[1 - PAIRS :], (step, across, inverse)]
             width = -(-left // QUANTUM) * QUANTUM
-            if 2 * width > len(open_):
+            if width == len(open_):
                 continue
             # The open problems, and as many finished ones as fill a whole width.
             order = np.argsort(~open_, kind="stable")[:width]
