@@ -69,15 +69,17 @@ class Walks:
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
-        steps = self.ranks.shape[1] - 1
+        n_players = self.ranks.shape[1]
+        steps = n_players - 1
         first, last = start // steps, -(-stop // steps)
-        if last - first == 1:  # the usual case at large n: broadcast instead of gathering
-            places = np.arange(start - first * steps, stop - first * steps)
-            places = places.astype(self.ranks.dtype)
-            masks: BoolArray = self.ranks[first] <= places[:, None]
-            return masks
+        places = np.arange(steps, dtype=self.ranks.dtype)
+        if last - first == 1:  # the usual case at large n: a part of one walk
+            places = places[start - first * steps : stop - first * steps]
+        if last - first == 1 or (last - first) * steps == stop - start:
+            masks: BoolArray = self.ranks[first:last, None] <= places[:, None]
+            return masks.reshape(-1, n_players)
         walk, place = np.divmod(np.arange(start, stop), steps)
-        gathered: BoolArray = self.ranks[walk] <= place.astype(self.ranks.dtype)[:, None]
+        gathered: BoolArray = self.ranks[walk] <= places[place, None]
         return gathered
 
     def marginal_contributions(self, values: FloatArray, empty: float, full: float) -> FloatArray:

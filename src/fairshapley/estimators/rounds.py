@@ -9,9 +9,9 @@ from __future__ import annotations
 
 # On a small game a round holds several walks, so that it has this many coalitions.
 SMALL_ROUND = 32
-# Later rounds of plain walks are a 32nd of those before, so that hardly more of a budget is left
+# Later rounds of plain walks are a 24th of those before, so that hardly more of a budget is left
 # over, and have at most so many coalitions.
-LONG_SHARE, LONG_ROUND = 32, 4096
+LONG_SHARE, LONG_ROUND = 24, 4096
 # Marginal contributions of a round that asks for them one by one, at most one for each player: 128
 # coalitions, and 64 × n ranks stay small at any n.
 ROUND_MARGINALS = 64
@@ -72,7 +72,7 @@ def walks_of_round(told: int, coalitions: int, in_flight: int = 1, *, long: bool
     >>> [walks_of_round(told, 10) for told in (0, 8, 100)]
     [1, 2, 4]
     >>> [walks_of_round(told, 100, long=True) for told in (0, 63, 640, 10_000)]
-    [1, 1, 20, 40]
+    [1, 2, 26, 40]
     """
     wanted, busy = -(-SMALL_ROUND // coalitions), busy_units(in_flight, coalitions)
     most = max(wanted, LONG_ROUND // coalitions) if long else wanted
@@ -89,6 +89,8 @@ def busy_units(in_flight: int, coalitions: int) -> int:
     >>> busy_units(32, 2), busy_units(32, 19), busy_units(32, 99), busy_units(1, 2)
     (16, 3, 2, 1)
     """
+    if in_flight == 1:
+        return 1
     places = in_flight
     while (units := places // coalitions) * coalitions < BUSY_SHARE * places:
         places += in_flight

@@ -38,7 +38,7 @@ def test_nothing_is_asked_after_truncation():
     assert [int(masks.sum()) for _, masks, _ in log] == [1, 2, 3, 4] * 2
     for (_, before, _), (_, after, _) in pairwise(log[:4]):
         assert (before <= after).all()
-    assert (state.walks, state.truncated, state.shortfall) == (2, 16, 0.0)
+    assert (state.walks, state.steps, state.shortfall) == (2, 8, 0.0)
 
 
 def test_the_estimate_by_hand():
@@ -47,7 +47,7 @@ def test_the_estimate_by_hand():
     # |4 − 3| < 0.3·4: walks end with three players, and 1 is left over on each.
     members = [masks[0] for draw, masks, _ in log if draw.size == 3]
     np.testing.assert_allclose(state.moments.means, np.mean(members, axis=0))
-    assert (state.walks, state.truncated, state.shortfall) == (2, 18, 2.0)
+    assert (state.walks, state.steps, state.shortfall) == (2, 6, 2.0)
     (sentence,) = TruncatedMonteCarlo().remarks(state)
     assert sentence.startswith("18 of 24 marginal contributions (75.0 %) were truncated")
     assert "on average 1 of v(N) − v(∅) = 4" in sentence
@@ -59,11 +59,11 @@ def test_patience_waits():
     path = [0.0, 1.0, 3.0, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0]
     game = fs.games.FunctionGame(lambda s: path[len(s)], n_players=n)
     hasty, hasty_log = by_hand(TruncatedMonteCarlo(), game, 2)
-    assert (hasty.walks, hasty.truncated) == (1, 6)
+    assert (hasty.walks, hasty.steps) == (1, 2)
     assert hasty.moments.means.sum() == pytest.approx(3.0)
     patient, log = by_hand(TruncatedMonteCarlo(patience=2), game, 6)
     assert [draw.size for draw, _, _ in log] == [1, 2, 3, 4, 5, 6]
-    assert (patient.walks, patient.truncated) == (1, 2)
+    assert (patient.walks, patient.steps) == (1, 6)
     assert len(hasty_log) == 2
 
 
@@ -101,10 +101,37 @@ def test_walks_in_lockstep_are_whole_batches():
     state, log = by_hand(estimator, game, 400)
     sizes = [len(draw.ranks) for draw, _, _ in log if draw.size == 1]
     told = np.cumsum([0, *sizes[:-1]])
-    np.testing.assert_array_equal(sizes, np.clip(told // 8, 1, 32))
-    finished = sum(sizes) - (len(state.batch.ranks) if len(state.batch.going) else 0)
+    np.testing.assert_array_equal(sizes, np.maximum(told // 8, 1))
+    finished = sum(sizes) - (len(state.batch.ranks) if state.batch else 0)
     assert state.walks == finished
     np.testing.assert_array_equal(state.moments.counts, finished)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_steps_that_are_taken_together_give_the_same_walks(patience):
+    """Rounds of several steps on a game of 60 players, against the rule applied walk by walk."""
+    weights = np.random.default_rng(3).normal(size=60)
+
+    def utility(players):
+        return float(np.tanh(weights[list(players)].sum()))
+
+    game = fs.games.FunctionGame(utility, 60)
+    estimator = TruncatedMonteCarlo(tolerance=0.02, patience=patience)
+    state, log = by_hand(estimator, game, 500)
+    assert max(draw.width for draw, _, _ in log) > 1
+    ranks = np.concatenate([draw.ranks for draw, _, _ in log if draw.size == 1])[: state.walks]
+    full, contributions, steps = utility(range(60)), np.zeros((state.walks, 60)), 0
+    for walk, order in enumerate(np.argsort(ranks, axis=1)):
+        value, near = 0.0, 0
+        for place, player in enumerate(order):
+            after = utility(order[: place + 1])
+            contributions[walk, player], value = after - value, after
+            near = near + 1 if abs(full - value) < 0.02 * abs(full) else 0
+            steps += 1
+            if near == patience and place < 58:
+                break
+    assert state.steps == steps
+    np.testing.assert_allclose(state.moments.means, contributions.mean(axis=0), atol=1e-12)
 
 
 def test_the_marginals_of_a_round():
@@ -120,7 +147,7 @@ def test_the_last_marginal_is_never_truncated():
     """At n − 1 players v(N) is known: a walk that would end there ends in v(N)."""
     game = saturating(6, 5)
     state, _ = by_hand(TruncatedMonteCarlo(tolerance=0.1), game, 5)
-    assert (state.walks, state.truncated) == (1, 0)
+    assert (state.walks, state.steps) == (1, 6)
     assert state.moments.means.sum() == pytest.approx(5.0)
 
 
@@ -157,7 +184,7 @@ def test_a_game_worth_nothing_is_never_truncated():
     """v(N) = v(∅): there is no scale, so that nothing is close to v(N)."""
     game = fs.games.FunctionGame(lambda s: float(len(s) * (6 - len(s))), n_players=6)
     state, _ = by_hand(TruncatedMonteCarlo(tolerance=0.5), game, 15)
-    assert (state.walks, state.truncated) == (3, 0)
+    assert (state.walks, state.steps) == (3, 18)
 
 
 def test_continuing_equals_one_run(tmp_path):

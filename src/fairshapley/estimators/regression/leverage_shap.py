@@ -21,10 +21,10 @@ from fairshapley.estimators.statistics.store import CoalitionStore
 
 # The Gram matrix has n² entries and is inverted: 200 MB and a minute at the limit.
 MAX_PLAYERS = 5000
-# A round grows to 256 coalitions, or one for each player.
-MOST_COALITIONS = 256
-# Pairs that are unpacked at once: 4096 × n floats.
-BLOCK_PAIRS = 4096
+# A round grows to 4096 coalitions, or one for each player.
+MOST_COALITIONS = 4096
+# Entries of the rows that are unpacked at once: 1 MiB, which stays in the cache of a core.
+BLOCK_ENTRIES, LEAST_BLOCK = 1 << 17, 64
 # As many random pairs as players have a condition number of about n²; beyond 1e10 the equations are
 # taken as unsolvable, below it six digits of the solution hold.
 WORST_CONDITION = 1e10
@@ -153,8 +153,9 @@ class LeverageSHAP(Estimator[LeverageState, PairDraw]):
         if not len(chosen):
             return None
         masks = classes.draw(rng, chosen, state.asked, orders)
-        packed = bits.pack(bits.with_complements(masks))
-        return PairDraw(packed, n_players, chosen, orders)
+        packed = bits.pack(masks)
+        both = np.stack([packed, bits.complements(packed, n_players)], axis=1)
+        return PairDraw(both.reshape(2 * len(packed), -1), n_players, chosen, orders)
 
     def tell(self, state: LeverageState, draw: PairDraw, values: FloatArray) -> None:
         """Keep the pairs of which neither evaluation was skipped."""
@@ -247,8 +248,9 @@ class Regression:
         """The classes, rows, right-hand sides and weights of pairs, some at a time, by class."""
         problem, store = self.state.problem, self.state.store
         order = np.argsort(store["classes"], kind="stable")
-        for start in range(0, len(order), BLOCK_PAIRS):
-            part = order[start : start + BLOCK_PAIRS]
+        step = max(LEAST_BLOCK, BLOCK_ENTRIES // problem.n_players)
+        for start in range(0, len(order), step):
+            part = order[start : start + step]
             classes = store["classes"][part].astype(np.int64)
             shares = self.state.classes.sizes[classes] / problem.n_players
             targets = store["gains"][part] - (shares - 0.5) * (problem.full - problem.empty)

@@ -156,9 +156,9 @@ class Moments(Means):
             return
         deviations = contributions - means
         squares = np.square(deviations, out=deviations).sum(axis=0)
-        lowest = contributions.min(axis=0, initial=np.inf)
-        highest = contributions.max(axis=0, initial=-np.inf)
-        self.merge(Moments.of(rows, means, squares, lowest, highest))
+        self.merge_at(slice(None), rows, means, squares)
+        self.lowest = np.minimum(self.lowest, contributions.min(axis=0, initial=np.inf))
+        self.highest = np.maximum(self.highest, contributions.max(axis=0, initial=-np.inf))
 
     def add_at(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
-from fairshapley.estimators.statistics.moments import Means
 
 # Below this share of Σx², Σx² − (Σx)²/m is rounding: m·1e−16 for some hundred samples of a batch.
 ROUNDED_SQUARES = 1e-13
@@ -53,35 +53,35 @@ def random_covers(rng: np.random.Generator, n_players: int, sizes: IntArray) -> 
     return masks
 
 
-def merge_sums(
-    means: Means,
-    rows: IntArray,
-    counts: FloatArray,
-    sums: FloatArray,
-    squares: FloatArray,
-    about: FloatArray,
-) -> None:
-    """Fold a batch into each of some rows; sums and squares are of deviations from `about`.
+class Deviations(NamedTuple):
+    """Of the utilities of each size from one number for all of them."""
 
-    Examples
-    --------
-    >>> means = Means(1, 1)
-    >>> merge_sums(means, np.array([0]), *np.array([[[2.0]], [[0.0]], [[2.0]], [[5.0]]]))
-    >>> merge_sums(means, np.array([0]), *np.array([[[1.0]], [[1.0]], [[1.0]], [[7.0]]]))
-    >>> means.means, means.squares
-    (array([[6.]]), array([[8.]]))
-    """
-    shifts = sums / np.maximum(counts, 1.0)
-    within = squares - sums * shifts
-    within[within < ROUNDED_SQUARES * squares] = 0.0
-    means.merge_at(rows, counts, about + shifts, within)
+    counts: FloatArray
+    means: FloatArray
+    squares: FloatArray
+    """Σ(x − mean)²"""
+
+    @classmethod
+    def of(cls, powers: FloatArray) -> Deviations:
+        """From how many there are, their sum and the sum of their squares."""
+        counts, sums, squares = powers
+        means = sums / np.maximum(counts, 1.0)
+        within = squares - sums * means
+        return cls(counts, means, np.where(within < ROUNDED_SQUARES * squares, 0.0, within))
 
 
-@dataclass(eq=False)
 class SizeStrata:
     """Utilities of coalitions of each size, with and without every player.
 
-    Every size begins with a cover; what follows are independent uniform coalitions.
+    Every size begins with a cover; what follows are independent uniform coalitions. Kept are sums
+    of the utilities' powers 0, 1 and 2, counted from the mean of the first ones of each size.
+
+    Parameters
+    ----------
+    n_players, sizes
+        The number of players, and the sizes.
+    weights
+        α_0 … α_{n−1}.
 
     Examples
     --------
@@ -92,62 +92,53 @@ class SizeStrata:
     array([[ 1.,  1., -1., -1.]])
     """
 
-    n_players: int
-    sizes: IntArray
-    weights: FloatArray
-    """α_0 … α_{n−1}"""
-    inside: Means = field(init=False)
-    """(sizes, n): over the coalitions that hold the player"""
-    outside: Means = field(init=False)
-    """(sizes, n): over those that do not"""
-    covers: Means = field(init=False)
-    """(sizes, 1): over the coalitions of the cover"""
-    singles: Means = field(init=False)
-    """(sizes, 1): over the independent coalitions"""
+    def __init__(self, n_players: int, sizes: IntArray, weights: FloatArray) -> None:
+        self.n_players, self.sizes = n_players, sizes
+        self.plus, self.minus = weights[sizes - 1][:, None], weights[sizes][:, None]
+        """α_{s−1} and α_s, columns"""
+        self.level: FloatArray = np.full(len(sizes), np.nan)
+        """What the utilities of each size are counted from"""
+        self._inside: FloatArray = np.zeros((3, len(sizes), n_players))
+        """(3, sizes, n): over the coalitions that hold the player"""
+        self._covers, self._singles = np.zeros((2, 3, len(sizes), 1))
+        """(3, sizes, 1): over the coalitions of the covers, and over the independent ones"""
 
-    def __post_init__(self) -> None:
-        count = len(self.sizes)
-        # Counts as floats: they are divided and multiplied by at every turn.
-        self.inside, self.outside = (
-            Means(count, self.n_players, counts=np.float64) for _ in range(2)
-        )
-        self.covers, self.singles = (Means(count, 1) for _ in range(2))
+    @property
+    def inside(self) -> Deviations:
+        """Over the coalitions that hold the player, (sizes, n)."""
+        return Deviations.of(self._inside)
+
+    @property
+    def outside(self) -> Deviations:
+        """Over those that do not."""
+        return Deviations.of(self._covers + self._singles - self._inside)
 
     def add(self, rows: IntArray, masks: BoolArray, gains: FloatArray, *, covers: bool) -> None:
         """Fold in utilities of the sizes `rows`, which are in order; NaN was skipped."""
         kept = ~np.isnan(gains)
         if not kept.all():
             rows, masks, gains = rows[kept], masks[kept], gains[kept]
-        if not len(rows):
-            return
-        found, firsts, inverse = np.unique(rows, return_index=True, return_inverse=True)
-        totals = np.diff(firsts, append=len(rows))[:, None].astype(np.float64)
-        level = np.add.reduceat(gains, firsts)[:, None] / totals
-        deviations = gains - level[inverse, 0]
-        counts = np.add.reduceat(masks, firsts, axis=0, dtype=np.float64)
-        sums, squares = (
-            np.add.reduceat(masks * factor[:, None], firsts, axis=0)
-            for factor in (deviations, np.square(deviations))
-        )
-        all_sums, all_squares = (
-            np.add.reduceat(power, firsts)[:, None] for power in (deviations, np.square(deviations))
-        )
-        merge_sums(self.inside, found, counts, sums, squares, level)
-        # Those without a player are the others.
-        rest = (totals - counts, all_sums - sums, all_squares - squares)
-        merge_sums(self.outside, found, *rest, level)
-        whole = self.covers if covers else self.singles
-        merge_sums(whole, found, totals, all_sums, all_squares, level)
+        count, n_sizes = len(rows), len(self.sizes)
+        found = np.bincount(rows, minlength=n_sizes)
+        means = np.bincount(rows, gains, n_sizes) / np.maximum(found, 1)
+        self.level = np.where(np.isnan(self.level) & (found > 0), means, self.level)
+        off = gains - self.level[rows]
+        powers = np.concatenate([np.ones(count), off, np.square(off)])
+        # A sparse row for each power and size; the last column of the product is over all of them.
+        ends = np.cumsum(np.concatenate([[0], found, found, found]))
+        shape = (3 * n_sizes, count)
+        by_size = csr_array((powers, np.tile(np.arange(count), 3), ends), shape=shape)
+        numbers = np.ones((count, self.n_players + 1))
+        numbers[:, :-1] = masks
+        sums = (by_size @ numbers).reshape(3, n_sizes, -1)
+        self._inside += sums[:, :, :-1]
+        whole = self._covers if covers else self._singles
+        whole += sums[:, :, -1:]
 
     @property
-    def plus(self) -> FloatArray:
-        """α_{s−1}, a column."""
-        return self.weights[self.sizes - 1][:, None]
-
-    @property
-    def minus(self) -> FloatArray:
-        """α_s, a column."""
-        return self.weights[self.sizes][:, None]
+    def coalitions(self) -> int:
+        """How many were folded in."""
+        return int((self._covers + self._singles)[0].sum())
 
     @property
     def known(self) -> BoolArray:
@@ -161,15 +152,13 @@ class SizeStrata:
         The mean of v with the player times α_{s−1}, less that without times α_s. The mean of this
         over the players has the expectation (α_{s−1} − α_s)·E[v]: whatever else it is, is noise.
         """
-        known = self.known
-        total = self.covers.counts + self.singles.counts
-        level = self.covers.means * self.covers.counts + self.singles.means * self.singles.counts
-        level /= np.maximum(total, 1.0)
-        differences = self.plus * (self.inside.means - level)
-        differences -= self.minus * (self.outside.means - level)
+        known, middle = self.known, Deviations.of(self._covers + self._singles).means
+        differences = self.plus * (self.inside.means - middle)
+        differences -= self.minus * (self.outside.means - middle)
         differences[~known] = 0.0
         shared = differences.sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        terms: FloatArray = differences - shared[:, None] + (self.plus - self.minus) * level
+        expected = (self.plus - self.minus) * (self.level[:, None] + middle)
+        terms: FloatArray = differences - shared[:, None] + expected
         return np.where(known, terms, np.nan)
 
     def variances(self) -> tuple[FloatArray, FloatArray]:
@@ -184,11 +173,12 @@ class SizeStrata:
         overlap = np.minimum(self.sizes, self.n_players - self.sizes)[:, None]
         apart = overlap / (self.n_players - overlap)
         pooled, pooled_degrees, theta = self._pooled(apart)
-        ins, outs = (np.maximum(part.counts, 1.0) for part in (self.inside, self.outside))
+        inside, outside = self.inside, self.outside
+        ins, outs = (np.maximum(part.counts, 1.0) for part in (inside, outside))
         spreads, degrees = np.zeros_like(ins), np.zeros_like(ins)
-        a = self.covers.counts * self.sizes[:, None] / self.n_players
-        b = self.covers.counts - a
-        parts = ((self.inside, self.plus, a), (self.outside, self.minus, b))
+        a = self._covers[0] * self.sizes[:, None] / self.n_players
+        b = self._covers[0] - a
+        parts = ((inside, self.plus, a), (outside, self.minus, b))
         for part, weight, covered in parts:
             # Those of the cover differ too much from each other to tell the variance alone.
             own = part.counts > 1.0 + covered
@@ -207,13 +197,13 @@ class SizeStrata:
         The coalitions of a cover differ by (1 + θ·w/(n − w))·σ² in the mean; one θ for all sizes is
         what fits best where both are known, within 0 … 1; until then 1.
         """
-        free = np.maximum(self.singles.counts - 1.0, 0.0)
-        bound = np.maximum(self.covers.counts - 1.0, 0.0)
-        single = self.singles.squares / np.maximum(free, 1.0)
-        within = self.covers.squares / np.maximum(bound, 1.0)
+        singles, covers = Deviations.of(self._singles), Deviations.of(self._covers)
+        free, bound = (np.maximum(part.counts - 1.0, 0.0) for part in (singles, covers))
+        single = singles.squares / np.maximum(free, 1.0)
+        within = covers.squares / np.maximum(bound, 1.0)
         both = (free > 0) & (bound > 0)
         scale = float((single * np.square(apart))[both].sum())
         theta = float(((within - single) * apart)[both].sum()) / scale if scale > 0 else 1.0
         theta = min(max(theta, 0.0), 1.0)
-        squares = self.singles.squares + self.covers.squares / (1.0 + theta * apart)
+        squares = singles.squares + covers.squares / (1.0 + theta * apart)
         return squares / np.maximum(free + bound, 1.0), free + bound, theta

@@ -18,7 +18,7 @@ from fairshapley.estimators.strata.weights import Part, Pool
 # Count, mean and squares of 2·n × n strata: 48 bytes each, 200 MB at 2000 players.
 MAX_PLAYERS = 2000
 # Coalitions of the first rounds and of the longest.
-FIRST_COALITIONS, MOST_COALITIONS = 32, 1024
+FIRST_COALITIONS, MOST_COALITIONS = 32, 2048
 # Coalitions that one size can get in a round; if it should have more, the next makes up for it.
 SAME_SIZE_AT_ONCE = 32
 # A size that weighs less changes no value in the sixteenth digit.
@@ -152,8 +152,7 @@ class StratifiedSVARM(Estimator[SvarmState, SizedCoalitions]):
             state.ends_asked = last
             return
         state.asked += np.bincount(draw.rows, minlength=len(state.asked))
-        masks = draw.masks(0, len(draw))
-        state.strata.add(draw.rows, masks, gains, covers=draw.covers)
+        state.strata.add(draw.rows, draw.masks(0, len(draw)), gains, covers=draw.covers)
 
     def estimate(self, state: SvarmState) -> Estimate:
         """The sum over the sizes; NaN before each size had a cover."""
@@ -181,8 +180,7 @@ class StratifiedSVARM(Estimator[SvarmState, SizedCoalitions]):
         variance_errors = np.hypot.reduce(spreads / np.sqrt(degrees + 2.0), axis=0)
         total = np.where(known, degrees, 0.0).sum(axis=0)
         part = Part(values, spreads.sum(axis=0), variance_errors, total)
-        counts = state.strata.inside.counts + state.strata.outside.counts
-        contributions = counts.sum(axis=0).astype(np.int64)
+        contributions = np.full(len(values), state.strata.coalitions)
         # Where nothing varied, the values themselves are the scale.
         scale_square = float(np.nansum(np.square(values))) / max(1, int((values == values).sum()))
         return Pool.empty(len(values)).plus(1.0, part).estimate(contributions, scale_square)

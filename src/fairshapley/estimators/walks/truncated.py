@@ -18,53 +18,63 @@ from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.walks.contributions import walk_weights
 
 # Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost.
-BATCH_SHARE, BATCH_WALKS = 8, 32
+BATCH_SHARE, BATCH_WALKS = 8, 1024
+# A round takes so many steps of each walk: this share of the mean length of the walks before. What
+# lies behind the end of a walk is lost, one evaluation in 20 at most on average.
+ROUND_SHARE = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The next coalition on each walk of a batch that goes on."""
+    """The next coalitions on each walk of a batch that goes on."""
 
     ranks: RankArray
     """Of all walks of the batch"""
     going: IntArray
     """The walks that go on"""
     size: int
-    """The size of the coalitions"""
+    """The size of the first coalition"""
+    width: int
+    """The coalitions of each walk"""
 
     fresh: ClassVar[bool] = True
 
     @property
+    def last(self) -> bool:
+        """Whether the walks end here; the last marginal costs nothing."""
+        return bool(self.size + self.width == self.ranks.shape[1])
+
+    @property
     def marginals(self) -> int:
-        """One for each walk, and at the last coalition that of the last player as well."""
-        return len(self.going) * (2 if self.size == self.ranks.shape[1] - 1 else 1)
+        """One for each coalition, and at the end of a walk that of the last player as well."""
+        return len(self.going) * (self.width + self.last)
 
     def __len__(self) -> int:
-        return len(self.going)
+        return len(self.going) * self.width
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
-        masks: BoolArray = self.ranks[self.going[start:stop]] < self.size
+        walk, step = np.divmod(np.arange(start, stop), self.width)
+        sizes = (self.size + step).astype(self.ranks.dtype)
+        masks: BoolArray = self.ranks[self.going[walk]] < sizes[:, None]
         return masks
 
 
 @dataclass(eq=False)
 class WalkBatch:
-    """Walks that are taken together, one step of each at a time."""
+    """Walks that are taken together, some steps of each at a time."""
 
     ranks: RankArray
     path: FloatArray
     """(walks, n + 1): the utilities along each walk, as far as it goes"""
     ends: IntArray
-    """The size of the last coalition on each walk so far"""
+    """The size of the last coalition on each walk, or n where it goes on"""
     going: IntArray
     """The walks that go on"""
     near: IntArray
     """How many utilities in a row were close to v(N), for each walk"""
     size: int = 1
     """The size of the next coalitions"""
-    truncated: int = 0
-    """Marginal contributions that were taken as 0"""
 
 
 @dataclass(eq=False)
@@ -76,11 +86,11 @@ class TruncatedState:
     """n·α_k: places are uniform on a walk"""
     moments: Moments
     batch: WalkBatch | None = None
-    """The batch in progress, or the last one"""
+    """The batch in progress"""
     walks: int = 0
     """The walks of all batches that were finished"""
-    truncated: int = 0
-    """Marginal contributions on them that were taken as 0"""
+    steps: int = 0
+    """The marginal contributions on them"""
     shortfall: float = 0.0
     """The sum over them of v(N) less the last utility on the walk"""
 
@@ -96,9 +106,10 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
     bound. The standard errors are those of the truncated walks and leave the bias out, so that no
     certificate is issued. The notes of a result say how much was truncated.
 
-    Walks are taken in batches, one step of each a round, so that the utility of every coalition is
-    known before the next is asked for. A batch counts when all its walks have ended: those that
-    end early must not count before the others. What the budget cuts off is lost, at most an eighth.
+    Walks are taken in batches, a few steps of each a round (a tenth of the mean walk before, one
+    on small games); what is evaluated behind the end of a walk does not count. A batch counts when
+    all its walks have ended: those that end early must not count before the others. What the budget
+    cuts off is lost, at most an eighth.
 
     Parameters
     ----------
@@ -158,40 +169,37 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
         return TruncatedState(problem, walk_weights(problem), Moments(problem.n_players))
 
     def ask(self, state: TruncatedState, rng: np.random.Generator) -> Steps | None:
-        """The next coalition on each walk that goes on, or the first of a new batch."""
-        n_players = state.problem.n_players
+        """The next coalitions on each walk that goes on, or the first of a new batch."""
+        n_players, batch = state.problem.n_players, state.batch
         if n_players == 1:
             return None
-        if (batch := state.batch) is not None and len(batch.going):
-            return Steps(batch.ranks, batch.going, batch.size)
+        width = max(1, state.steps // max(state.walks, 1) // ROUND_SHARE)
+        if batch is not None:
+            return Steps(batch.ranks, batch.going, batch.size, min(width, n_players - batch.size))
         most, busy = BATCH_WALKS, state.problem.in_flight
         walks = round_length(state.walks, early=most, most=most, early_share=BATCH_SHARE, busy=busy)
-        return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1)
+        return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1, width)
 
     def tell(self, state: TruncatedState, draw: Steps, values: FloatArray) -> None:
-        """Take the step; at the end of the batch fold in its contributions."""
-        batch = state.batch
-        if batch is None or not len(batch.going):
-            batch = _begin(state.problem, draw.ranks)
-        problem, going = state.problem, batch.going
-        batch.path[going, batch.size] = values
-        batch.ends[going] = batch.size
-        limit = self.tolerance * abs(problem.full - problem.empty)
+        """Take the steps; at the end of the batch fold in its contributions."""
+        problem, going = state.problem, draw.going
+        batch = state.batch = state.batch or _begin(problem, draw.ranks)
+        table = values.reshape(len(going), -1)
+        batch.path[going, draw.size : draw.size + draw.width] = table
         # A skipped utility (NaN) is not close to anything.
-        near = np.where(np.abs(problem.full - values) < limit, batch.near[going] + 1, 0)
-        batch.near[going] = near
-        if batch.size == problem.n_players - 1:
-            # The last marginal contribution costs nothing: nobody is truncated here.
-            batch.path[going, -1] = problem.full
-            batch.ends[going] = problem.n_players
-            batch.going = going[:0]
-        else:
-            batch.going = going[near < self.patience]
-            ended = len(going) - len(batch.going)
-            batch.truncated += ended * (problem.n_players - batch.size)
-        batch.size += 1
-        state.batch = batch
-        if not len(batch.going):
+        enough = np.abs(problem.full - table) < self.tolerance * abs(problem.full - problem.empty)
+        if self.patience > 1:
+            columns = np.arange(draw.width)
+            before = np.where(enough, -1 - batch.near[going, None], columns)
+            in_a_row = columns - np.maximum.accumulate(before, axis=1)
+            batch.near[going] = in_a_row[:, -1]
+            enough = in_a_row >= self.patience
+        if draw.last:
+            enough[:, -1] = False  # the last marginal contribution is known
+        ended = enough.any(axis=1)
+        batch.ends[going[ended]] = draw.size + enough.argmax(axis=1)[ended]
+        batch.going, batch.size = going[~ended], draw.size + draw.width
+        if draw.last or ended.all():
             _finish(state, batch)
 
     def estimate(self, state: TruncatedState) -> Estimate:
@@ -201,12 +209,13 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
     def remarks(self, state: TruncatedState) -> tuple[str, ...]:
         """How much was truncated."""
         total = state.walks * state.problem.n_players
-        if not state.truncated:
+        truncated = total - state.steps
+        if not truncated:
             return ()
         return (
-            f"{state.truncated:,} of {total:,} marginal contributions "
-            f"({100 * state.truncated / total:.1f} %) were truncated and taken as 0, so that the "
-            f"values are biased: on average {state.shortfall / state.walks:.3g} of v(N) − v(∅) = "
+            f"{truncated:,} of {total:,} marginal contributions ({100 * truncated / total:.1f} %) "
+            "were truncated and taken as 0, so that the values are biased: on average "
+            f"{state.shortfall / state.walks:.3g} of v(N) − v(∅) = "
             f"{state.problem.full - state.problem.empty:.3g} was left over at the end of a walk",
         )
 
@@ -215,17 +224,20 @@ def _begin(problem: Problem, ranks: RankArray) -> WalkBatch:
     """A batch of walks that stand at ∅."""
     walks, n_players = ranks.shape
     path = np.full((walks, n_players + 1), problem.empty)
-    ends, near = np.zeros((2, walks), dtype=np.int64)
-    return WalkBatch(ranks, path, ends, np.arange(walks), near)
+    path[:, -1] = problem.full
+    near = np.zeros(walks, dtype=np.int64)
+    return WalkBatch(ranks, path, np.full(walks, n_players), np.arange(walks), near)
 
 
 def _finish(state: TruncatedState, batch: WalkBatch) -> None:
     """Fold in the contributions of a batch whose walks have all ended."""
     # A truncated walk stays where it was.
-    last = np.take_along_axis(batch.path, batch.ends[:, None], axis=1)
-    path = np.where(np.arange(batch.path.shape[1]) <= batch.ends[:, None], batch.path, last)
+    ends = batch.ends[:, None]
+    last = np.take_along_axis(batch.path, ends, axis=1)
+    path = np.where(np.arange(batch.path.shape[1]) <= ends, batch.path, last)
     marginals = np.diff(path, axis=1) * state.weights
     state.moments.add(np.take_along_axis(marginals, batch.ranks, axis=1))
     state.walks += len(batch.ranks)
-    state.truncated += batch.truncated
+    state.steps += int(batch.ends.sum())
     state.shortfall += float((state.problem.full - last).sum())
+    state.batch = None
