@@ -143,7 +143,8 @@ class Evaluator:
         self._many: BoolArray | None = None
         """The sizes of which no coalition comes twice"""
         if here and plain:
-            self._many = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(MANY)
+            many = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(MANY)
+            self._many = many if many.any() else None
 
     def __enter__(self) -> Evaluator:
         return self
@@ -368,7 +369,7 @@ class Evaluator:
         return Dispatcher(self._opened(self.game)[0], self.pace, self.guard).compute(chunks)
 
     def _skips_looks(self, draw: Draw) -> bool:
-        return self._many is not None and bool(getattr(draw, "fresh", False) and self._many.any())
+        return self._many is not None and bool(getattr(draw, "fresh", False))
 
     def _look_up(self, draw: Draw, start: int, stop: int, pending: set[bytes]) -> Block:
         """Rows of a draw, and what is known of them; others may be `pending` in earlier rows."""
@@ -382,15 +383,19 @@ class Evaluator:
             asked = np.isnan(values)
         elif self._many is not None and self._skips_looks(draw):
             unlooked = self._many[sizes]
+            if unlooked.all():
+                return Block(start, masks, packed, sizes, values, {}, [], np.arange(len(values)))
             asked = ~unlooked
         rows = np.flatnonzero(asked)
         keys = bits.packed_keys(packed[rows])
         found = self.cache.get_many(keys)
         values[rows] = np.array(found, dtype=np.float64)  # NaN where there is none
-        first: dict[bytes, int] = {}
-        again: list[tuple[bytes, int]] = []
-        for key, value, row in zip(keys, found, rows.tolist(), strict=True):
-            if value is None:
+        places = zip(keys, rows.tolist(), strict=True)
+        absent = [place for place, value in zip(places, found, strict=True) if value is None]
+        first, again = dict(absent), list[tuple[bytes, int]]()
+        if pending or len(first) < len(absent):
+            first = {}
+            for key, row in absent:
                 if key in first or key in pending:
                     again.append((key, row))
                 else:

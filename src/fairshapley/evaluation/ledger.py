@@ -89,13 +89,14 @@ class Ledger:
         values = chunk.values
         assert values is not None  # noqa: S101 - chunks without come to nothing here
         usable = np.abs(values) <= LARGEST_UTILITY  # false for NaN as well
-        chunk.unusable = np.flatnonzero(~usable)
+        if not usable.all():
+            chunk.unusable = np.flatnonzero(~usable)
         if self.slot is not None:
             journal, game = self.slot.journal, self.slot.game
             journal.append(game, bits.packed_keys(chunk.packed[usable]), values[usable].tolist())
             if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
                 journal.append_replicates(game, self.replicates.wanted(rows))
-        self.tally.computed += int(usable.sum())
+        self.tally.computed += len(values) - len(chunk.unusable)
 
     def _replicates(self, chunk: Chunk) -> dict[bytes, bytes] | None:
         if self.replicates is None or chunk.replicates is None:
