@@ -142,6 +142,13 @@ def test_a_small_budget_that_is_not_enough_is_said():
     assert not found.results[0][0].certificate(1e-4, 0.01).holds
 
 
+def test_a_budget_below_the_least_is_refused():
+    with pytest.raises(fs.BudgetError, match="a budget of 9 is too small: a row takes 10"):
+        fs.explain(curved, ROWS, 8, rows=[0], budget=9)
+    found = fs.explain(curved, ROWS, 8, rows=[0], budget=10, seed=0)
+    assert found.results[0][0].evaluations == 10
+
+
 def test_budgets_of_time_are_refused():
     with pytest.raises(fs.InputError, match="budget of evaluations"):
         fs.explain(curved, ROWS, 8, budget=fs.Budget(seconds=1))
@@ -307,6 +314,34 @@ def test_words_of_a_linear_model_have_their_closed_form():
         assert np.isnan(found.values[place, len(pieces) :]).all()
     assert found.data[1].tolist()[:4] == ["a", "bad", "film", "bad"]
     assert "good +" in str(found)
+
+
+def test_words_of_a_torch_classifier():
+    """A bag of embeddings behind a hidden layer: seven words exactly, twelve by sampling."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch.manual_seed(0)
+    words = ["a", "good", "bad", "film", "not", "very", "dull"]
+    embed, head = torch.nn.Embedding(8, 4, padding_idx=7), torch.nn.Linear(4, 2)
+    embed.weight.data[7] = 0.0
+
+    def classify(texts):
+        codes = [[words.index(word) for word in text.split()] + [7] for text in texts]
+        sums = torch.stack([embed(torch.tensor(row)).sum(dim=0) for row in codes])
+        return torch.softmax(head(torch.tanh(sums)), dim=1)
+
+    short, long = "not a very good bad dull film", "a good film not a very good film not a bad film"
+    found = fs.explain(classify, [short, long], outputs=1, budget=600, seed=0)
+
+    def of_coalition(coalition):
+        text = " ".join(short.split()[at] for at in sorted(coalition))
+        return float(classify([text])[0, 1])
+
+    exact = fs.exact(fs.games.FunctionGame(of_coalition, 7))
+    assert_allclose(found.values[0, :7], exact.values, atol=1e-6)
+    assert found.results[0][0].exact
+    assert found.data[1].tolist() == long.split()
+    assert_allclose(found.values[1].sum(), found.predictions[1] - found.base_values[1], atol=1e-6)
+    assert (found.standard_errors[1] < 0.01).all()
 
 
 def test_sentences_and_masks_of_texts():

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.errors import GameError
+from fairshapley.errors import BudgetError, GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
 from fairshapley.evaluation.failures import shorten
@@ -167,9 +167,11 @@ class Together:
     def _enumerable(self) -> bool:
         if self.n_players < FEWEST_PLAYERS:
             return True
-        most = self.limits.evaluations
+        most, least = self.limits.evaluations, 2 + 2 * FEWEST_UNITS
         if most is None:
             return self.n_players <= EXACT_PLAYERS
+        if most < least:
+            raise BudgetError(f"a budget of {most} is too small: a row takes {least} evaluations")
         return 1 << self.n_players <= min(most, 1 << MAX_EXACT_PLAYERS)
 
     def _values(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
