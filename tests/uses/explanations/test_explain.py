@@ -213,8 +213,10 @@ def test_an_error_names_its_row():
         return np.where(rows[:, 0] > rows[:, 1], np.nan, rows[:, 0])
 
     game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], background=[[1.0, 1.0]])
-    with pytest.raises(fs.GameError, match=r"coalition \(0,\)") as caught:
+    with pytest.raises(fs.GameError, match=r"for row 1 where coalition \(0,\)"):
         explain(game)
+    with pytest.raises(fs.GameError, match=r"coalition \(0,\)") as caught:
+        explain(game, method="exact")
     assert caught.value.__notes__ == ["It was raised while row 1 was explained."]
 
 

@@ -149,7 +149,5 @@ def test_trouble_names_the_row_and_its_players():
     def broken(rows):
         return np.where((rows[:, 0] == ROWS[1, 0]) & (rows[:, 1] != ROWS[1, 1]), np.nan, 1.0)
 
-    with pytest.raises(fs.GameError) as caught:
+    with pytest.raises(fs.GameError, match=r"for row 1 where coalition \(0"):
         fs.explain(broken, ROWS, ROWS[2:], rows=[0, 1], engine="serial", budget=100, seed=0)
-    [note] = caught.value.__notes__
-    assert note.startswith("Behind it is row 1 with the players [0")

@@ -39,7 +39,7 @@ class MarginalExpectation(MixedExpectation):
         self, predictor: Predictor, explained: Table, background: Table, players: Players
     ) -> None:
         super().__init__(predictor, len(explained), len(background), background.weights)
-        self.rows = explained.followed_by(background).on(predictor.place)
+        self.rows = explained.followed_by(background, predictor.place)
         self.players = players
 
     def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:

@@ -27,40 +27,36 @@ MOST_TEXTS = 2048
 GRID = 7
 
 
-class _Items:
-    """Texts or images, in the form in which predict is handed them."""
-
-    def __init__(self, items: Any, kind: str, entries: int) -> None:
-        self.items, self.kind, self.labels = items, kind, range(entries)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def handed(self, rows: IntArray) -> Any:
-        """Some of them."""
-        if isinstance(self.items, np.ndarray):
-            return self.items[rows]
-        return [self.items[row] for row in rows]
-
-
 class Pieces(ABC):
     """Rows that fall into pieces; absent ones are replaced, and each mixture is predicted once."""
 
     shape: ClassVar[Literal["texts", "images"]]
+    kind: ClassVar[str]
+    """What predict is handed, in words"""
     notes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
         predict: Any,
-        items: _Items,
+        items: Any,
         counts: IntArray,
         output_names: Sequence[str] | None,
         max_rows: int | None,
     ) -> None:
         self.items, self.counts, self.n_rows = items, counts, len(items)
-        self.predictor = Predictor(as_function(predict), items, max_rows)  # type: ignore[arg-type]
+        self.labels = range(np.asarray(items[0]).size)
+        self.predictor = Predictor(as_function(predict), self, max_rows)  # type: ignore[arg-type]
         self.output_names = self.predictor.output_names(output_names)
         self.player_names = tuple(f"piece {place}" for place in range(int(counts.max())))
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def handed(self, rows: IntArray) -> Any:
+        """Some of the texts or images, as predict is handed them."""
+        if isinstance(self.items, np.ndarray):
+            return self.items[rows]
+        return [self.items[row] for row in rows]
 
     def expectation(self, rows: IntArray) -> PieceExpectation:
         """The utilities of rows that have the same number of players."""
@@ -119,7 +115,7 @@ class Texts(Pieces):
     ['good good!']
     """
 
-    shape = "texts"
+    shape, kind = "texts", "a list of texts"
 
     def __init__(
         self,
@@ -140,8 +136,7 @@ class Texts(Pieces):
         counts = np.array([len(split) for split in self._split])
         if not counts.all():
             raise InputError(f"text {counts.argmin()} has no words to explain: leave it out")
-        items = _Items(texts, "a list of texts", 1)
-        super().__init__(predict, items, counts, output_names, max_rows or MOST_TEXTS)
+        super().__init__(predict, texts, counts, output_names, max_rows or MOST_TEXTS)
 
     def data(self, row: int) -> list[str]:
         """The pieces, without the space around them."""
@@ -202,7 +197,7 @@ class Images(Pieces):
     4.0
     """
 
-    shape = "images"
+    shape, kind = "images", "an array of images"
 
     def __init__(
         self,
@@ -218,14 +213,13 @@ class Images(Pieces):
         # Of three axes the shortest is that of the channels.
         self.channels = None if len(shape) == 2 else (0 if shape[0] < shape[2] else 2)
         size = tuple(side for axis, side in enumerate(shape) if axis != self.channels)
-        self.labels = _segments(GRID if groups is None else groups, len(images), size)
-        counts = self.labels.reshape(len(images), -1).max(axis=1) + 1
-        items = _Items(images, f"an array of images of the shape {shape}", images[0].size)
-        super().__init__(predict, items, counts, output_names, max_rows)
+        self.segments = _segments(GRID if groups is None else groups, len(images), size)
+        counts = self.segments.reshape(len(images), -1).max(axis=1) + 1
+        super().__init__(predict, images, counts, output_names, max_rows)
         self.absent = self._baseline(background)
 
     def _baseline(self, absent: Any) -> NDArray[Any]:
-        images = self.items.items
+        images = self.items
         if absent is None:
             sides = tuple(axis for axis in range(1, images.ndim) if axis - 1 != self.channels)
             absent = images.mean(axis=0 if len(images) > 1 else (0, *sides), keepdims=True)[0]
@@ -243,11 +237,11 @@ class Images(Pieces):
 
     def mixed(self, masks: BoolArray, rows: IntArray) -> NDArray[Any]:
         """Images with the pieces that are present."""
-        flat = self.labels[rows].reshape(len(rows), -1)
-        seen = np.take_along_axis(masks, flat, axis=1).reshape(self.labels[rows].shape)
+        flat = self.segments[rows].reshape(len(rows), -1)
+        seen = np.take_along_axis(masks, flat, axis=1).reshape(self.segments[rows].shape)
         if self.channels is not None:
             seen = np.expand_dims(seen, self.channels + 1)
-        return np.where(seen, self.items.items[rows], self.absent)
+        return np.where(seen, self.items[rows], self.absent)
 
 
 def _segments(by: Any, count: int, size: tuple[int, ...]) -> IntArray:

@@ -37,6 +37,9 @@ class Table:
     ) -> None:
         self.rows, self.labels, self._place = rows, tuple(labels), place or {}
         self.is_frame = hasattr(rows, "iloc")
+        columns = "a data frame with the columns of X"
+        self.kind = columns if self.is_frame else f"an array of {rows.dtype}"
+        """What predict is handed, in words"""
         self.weights: FloatArray | None = None
         """Of rows that stand for several; they sum to 1"""
         self._tensor: Any = None
@@ -52,29 +55,16 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def kind(self) -> str:
-        """What predict is handed, in words."""
-        return (
-            "a data frame with the columns of X"
-            if self.is_frame
-            else f"an array of {self.rows.dtype}"
-        )
-
-    def on(self, place: dict[str, Any]) -> Table:
-        """The same rows, mixed on the device of a module."""
-        return Table(self.rows, self.labels, place)
-
     def take(self, rows: IntArray) -> Table:
         """Some rows, as a table of their own."""
-        return Table(self.handed(rows), self.labels, self._place)
+        return Table(self.handed(rows), self.labels)
 
     def handed(self, rows: IntArray) -> Any:
         """Some rows, as predict is handed them."""
         return self.rows.take(rows).reset_index(drop=True) if self.is_frame else self.rows[rows]
 
-    def followed_by(self, other: Table) -> Table:
-        """The rows of both tables, one after the other."""
+    def followed_by(self, other: Table, place: dict[str, Any] | None = None) -> Table:
+        """The rows of both tables, one after the other; mixed on the device of a module."""
         if self.is_frame != other.is_frame:
             mine, theirs = ("a data frame" if one.is_frame else "an array" for one in (self, other))
             raise InputError(
@@ -86,7 +76,7 @@ class Table:
                 raise InputError(
                     f"X holds {mine} and background {theirs}: give both the same dtype"
                 )
-            return Table(np.concatenate([self.rows, other.rows]), self.labels, self._place)
+            return Table(np.concatenate([self.rows, other.rows]), self.labels, place)
         import pandas as pd
 
         for label, mine, theirs in zip(
@@ -148,7 +138,7 @@ class Table:
         means = [self._average(at) for at in range(len(self.labels))]
         if not self.is_frame:
             dtype = np.float64 if self.rows.dtype.kind in "biu" else self.rows.dtype
-            return Table(np.array([means], dtype=dtype), self.labels, self._place)
+            return Table(np.array([means], dtype=dtype), self.labels)
         import pandas as pd
 
         columns = {}

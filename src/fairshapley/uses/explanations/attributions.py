@@ -260,7 +260,7 @@ def gathered(
         output_names=tuple(subject.output_names[output] for output in outputs),
         results=tuple(results[row] for row in kept.tolist()),
         kind=subject.shape,
-        segments=subject.labels[positions[kept]] if isinstance(subject, Images) else None,
+        segments=subject.segments[positions[kept]] if isinstance(subject, Images) else None,
         complete=complete,
     )
 

@@ -98,8 +98,8 @@ class Job:
             for number, (count, places) in enumerate(blocks):
                 rows, limits = self.positions[places], self._limits(count)
                 expectation = self.subject.expectation(rows)
-                game = RowsGame(expectation, self.outputs, count)
-                stored = nullcontext() if plain else stored_rows(game, rows, **kept)
+                game = RowsGame(expectation, rows, self.outputs, count)
+                stored = nullcontext() if plain else stored_rows(game, **kept)
                 with stored as source:
                     found = Together(
                         expectation=source or expectation,

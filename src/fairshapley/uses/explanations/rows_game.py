@@ -16,10 +16,11 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import GameError
-from fairshapley.evaluation.engines import Engine
+from fairshapley.evaluation.engines import EngineOption
 from fairshapley.evaluation.evaluator import Evaluator
+from fairshapley.evaluation.failures import shorten
 from fairshapley.games.features.expectation import Expectation
-from fairshapley.games.game import check_coalitions
+from fairshapley.games.game import check_coalitions, members
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 
 
@@ -30,14 +31,16 @@ class RowsGame:
     ----------
     expectation
         Where they come from.
-    outputs
-        Which outputs.
+    rows, outputs
+        The positions of the rows, and which outputs.
     players
-        The players of each row.
+        How many each row has.
     """
 
-    def __init__(self, expectation: Expectation, outputs: tuple[int, ...], players: int) -> None:
-        self.expectation, self.outputs, self.players = expectation, outputs, players
+    def __init__(
+        self, expectation: Expectation, rows: IntArray, outputs: tuple[int, ...], players: int
+    ) -> None:
+        self.expectation, self.rows, self.outputs = expectation, rows, outputs
         self._bits = max(1, (expectation.n_explained * len(outputs) - 1).bit_length())
         self.n_players = self._bits + players
 
@@ -47,18 +50,15 @@ class RowsGame:
         which = bits.numbered(range(1 << self._bits), self._bits)[numbers]
         return np.hstack([np.tile(which, (len(coalitions), 1)), coalitions.repeat(len(which), 0)])
 
-    def decoded(self, masks: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
-        """Coalitions of the players, with their rows and the places of their outputs."""
-        numbers = masks[:, : self._bits] @ (1 << np.arange(self._bits))
-        return masks[:, self._bits :], *np.divmod(numbers, len(self.outputs))
-
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each: the outputs of a row are predicted at once."""
         masks = check_coalitions(coalitions, self.n_players)
-        known, rows, outputs = self.decoded(masks)
+        numbers = masks[:, : self._bits] @ (1 << np.arange(self._bits))
+        known, (rows, outputs) = masks[:, self._bits :], np.divmod(numbers, len(self.outputs))
         pairs = np.hstack([rows[:, None], known])
         _, first, which = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         found = self.expectation.pairs(known[first], rows[first])[:, list(self.outputs)]
+        check_finite(found[:, None], known[first], self.rows[rows[first], None])
         values: FloatArray = found[which.ravel(), outputs]
         return values
 
@@ -66,30 +66,13 @@ class RowsGame:
 class StoredRows:
     """Utilities that an engine computes and a journal keeps, of the outputs asked for alone."""
 
-    def __init__(self, game: RowsGame, evaluator: Evaluator, rows: IntArray) -> None:
-        self.game, self._evaluator, self._rows = game, evaluator, rows
-        self.n_outputs = len(game.outputs)
-
-    @property
-    def computed(self) -> int:
-        """Utilities that were computed, not found."""
-        return self._evaluator.tally.computed
+    def __init__(self, game: RowsGame, evaluator: Evaluator) -> None:
+        self.game, self.evaluator, self.n_outputs = game, evaluator, len(game.outputs)
 
     def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
-        masks = self.game.encoded(coalitions, rows)
-        try:
-            values = self._evaluator.evaluate(ListedCoalitions.of(masks)).values
-        except GameError as error:
-            if error.coalition is not None:
-                mask = np.isin(np.arange(self.game.n_players), error.coalition)
-                known, row, _ = self.game.decoded(mask[None])
-                players = np.flatnonzero(known[0]).tolist()
-                error.add_note(
-                    f"Behind it is row {self._rows[row[0]]} with the players {players} known."
-                )
-            raise
-        return values.reshape(len(coalitions), len(rows), -1)
+        draw = ListedCoalitions.of(self.game.encoded(coalitions, rows))
+        return self.evaluator.evaluate(draw).values.reshape(len(coalitions), len(rows), -1)
 
     def again(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """What the model says now."""
@@ -98,9 +81,26 @@ class StoredRows:
 
 @contextmanager
 def stored_rows(
-    game: RowsGame, rows: IntArray, engine: Engine, journal: JournalOption
+    game: RowsGame, engine: EngineOption, journal: JournalOption
 ) -> Iterator[StoredRows]:
     """The utilities of rows, by an engine and from a journal."""
     facts = game_facts(game, needed=journal is not None)
     with evaluating(game, facts, engine=engine, journal=journal) as evaluator:
-        yield StoredRows(game, evaluator, rows)
+        yield StoredRows(game, evaluator)
+
+
+def check_finite(values: FloatArray, coalitions: BoolArray, rows: IntArray) -> None:
+    """A GameError that names the row and the players behind a utility that is no number.
+
+    `values` are (coalitions, rows, outputs); `rows` are those of each coalition, or of all.
+    """
+    if np.isfinite(values).all():
+        return
+    coalition, row, _ = np.argwhere(~np.isfinite(values))[0]
+    known = members(coalitions[coalition])
+    raise GameError(
+        "predict returned NaN or an infinite number for row "
+        f"{np.broadcast_to(rows, values.shape[:2])[coalition, row]} where coalition "
+        f"{shorten(known)} is known: it must be finite for every mixture of rows",
+        known,
+    )

@@ -13,16 +13,14 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import BudgetError, GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
-from fairshapley.evaluation.failures import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look
 from fairshapley.fairness.tails import fair_tails
 from fairshapley.games.features.expectation import Expectation
-from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 from fairshapley.stopping.rules import evaluation_limit
-from fairshapley.uses.explanations.rows_game import StoredRows
+from fairshapley.uses.explanations.rows_game import StoredRows, check_finite
 
 # Up to so many players all coalitions cost no more than the 100 evaluations per player that are
 # the default, give or take the last few.
@@ -146,7 +144,7 @@ class Together:
             self.found.complete = False
         if isinstance(self.expectation, StoredRows):
             asked = int(self.found.evaluations.sum()) * len(self.outputs)
-            self.found.fresh = min(1.0, self.expectation.computed / max(1, asked))
+            self.found.fresh = min(1.0, self.expectation.evaluator.tally.computed / max(1, asked))
         return self.found
 
     def _check_again(self) -> None:
@@ -184,16 +182,7 @@ class Together:
         for at in range(0, len(coalitions), step):
             some = coalitions[at : at + step]
             values = self.expectation.each(some, rows)[:, :, list(self.outputs)]
-            if not np.isfinite(values).all():
-                coalition, row, _ = np.argwhere(~np.isfinite(values))[0]
-                known = members(some[coalition])
-                error = GameError(
-                    f"predict returned NaN or an infinite number where coalition {shorten(known)} "
-                    "is known: it must be finite for every mixture of rows",
-                    known,
-                )
-                error.add_note(f"It was raised while row {self.rows[rows[row]]} was explained.")
-                raise error
+            check_finite(values, some, self.rows[rows])
             parts.append(values)
             self.report(values.shape[0] * values.shape[1])
         return np.concatenate(parts) if parts else np.zeros((0, len(rows), len(self.outputs)))
