@@ -83,6 +83,7 @@ def test_a_page_has_all_rows_and_each_with_its_numbers(found, pages, tmp_path):
     assert "default-src &#39;none&#39;" in page
     assert "4 more rows were explained" in page
     assert "Absent features were replaced by kind=" in page
+    assert "with 6 background rows drawn from X." in page
     assert page.count("⟨U+202E⟩") > 20
     sentence = str(found).splitlines()[1].removeprefix("row 0: ")
     assert html.escape(sentence).replace("± ", "±\u00a0") in page

@@ -155,11 +155,8 @@ class FeatureGame:
         self.data = data
         self._background, self._origin = choose_background(data, background, kind, seed)
         self.weights = self._background.weights
-        self.predictor = Predictor(
-            function,
-            self._background,
-            None if max_rows is None else checks.whole("max_rows", max_rows),
-        )
+        most = None if max_rows is None else checks.whole("max_rows", max_rows)
+        self.predictor = Predictor(function, self._background, most)
         self.output_names = self.predictor.output_names(output_names)
         self.n_outputs = len(self.output_names)
         self.kind: GameKind = kind

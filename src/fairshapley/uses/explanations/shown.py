@@ -93,14 +93,11 @@ def notebook_html(found: Attributions) -> str:
     if found.kind == "images":
         return block_html(title, sentences_html(lines))
     texts, parts = found.kind == "texts", []
+    names = [one_line(name, SHOWN_LETTERS) for name in found.player_names]
     for name, output in outputs(found):
         at = found.index(output)
         order = np.argsort(-np.abs(found.values[at]).mean(axis=0), kind="stable")[:SHOWN_COLUMNS]
-        heads = (
-            ["words"]
-            if texts
-            else [one_line(found.player_names[one], SHOWN_LETTERS) for one in order]
-        )
+        heads = ["words"] if texts else [names[one] for one in order]
         rows = []
         for place, row in enumerate(found.rows[:SHOWN_ROWS]):
             told = [_with_error(*one) for one in zip(*found.row_values(place, output), strict=True)]
