@@ -96,11 +96,25 @@ ALL_FORMS = (
 )
 
 
+def rows_of(name):
+    with (RESULTS / name / "numbers.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_figure_1_and_the_scatter_are_drawn_for_all_pairs():
+    rows = rows_of("figure-1-appendix")
+    assert {row["scenario"] for row in rows} == {
+        one.name for one in EXPERIMENTS["fidelity-ape"].scenarios
+    }
+    assert {row["trials"] for row in rows if row["method"] == "mc"} == {"20"}
+    assert {"ranked_fidelity", "ranked_accuracy"} <= {row["measure"] for row in rows}
+    assert (RESULTS / "figure-1-appendix" / "figure_1.png").exists()
+
+
 @pytest.mark.parametrize("name", ALL_FORMS)
 def test_every_method_was_run_with_the_trials_of_the_setting(name):
     experiment = EXPERIMENTS[name]
-    with (RESULTS / name / "numbers.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = rows_of(name)
     assert {row["scenario"] for row in rows} == {one.name for one in experiment.scenarios}
     assert {row["method"] for row in rows} == set(experiment.methods)
     trials = str(experiment.settings["full"].trials)

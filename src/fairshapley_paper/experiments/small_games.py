@@ -25,7 +25,7 @@ TRIALS = 10
 
 AS_WRITTEN: Mapping[Size, Setting] = {
     "full": Setting(trials=TRIALS, marginals=1000, bootstrap_marginals=300, share=HONEST_SHARE),
-    "quick": Setting(trials=5, marginals=500, bootstrap_marginals=150, share=HONEST_SHARE),
+    "quick": Setting(trials=3, marginals=500, bootstrap_marginals=150, share=HONEST_SHARE),
     "tiny": Setting(trials=3, marginals=200, bootstrap_marginals=60, share=HONEST_SHARE),
 }
 
