@@ -111,6 +111,7 @@ def test_bars_and_bees_show_all_rows(found, plt):
     assert len(bees.collections[0].get_offsets()) == 60
     bars = found.plot("bar", axes=plt.subplots()[1])
     assert bars.get_yticklabels()[0].get_text() == "x0"
+    assert bars.get_xlabel().startswith("mean |value| over the rows, 90 %")
     with pytest.raises(fs.InputError, match="kind must be one of"):
         found.plot("pie")
     with pytest.raises(fs.InputError, match="row must be a whole number from -60 to 59, not 60"):

@@ -1,6 +1,7 @@
 """Explanations as people see them: in a notebook, and as a page of their own."""
 
 import base64
+import dataclasses
 import html
 import re
 
@@ -39,6 +40,12 @@ def test_a_notebook_shows_a_table_of_what_matters_most(found):
     assert "… 14 more rows" in view
     assert "±" in view
     assert found._repr_html_() == view
+
+
+def test_rounding_is_shown_as_nothing(found):
+    nothing = np.full_like(found.values, 1e-17)
+    shown = dataclasses.replace(found, values=nothing, standard_errors=nothing + 0.003)
+    assert "f0 +0 ± 0.003" in str(shown)
 
 
 def test_a_notebook_shows_words_on_their_colours():

@@ -135,7 +135,9 @@ class Attributions:
         count = len(self.rows)
         place = checks.whole("row", row, least=-count, most=count - 1)
         if drawn == "bar":
-            return plot_values(self.overall(output), axes, most=max(most, 2))
+            axes = plot_values(self.overall(output), axes, most=max(most, 2))
+            axes.set_xlabel("mean |value| over the rows, 90 % intervals each on its own")
+            return axes
         if drawn == "beeswarm":
             names = list(self.player_names)
             return plots.plot_beeswarm(

@@ -84,7 +84,8 @@ def row_sum(found: Attributions, place: int, output: int | None) -> str:
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value:+.3g}" + (f" ± {error:.1g}" if error > 0 else "")
+    known = value if abs(value) > error / 1000 else 0.0  # rounding is no news
+    return f"{known:+.3g}" + (f" ± {error:.1g}" if error > 0 else "")
 
 
 def notebook_html(found: Attributions) -> str:
@@ -156,7 +157,9 @@ def _picture(found: Attributions, kind: Any, **options: Any) -> str:
     with extra("report", "a page of explanations needs matplotlib", "or use to_frame"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
-    figure = Figure(figsize=(7.0, 1.5 + 0.3 * min(found.values.shape[1], 12)), layout="constrained")
+    players = found.values.shape[1]
+    lines = players // 10 if kind == "text" else min(players, 12)
+    figure = Figure(figsize=(7.0, 1.5 + 0.3 * lines), layout="constrained")
     found.plot(kind, axes=figure.add_subplot(), **options)
     drawn = io.BytesIO()
     with rc_context({"svg.hashsalt": "fairshapley"}):  # the same picture has the same bytes
