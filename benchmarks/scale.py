@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 
 import fairshapley as fs
 from benchmarks.measure import Row, Trivial, in_process, report
@@ -43,6 +45,44 @@ def rows() -> Iterator[Row]:
             f"limit 2000 MB; per player {growth:.2f} × that at n = 2,500",
         )
     yield from large()
+    yield from points()
+
+
+def points() -> Iterator[Row]:
+    """2,000 training points, of which 100 have a wrong label: the worst and the best decided."""
+    for model in ("neighbours", "logistic"):
+        numbers = in_process("benchmarks.scale", model, "2000", "1000000")
+        yield Row(
+            f"{model}, 2,000 points × 32 features, the 100 worst and best decided",
+            f"{numbers['seconds']:.0f} s ({numbers['processor']:.0f} s of the processor), "
+            f"{numbers['evaluations']:,.0f} evaluations",
+            f"{numbers['flips']:.0f} of 100 wrong labels are among the 100 worst",
+        )
+
+
+def decide(model: str, n_players: int, evaluations: int) -> None:
+    """Decide the worst and the best twentieth of the training points, and report."""
+    rng = np.random.default_rng(0)
+    slopes = rng.normal(size=32)
+    features = rng.normal(size=(n_players + 500, 32))
+    chances = 1 / (1 + np.exp(-2 * features @ slopes / np.sqrt(32)))
+    targets = (rng.random(len(features)) < chances).astype(np.int64)
+    few = n_players // 20
+    flipped = rng.choice(n_players, few, replace=False)
+    test = features[n_players:], targets[n_players:].copy()
+    targets[flipped] = 1 - targets[flipped]
+    learner = LogisticRegression() if model == "logistic" else KNeighborsClassifier()
+    game = fs.games.DataGame(learner, (features[:n_players], targets[:n_players]), test)
+    rule = fs.Decided(bottom=few, delta=0.05) & fs.Decided(top=few, delta=0.05)
+    start, used = time.perf_counter(), time.process_time()
+    result = fs.estimate(game, until=rule, budget=evaluations, seed=0, progress=False)
+    report(
+        seconds=time.perf_counter() - start,
+        processor=time.process_time() - used,
+        evaluations=result.evaluations,
+        decided=float(result.stopped.startswith("decided")),
+        flips=float(np.isin(np.argsort(result.values)[:few], flipped).sum()),
+    )
 
 
 def large() -> Iterator[Row]:
@@ -59,6 +99,9 @@ def large() -> Iterator[Row]:
 
 
 def main(method: str, n_players: int, evaluations: int) -> None:
+    if method in ("neighbours", "logistic"):
+        decide(method, n_players, evaluations)
+        return
     game = Trivial(n_players) if n_players < LARGE else Votes(n_players)
     start, used = time.perf_counter(), time.process_time()
     result = fs.estimate(game, method, budget=evaluations, seed=0, progress=False)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
+from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
@@ -209,8 +210,7 @@ class DataGame:
         score = read_score(metric, model, task, targets, self.classes, scored.weights)
         if players.rows.weights is not None:
             weight_parameter(model)
-        if unfittable not in ("raise", "constant"):
-            raise InputError(f"unfittable must be 'raise' or 'constant', not {unfittable!r}")
+        checks.choice("unfittable", unfittable, ("raise", "constant"))
         if unfittable == "constant" and task == "other":
             raise InputError("a constant prediction is known for classifiers and regressors alone")
         self.seeds = check_seeds(seeds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -10,6 +9,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline
 
+from fairshapley._basics import checks
 from fairshapley.errors import InputError
 
 Task: TypeAlias = Literal["classifier", "regressor", "other"]
@@ -36,16 +36,14 @@ def task_of(model: Any) -> Task:
         )
     try:
         clone(model)
-        return "classifier" if is_classifier(model) else _regressor_or_other(model)
+        if is_classifier(model):
+            return "classifier"
+        return "regressor" if is_regressor(model) else "other"
     except (AttributeError, RuntimeError, TypeError) as error:
         raise InputError(
             f"scikit-learn cannot clone {type(model).__name__} ({error}): derive it from "
             "sklearn.base.BaseEstimator, and let __init__ store its arguments as they are"
         ) from error
-
-
-def _regressor_or_other(model: Any) -> Task:
-    return "regressor" if is_regressor(model) else "other"
 
 
 def check_seeds(seeds: Any) -> tuple[int, ...] | None:
@@ -58,21 +56,13 @@ def check_seeds(seeds: Any) -> tuple[int, ...] | None:
     """
     if seeds is None:
         return None
-    try:
-        if isinstance(seeds, bool):
-            raise TypeError
-        several = isinstance(seeds, Iterable)
-        listed = list(map(operator.index, seeds if several else range(operator.index(seeds))))
-    except TypeError:
-        raise InputError(
-            f"seeds must be how many to average over, or a list of them, not {seeds!r}"
-        ) from None
+    if not isinstance(seeds, Iterable):
+        seeds = range(checks.whole("seeds", seeds, hint=": or give a list of seeds"))
     # The seeds that numpy's RandomState takes.
-    if not listed or len(set(listed)) < len(listed) or not 0 <= min(listed) <= max(listed) < 2**32:
-        raise InputError(
-            f"seeds must be at least one, each from 0 to 2**32 − 1 and given once, not {seeds!r}"
-        )
-    return tuple(listed)
+    listed = tuple(checks.whole("a seed", seed, least=0, most=2**32 - 1) for seed in seeds)
+    if not listed or len(set(listed)) < len(listed):
+        raise InputError(f"seeds must be at least one, each of them given once, not {seeds!r}")
+    return listed
 
 
 def prepare(model: Any, seeds: Sequence[int] | None) -> tuple[Any, ...]:

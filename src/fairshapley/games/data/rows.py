@@ -18,6 +18,7 @@ from fairshapley._basics import frames
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.games.game import real_numbers
 from fairshapley.games.player_data import missing_objects
 from fairshapley.randomness import root_seed, side_generator
 
@@ -139,10 +140,7 @@ def _read_targets(y: Any, what: str) -> NDArray[Any]:
 
 
 def _read_weights(weights: Any, what: str) -> FloatArray:
-    try:
-        array = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"weights of {what} must be numbers, one for each row") from None
+    array = real_numbers(weights, f"weights of {what}")
     good = array.ndim == 1 and bool(np.isfinite(array).all()) and bool((array >= 0).all())
     if not good or not 0 < array.sum() < np.inf:
         raise InputError(

@@ -62,9 +62,9 @@ def minimise(
     direction, slope = xp.zeros_like(start), xp.zeros_like(start[0, :])
     open_ = xp.ones_like(slope, dtype=xp.bool)
     for _ in range(max_iterations):
-        step, direction, slope, back = newton_step(
-            where, objective, margins, parameters, direction, slope
-        )
+        gradient, hessian = objective.derivatives(margins, parameters)
+        forward = -_solved(where, hessian, gradient)
+        step, direction, slope, back = tried(xp, gradient, forward, direction, slope)
         step = xp.where(open_, step, 0.0)
         change = objective.margins(step)
         parameters, margins = parameters + step, margins + change
@@ -88,19 +88,6 @@ def minimise(
             "penalise more, use float64, or fit one coalition at a time (vectorised=False)"
         )
     return _put(xp, solution, places, parameters)
-
-
-def newton_step(
-    where: Backend,
-    objective: Objective,
-    margins: Array,
-    parameters: Array,
-    direction: Array,
-    slope: Array,
-) -> tuple[Array, Array, Array, Array]:
-    """One step for every problem; see `tried`."""
-    gradient, hessian = objective.derivatives(margins, parameters)
-    return tried(where.xp, gradient, -_solved(where, hessian, gradient), direction, slope)
 
 
 def tried(
