@@ -52,10 +52,11 @@ def points() -> Iterator[Row]:
     """2,000 training points, of which 100 have a wrong label: the worst and the best decided."""
     for model in ("neighbours", "logistic"):
         numbers = in_process("benchmarks.scale", model, "2000", "1000000")
+        ended = "decided" if numbers["decided"] else "not decided"
         yield Row(
             f"{model}, 2,000 points × 32 features, the 100 worst and the 100 best",
-            f"{'decided' if numbers['decided'] else 'not decided'} after {numbers['seconds']:.0f} s ({numbers['processor']:.0f} s of the processor), "
-            f"{numbers['evaluations']:,.0f} evaluations",
+            f"{ended} after {numbers['seconds']:.0f} s ({numbers['processor']:.0f} s of the "
+            f"processor), {numbers['evaluations']:,.0f} evaluations",
             f"{numbers['flips']:.0f} of 100 wrong labels are among the 100 worst",
         )
 
