@@ -17,7 +17,7 @@ GROUPS = (*DATA, "--group-by", "supplier")
 def test_values_that_cannot_be_certified_are_written_and_shown(folder):
     done = run("value", *DATA, "--budget", 4, "--report", "page.html", "--quiet")
     assert done.exit_code == 2
-    assert "shapley values of 24 players" in done.stdout
+    assert "Shapley values of 24 players" in done.stdout
     assert (folder / "page.html").exists()
     written, error = done.stderr.splitlines()
     assert written == "report written to page.html"
@@ -55,7 +55,7 @@ def test_a_report_that_fails_takes_nothing_with_it(folder, monkeypatch):
     monkeypatch.setattr(fs.Result, "report", missing)
     done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
     assert done.exit_code == 2
-    assert "shapley values of 3 players, exact" in done.stdout
+    assert "Shapley values of 3 players, exact" in done.stdout
     assert done.stderr == "values written to values.csv\nerror: a report needs jinja2\n"
     assert (folder / "values.csv").exists()
 
@@ -99,5 +99,5 @@ def test_ctrl_c_while_the_report_is_made_skips_the_report_alone(folder, monkeypa
     monkeypatch.setattr(fs.Result, "report", interrupted)
     done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
     assert done.exit_code == 130
-    assert "shapley values of 3 players, exact" in done.stdout
+    assert "Shapley values of 3 players, exact" in done.stdout
     assert "values written to values.csv" in done.stderr

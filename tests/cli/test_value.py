@@ -17,7 +17,7 @@ def test_values_certificate_and_notes_each_in_their_place(folder):
     done = run("value", *DATA, "--budget", 300)
     assert done.exit_code == 0, done.stderr
     for words in (
-        "shapley values",
+        "Shapley values",
         "standard error",
         "row 1",
         "If the game is like the model",

@@ -115,14 +115,14 @@ def finish(
         ),
     )
     with ending.step():
-        # What holds is said anyway; a certificate where one was asked for, or there is one.
+        # What holds is said anyway, the certificate where one was asked for.
         certificate = result.certificate(epsilon1, delta, bound=bound)
     with ending.step():
         if output.as_json:
             print_json(result_object(result, certificate, delta, ending.files))
         else:
-            told = certificate is not None and (fair is not None or certificate.holds)
-            print_result(result, certificate if told else None, verbose=output.verbose)
+            told = certificate if fair is not None or output.verbose else None
+            print_result(result, told, verbose=output.verbose)
     ending.close(quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)

@@ -111,8 +111,7 @@ def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quie
     continued = run.journal is not None and run.journal.exists()
     if planned.seconds > MOST_SECONDS and not (run.anyway or continued):
         raise InputError(
-            f"{planned}. Instead: {'; '.join(instead)}; or start it with --anyway, best with "
-            "--journal"
+            f"{planned}. {'; '.join([*instead, 'start it with --anyway, best with --journal'])}"
         )
     if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None):
         return
@@ -123,7 +122,7 @@ def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quie
             f"plan: fewer evaluations than the {planned.n_players:,} players say little of any of "
             "them"
         )
-    if planned.all_seconds > ADVISED_SECONDS:
+    if planned.all_seconds > ADVISED_SECONDS and instead:
         say(f"plan: shorter: {'; '.join(instead)}")
 
 

@@ -56,7 +56,7 @@ def print_result(result: Result, certificate: Certificate | None, *, verbose: bo
     console = output_console()
     shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
     table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
-    print_table(console, f"{result.semivalue} values{shown}", *table)
+    print_table(console, f"{result.semivalue.capitalize()} values{shown}", *table)
     said = result.summary(terms=verbose)
     if certificate is not None:
         said += certificate_lines(certificate, exact=result.exact)
@@ -78,10 +78,11 @@ WORDS = (
 
 def certificate_lines(certificate: Certificate, *, exact: bool = False) -> list[str]:
     """The certificate in words, a paragraph; exact values need no tolerances."""
+    said = [certificate.statement, *(f"Warning: {text}" for text in certificate.warnings)]
     if exact:
-        return str(certificate).split("\n")
+        return said
     target = f"ε1 = {certificate.epsilon1:g}, ε2 = {certificate.epsilon2:.3g}"
-    return [f"certificate ({target}, δ = {certificate.delta:g}):", *str(certificate).split("\n")]
+    return [f"certificate ({target}, δ = {certificate.delta:g}):", *said]
 
 
 def print_json(data: Mapping[str, Any]) -> None:

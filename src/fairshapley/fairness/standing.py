@@ -102,14 +102,15 @@ class Standing:
         doubts = interval_doubts(self.evidence)
         if doubts and not self.evidence.modelled:
             said.append(
-                f"the 95 % interval of one value is not to be trusted yet: {'; '.join(doubts)}"
+                f"95 % intervals of single values are not to be trusted yet: {'; '.join(doubts)}"
             )
         if self.evidence.modelled:
             said.append(f"nothing is certified: {MODELLED}")
         elif not self.certificate.holds:
             cost = cost_text(self.needed, self.evidence.coalitions)
             said.append(
-                f"ε1 = {self.certificate.epsilon1:g} would take {cost}, "
+                f"a tolerance of {self.certificate.epsilon1:g} times its size for each value "
+                f"(ε1 = {self.certificate.epsilon1:g}) would take {cost}; "
                 f"{self.evidence.evaluations:,} were made"
             )
         return said

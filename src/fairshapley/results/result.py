@@ -15,6 +15,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.files import write_whole
 from fairshapley._basics.frames import make_frame
+from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.errors import InputError
 from fairshapley.fairness.aims import Aim
@@ -386,7 +387,7 @@ class Result(Stored, Shared, Evidence):
         paid = f", for {self.money(self.evaluations)}" if self.cost is not None else ""
         relative = f"{self.relative_xi:.2g} × mean |value|"
         lines = [
-            f"{self.semivalue} values of {self.n_players} players, {kind}{partial}",
+            f"{self.semivalue.capitalize()} values of {several(self.n_players, 'player')}, {kind}{partial}",
             f"{self.evaluations:,} evaluations{marginals}{paid}; seed {self.seed}",
             f"stopped: {self.stopped}",
         ]
@@ -399,16 +400,19 @@ class Result(Stored, Shared, Evidence):
         if LARGE_XI < self.relative_xi < math.inf and not self.exact:
             lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
         lines.extend(f"warning: {said}" for said in self.warnings)
-        if not self.exact:
-            try:
-                standing = self.standing()
-                lines += standing.sentences()
-                open_question = not (standing.certificate.holds or self.modelled)
-                if open_question and (more := self.money(standing.needed)):
-                    lines.append(f"so many evaluations cost about {more}")
-            except InputError as error:
-                lines.append(str(error))
-        return lines
+        try:
+            lines += [*self._standing_lines(), both_errors(self, self.asked.get("delta", DELTA))]
+        except InputError as error:
+            lines.append(str(error))
+        return [line for line in lines if line]
+
+    def _standing_lines(self) -> list[str]:
+        if self.exact:
+            return []
+        standing = self.standing()
+        open_question = not (standing.certificate.holds or self.modelled)
+        more = self.money(standing.needed) if open_question else ""
+        return [*standing.sentences(), f"so many evaluations cost about {more}" if more else ""]
 
     def money(self, evaluations: float) -> str:
         """What so many evaluations cost, at the prices of this run; empty without any."""

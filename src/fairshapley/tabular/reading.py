@@ -181,8 +181,9 @@ def _too_large(file: Path, what: str, max_bytes: int) -> InputError:
 def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
     if max_rows is not None and rows > max_rows:
         raise InputError(
-            f"{file} has more than {max_rows:,} rows: allow them with max_rows=, and value a part "
-            f"of them, drawn at random, with sample={max_rows}, or groups of them with group_by="
+            f"{file} has more than {max_rows:,} rows: value a part of them, drawn at random, with "
+            f"sample={min(max_rows, 500)}, or allow them with max_rows=, best with groups of them "
+            "by group_by="
         )
 
 

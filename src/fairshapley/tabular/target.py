@@ -105,7 +105,7 @@ def read_target(table: pa.Table, name: str, what: str) -> Target:
     if missing.any():
         raise InputError(
             f"target {name!r:.60} is missing in {int(missing.sum()):,} of the {len(values):,} "
-            f"{what} rows, first in row {int(np.flatnonzero(missing)[0]) + 1}: remove them"
+            f"{what} rows, first in row {int(np.flatnonzero(missing)[0]) + 1}: remove these rows"
         )
     return Target(name, values)
 

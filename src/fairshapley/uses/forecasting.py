@@ -147,7 +147,12 @@ class Forecast:
         elif self.needed is not None:
             said.append(f"the aim is predicted to be reached after {self.needed:,} evaluations")
         if self.epsilon1 is not None:
-            said.append(f"then ε1 = {self.epsilon1:.2g} is to be expected")
+            said.append(
+                f"then each value is expected to be known within {self.epsilon1:.2g} times its size "
+                f"plus {self.epsilon1:.2g} · ξ (ε1 = {self.epsilon1:.2g})"
+            )
+        if self.evaluations >= 2**self.n_players:
+            said.append("every coalition will be evaluated: the values will be exact")
         if self.pilot:
             said.append(f"predicted from a pilot of {self.pilot:,} evaluations")
         for name, other in self.by_method.items():

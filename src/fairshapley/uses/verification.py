@@ -67,7 +67,7 @@ class Verification:
 
     def __str__(self) -> str:
         words = {True: "ok", False: "FAILED", None: "not checked"}
-        lines = [f"{check.name}: {words[check.passed]}. {check.sentence}" for check in self.checks]
+        lines = [f"{check.name}: {words[check.passed]}, {check.sentence}" for check in self.checks]
         held = "nothing was found to be changed" if self.holds else "something was changed"
         return "\n".join([*lines, held])
 

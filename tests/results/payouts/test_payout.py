@@ -89,7 +89,7 @@ def test_identical_players_get_the_same_cent_for_the_mean_of_their_values(values
 def test_by_hand():
     values = [3.0, -1.0, 1.0]
     assert result(values).payout(8).amounts == (6, 0, 2)
-    assert "1 player of negative value gets nothing" in result(values).payout(8).notes[0]
+    assert "1 player with a negative value gets nothing" in result(values).payout(8).notes[0]
     charged = result(values).payout(9, negative="charge")
     assert charged.amounts == (9, -3, 3)
     assert "is charged" in charged.notes[0]

@@ -73,6 +73,9 @@ def clean_table(
             )
         else:
             console = output_console()
-            print_table(console, "the first suspects", *found.shown(FEW), texts=True)
+            headings, rows = found.shown(FEW)
+            print_table(
+                console, "the first suspects", headings[:6], [row[:6] for row in rows], texts=True
+            )
             print_lines(console, map(in_options, found.sentences()))
     ending.close(quiet=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +48,10 @@ def explain_table(
 
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     made = load_game(data)
-    show_notes(made.notes, quiet=quiet)
+    # The game of rows is not played here.
+    about_rows = ("no rows are worth", f"{made.game.n_players:,} players; ")
+    notes = [note for note in made.notes if not note.startswith(about_rows)]
+    show_notes(notes, quiet=quiet)
     groups: dict[str, list[str]] = {}
     for name in made.feature_names:
         groups.setdefault(_ADDED.sub("", name), []).append(name)
@@ -62,9 +66,9 @@ def explain_table(
         seed=seed,
         progress=False if quiet else None,
     )
+    # Rows of a table are counted from 1.
+    found = replace(found, rows=tuple(row + 1 for row in found.rows))
     columns: dict[str, Any] = found.to_frame("dict")
-    row = next(iter(columns))
-    columns[row] = [int(one) + 1 for one in columns[row]]
     ending = Ending()
     ending.write("values", out, lambda: write_whole(out or Path(), csv_bytes(columns)))
     ending.write("report", report, lambda: found.report(report or ""))

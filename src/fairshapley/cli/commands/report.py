@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from fairshapley.cli.exits import say
 from fairshapley.cli.options import Delta, Epsilon1, Pool
 from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
@@ -44,5 +43,4 @@ def write_report(
         delta=delta,
         pool=pool,
     )
-    say(f"report written to {target}")
     emit(str(target))

@@ -184,7 +184,7 @@ def _about_values(result: Result, averaged: Integers, negative: Negative) -> lis
             "shift": f"{'counts' if one else 'count'} from the lowest, which was taken off all "
             "values",
         }
-        notes.append(f"{several(below, 'player')} of negative value {treated[negative]}")
+        notes.append(f"{several(below, 'player')} with a negative value {treated[negative]}")
     if result.semivalue != "shapley":
         notes.append(
             f"{result.semivalue} values do not add up to v(N) − v(∅): the amounts are shares of "
