@@ -205,7 +205,7 @@ def test_what_holds_is_said_although_nobody_asked(folder):
     assert "Not certified" not in done.stdout
     assert "With a probability of" in done.stdout
     assert "signs:" in done.stdout
-    assert "ε1 = 0.5 would take" in done.stdout
+    assert "(ε1 = 0.5) would take" in done.stdout
     page = (folder / "r.html").read_text(encoding="utf-8")
     assert "What holds</p>" in page
     assert "Not certified</p>" not in page

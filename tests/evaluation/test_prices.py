@@ -6,7 +6,7 @@ import pytest
 import fairshapley as fs
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.evaluation.prices import Prices
-from fairshapley.results.report.wording import number
+from fairshapley.results.wording import number
 
 TOKENS = np.arange(1.0, 13.0)
 

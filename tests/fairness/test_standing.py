@@ -67,7 +67,7 @@ def test_what_was_asked_for_and_missed_has_a_price():
     standing = result.standing()
     assert (standing.delta, standing.xi, standing.certificate.epsilon1) == (0.2, 0.2, 0.05)
     assert standing.needed == 4.0, "all coalitions"
-    assert "ε1 = 0.05 would take all 4 coalitions, 500 were made" in str(standing)
+    assert "(ε1 = 0.05) would take all 4 coalitions; 500 were made" in str(standing)
     refused = result.certificate(0.05, 0.1)
     assert "“south” is known to ±" in refused.reason
     assert "What holds instead, with a probability of at least 0.9: each value" in str(refused)

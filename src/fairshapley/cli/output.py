@@ -115,14 +115,15 @@ def finish(
         ),
     )
     with ending.step():
-        # What holds is said anyway, the certificate where one was asked for.
+        # What holds is said anyway; a certificate where one was asked for and reached.
         certificate = result.certificate(epsilon1, delta, bound=bound)
     with ending.step():
         if output.as_json:
             print_json(result_object(result, certificate, delta, ending.files))
         else:
-            told = certificate if fair is not None or output.verbose else None
-            print_result(result, told, verbose=output.verbose)
+            told = certificate is not None and certificate.holds and fair is not None
+            shown = certificate if told or output.verbose else None
+            print_result(result, shown, verbose=output.verbose)
     ending.close(quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)

@@ -229,10 +229,10 @@ def cost_text(needed: float, coalitions: float) -> str:
     Examples
     --------
     >>> cost_text(1234.5, 2.0**20), cost_text(64.0, 64.0)
-    ('about 1,234 evaluations', 'all 64 coalitions')
+    ('about 1,230 evaluations', 'all 64 coalitions')
     """
     if needed < coalitions:
-        return f"about {needed:,.0f} evaluations"
+        return f"about {float(f'{needed:.3g}'):,.0f} evaluations"
     if coalitions == math.inf:
         return "more evaluations than can be predicted"
     return f"all {coalitions:,.0f} coalitions"

@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.fairness.levels import player_level
+from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -54,11 +55,11 @@ def both_errors(result: Result, delta: float) -> str:
         return ""
     estimation = "none, the values are exact"
     if not result.exact:
-        estimation = f"standard errors up to {np.nanmax(result.standard_errors):.3g}"
+        estimation = f"standard errors up to {number(np.nanmax(result.standard_errors))}"
     reach = another_set(result.replicates, delta)
     return (
-        f"Estimation: {estimation}. Test set: standard errors up to {errors.max():.3g} from the "
-        f"choice of the test rows. With another test set of the same size every value would lie "
-        f"within ± {reach.min():.3g} to ± {reach.max():.3g} of this one, all together with "
-        f"{100 * (1 - delta):g} % confidence."
+        f"Estimation: {estimation}. Test set: standard errors up to {number(errors.max())} from "
+        "the choice of the test rows. With another test set of the same size every value would "
+        f"lie within ± {number(reach.min())} to ± {number(reach.max())} of this one, all together "
+        f"with {100 * (1 - delta):g} % confidence."
     )

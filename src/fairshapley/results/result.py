@@ -41,9 +41,9 @@ from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.copies import Copies, copies_sentences
 from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money
-from fairshapley.results.report.wording import number
 from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
+from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -382,12 +382,13 @@ class Result(Stored, Shared, Evidence):
     def summary(self, *, terms: bool = True) -> list[str]:
         """What the run did and what holds, a sentence each; `terms` says it in the paper's too."""
         kind = "exact" if self.exact else f"estimated by {self.method}"
+        players = several(self.n_players, "player")
         partial = "" if self.complete else " (partial result)"
         marginals = "" if self.marginals is None else f", {self.marginals:,} marginals"
         paid = f", for {self.money(self.evaluations)}" if self.cost is not None else ""
         relative = f"{self.relative_xi:.2g} × mean |value|"
         lines = [
-            f"{self.semivalue.capitalize()} values of {several(self.n_players, 'player')}, {kind}{partial}",
+            f"{self.semivalue.capitalize()} values of {players}, {kind}{partial}",
             f"{self.evaluations:,} evaluations{marginals}{paid}; seed {self.seed}",
             f"stopped: {self.stopped}",
         ]

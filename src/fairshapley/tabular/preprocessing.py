@@ -73,8 +73,10 @@ class Preprocessor:
                 numbers[name] = kind
         if not cells:
             raise InputError(
-                "no column is left to learn from: "
-                + (dropped[0] if dropped else "the table has the target alone")
+                f"no column is left to learn from: {dropped[0]}. Add columns of numbers or of "
+                "categories; texts must be made into such first, by counts of words for example"
+                if dropped
+                else "no column is left to learn from: the table has the target alone"
             )
         texts = tuple(name for name in cells if name not in numbers)
         scaler = _scaler().fit(_matrix(cells, numbers)) if numbers else None

@@ -29,8 +29,8 @@ from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.fairness.looks import planned_look
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
-from fairshapley.results.report.wording import number as shown_number
 from fairshapley.results.result import Result
+from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
 from fairshapley.runs.setup import JournalOption, check_game
 from fairshapley.semivalues import Semivalue
@@ -148,8 +148,8 @@ class Forecast:
             said.append(f"the aim is predicted to be reached after {self.needed:,} evaluations")
         if self.epsilon1 is not None:
             said.append(
-                f"then each value is expected to be known within {self.epsilon1:.2g} times its size "
-                f"plus {self.epsilon1:.2g} · ξ (ε1 = {self.epsilon1:.2g})"
+                f"then each value should be known to {self.epsilon1:.2g} times its size plus "
+                f"{self.epsilon1:.2g} · ξ (ε1 = {self.epsilon1:.2g})"
             )
         if self.evaluations >= 2**self.n_players:
             said.append("every coalition will be evaluated: the values will be exact")

@@ -14,7 +14,7 @@ from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
 from fairshapley._basics.digests import page_is_whole, read_marks
-from fairshapley.fairness.certificate import rounded_up
+from fairshapley.fairness.certificate import cost_text, rounded_up
 from fairshapley.games.identical import identical_groups
 from fairshapley.results.checkpoints import SizeBin
 from fairshapley.results.origin import InputFile
@@ -119,7 +119,7 @@ def test_what_does_not_hold_is_said_with_what_is_known_and_its_cost():
     worst = result.names()[certificate.worst_players[0]]
     assert f"“\u2068{worst}\u2069”" in short
     assert "No tolerance below 100 %" in tolerance
-    assert f"would take about {standing.needed:,.0f} evaluations; 12,345 were made" in cost
+    assert f"would take {cost_text(standing.needed, 2.0**60)}; 12,345 were made" in cost
     evaluations = result.predict(0.5, 0.1, bound="normal").evaluations
     assert f"{float(f'{evaluations:.2g}'):,.0f} evaluations" in predicted
 

@@ -74,8 +74,8 @@ def clean_table(
         else:
             console = output_console()
             headings, rows = found.shown(FEW)
-            print_table(
-                console, "the first suspects", headings[:6], [row[:6] for row in rows], texts=True
-            )
+            # The other columns are in the file and in the report.
+            few = headings[:6], [row[:6] for row in rows]
+            print_table(console, "the first suspects", *few, texts=True)
             print_lines(console, map(in_options, found.sentences()))
     ending.close(quiet=as_json)

@@ -14,7 +14,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.results.checkpoints import SizeBin
 from fairshapley.results.report.fairness import ToleranceCurves, target_fidelity
 from fairshapley.results.report.players import PlayerTable
-from fairshapley.results.report.wording import number
+from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

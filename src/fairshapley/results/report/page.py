@@ -26,7 +26,7 @@ from fairshapley.results.report.drawing import Chart, charts
 from fairshapley.results.report.fairness import ToleranceCurves, Verdict, smallest_epsilon1
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import limits_text, readable_time, snippet
-from fairshapley.results.report.wording import isolated, number, percent, unbroken
+from fairshapley.results.wording import isolated, number, percent, unbroken
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

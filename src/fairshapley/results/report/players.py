@@ -13,7 +13,7 @@ from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.identical import identical_groups
-from fairshapley.results.report.wording import number
+from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

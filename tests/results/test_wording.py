@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshapley.results.report.wording import isolated, number
+from fairshapley.results.wording import isolated, number
 
 
 @given(st.floats(-1e300, 1e300))
