@@ -72,7 +72,7 @@ def test_loo_is_leave_one_out(folder):
     assert result.values.tolist() == fs.leave_one_out(game).tolist()
     assert result.semivalue == "leave-one-out"
     assert result.evaluations == 25
-    assert "leave-one-out values" in done.stdout
+    assert "Leave-one-out values" in done.stdout
     assert "fs.leave_one_out(game)" in (folder / "r.html").read_text()
 
 
