@@ -8,8 +8,8 @@ from hypothesis import settings
 # Before anything imports Triton: GPU kernels run in its interpreter, on any machine.
 os.environ["TRITON_INTERPRET"] = "1"
 
-# Workers beside each other have a core each: more threads would only wait for one another. A test of
-# threads asks for them.
+# Workers beside each other have a core each: more threads would only wait for one another. A test
+# of threads asks for them.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
