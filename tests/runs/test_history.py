@@ -130,3 +130,14 @@ def test_a_large_offset_does_not_hide_the_spread():
     recorder = Recorder(1, 2.0)
     recorder.add(np.array([0, 0]), 1e6 + np.array([0.0, 1e-3]))
     assert recorder.records()["profile"][0].deviation == pytest.approx(5e-4, rel=1e-6)
+
+
+def test_no_call_waits_for_costly_checkpoints():
+    game = fs.games.SumOfUnanimity(10, seed=0)
+    engine = fs.SerialEngine(in_flight=16)
+    points = {
+        method: len(fs.estimate(game, method, budget=400, seed=0, engine=engine).history)
+        for method in ("adjusted", "mc")
+    }
+    assert points["adjusted"] == 1
+    assert points["mc"] > 1

@@ -28,6 +28,8 @@ class NoiseLevel:
 
     variance: float
     """Of a single draw"""
+    freedom: int
+    """The degrees of freedom of what is known of it"""
     gap: float = 0.0
     """What v(N) − v(∅) is by now, from all draws, less what the problem says"""
 

@@ -32,6 +32,9 @@ SEED_BYTES = SEED_BITS // 8
 # the sum is least where r is one of 2.4·n draws, and of more for methods that leave more noise.
 EVALUATIONS_PER_REPEAT = 3
 FIRST_ENDS = 2
+# Small budgets have more coalitions drawn twice: from three, the variance of the noise was a sixth
+# of the true one in one run of eight, and a model took the rest for the game.
+FIRST_TWINS, SHARE_OF_TWINS = 8, 12
 # An end that gave the same number so many times is taken to be a constant: it is not drawn again.
 CONSTANT_AFTER = 4
 
@@ -164,6 +167,8 @@ class Noise:
         """Half of the squared difference of both draws, added up"""
         self.reuse = False
         """Whether a coalition that is asked for again in the same epoch has the draw it had"""
+        self.spread = math.nan
+        """The variance that the choice of coalitions leaves in a value, where epochs need it"""
         self._first: dict[bytes, int] = {}
         """Of the epoch's coalitions, the number of their draw"""
         self._asked, self._asked_before, self._squares = 0, 0, 0.0
@@ -184,9 +189,19 @@ class Noise:
 
     def with_repeats(self, draw: Draw, evaluations: int) -> RepeatedDraw:
         """A round, with the repeats that are due after so many evaluations."""
-        due = (evaluations + len(draw)) // (EVALUATIONS_PER_REPEAT * self.n_active)
-        ends = [max(0, due - end.count) if end.wants_more else 0 for end in self.ends]
-        count = min(max(0, due - self.twins), len(draw))
+        total = evaluations + len(draw)
+        due = total // (EVALUATIONS_PER_REPEAT * self.n_active)
+        twins = max(due, min(FIRST_TWINS, total // SHARE_OF_TWINS))
+        wanted = [due if end.wants_more else 0 for end in self.ends]
+        if self.reuse and self.spread > 0.0:
+            # Draws leave spread·total/(total − 2·r) + weight²·variance/r: least at this r.
+            for at, weight in enumerate(self._weights):
+                pays = math.sqrt(weight**2 * self.variance * total / (2.0 * self.spread))
+                wanted[at] = min(wanted[at], math.ceil(pays))
+            if self.frozen < self.spread / FIRST_TWINS:
+                twins = min(twins, FIRST_TWINS)
+        ends = [max(0, most - end.count) for most, end in zip(wanted, self.ends, strict=True)]
+        count = min(max(0, twins - self.twins), len(draw))
         # Evenly over the round, and not always the same ones.
         rows = (self._drawn + np.arange(count) * len(draw) // max(count, 1)) % max(len(draw), 1)
         return RepeatedDraw(draw, self.n_players, (ends[0], ends[1]), np.unique(rows))
@@ -261,10 +276,13 @@ class Noise:
     @property
     def variance(self) -> float:
         """Of a single draw, from coalitions drawn twice; before there are any, from the ends."""
-        if self.twins:
-            return self._apart / self.twins
-        freedom = sum(max(0, end.count - 1) for end in self.ends)
-        return sum(end.squares for end in self.ends) / freedom if freedom else np.nan
+        squares = self._apart if self.twins else sum(end.squares for end in self.ends)
+        return squares / self.freedom if self.freedom else np.nan
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of that variance."""
+        return self.twins or sum(max(0, end.count - 1) for end in self.ends)
 
     def correction(self) -> tuple[float, float]:
         """What the ends add to a value; what they and the epochs add to its variance."""

@@ -35,13 +35,14 @@ class Recorder:
     n_players
         The players whose presence matters; sizes go from 0 to this number.
     growth
-        The factor by which evaluations grow from one checkpoint to the next.
+        The factor by which evaluations grow from one checkpoint to the next; if it is infinite,
+        the end is the only one.
     """
 
     def __init__(self, n_players: int, growth: float) -> None:
         self._growth = growth
         # Before there are two evaluations for each player, estimates say very little.
-        self._seen, self._next = 0, 2.0 * n_players
+        self._seen, self._next = 0, 2.0 * n_players if growth < math.inf else math.inf
         self._checkpoints: list[Checkpoint] = []
         self._waiting: list[tuple[SizeArray, FloatArray]] = []
         self._rows = 0

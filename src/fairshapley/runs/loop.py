@@ -45,6 +45,10 @@ AUTOMATIC_REPEATS, LEAST_COMPUTED = 2, 300
 # A utility that is computed again may differ by this share of the largest: sums in another order.
 REPEATED = 1e-6
 
+# No call is in flight while an estimate is made. Where that takes much time, as the growth between
+# checkpoints says, an engine that waits has no checkpoint before the end.
+MOST_GROWTH = 4.0
+
 EXACT = "every coalition was evaluated: the values are exact"
 
 Gate: TypeAlias = Callable[[Draw], str | None]
@@ -204,7 +208,7 @@ class Run:
             in_flight=plan.in_flight,
             prices=self._prices(),
             device=plan.device,
-            noise=None if evaluator.noise is None else NoiseLevel(evaluator.noise.variance),
+            noise=None if evaluator.noise is None else NoiseLevel(evaluator.noise.variance, 1),
         )
         if self.game.identical_players and plan.estimator.pools:
             self.pooling = Pooling.of(self.problem)
@@ -310,8 +314,8 @@ class Run:
         """Draw coalitions anew once their noise leaves more than the choice of coalitions does."""
         noise = self.evaluator.noise
         if noise is not None and noise.reuse and self.state is not None:
-            spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
-            if noise.frozen > spread:
+            noise.spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
+            if noise.frozen > noise.spread:
                 noise.begin_epoch()
 
     def _cut(self, draw: Draw) -> Draw:
@@ -330,7 +334,7 @@ class Run:
         noise, problem = self.evaluator.noise, self.problem
         if noise is not None and problem is not None and problem.noise is not None:
             empty, full = noise.ends
-            problem.noise.variance = noise.variance
+            problem.noise.variance, problem.noise.freedom = noise.variance, noise.freedom
             problem.noise.gap = (full.mean - empty.mean) - (problem.full - problem.empty)
 
     def _forget(self) -> None:
@@ -338,7 +342,10 @@ class Run:
         self.problem = self.pooling = self.state = None
         self.proven = self.marginals = self._asked = self._latest = None
         self.rounds = 0
-        self.recorder = Recorder(self.game.n_active, self.plan.estimator.checkpoint_growth)
+        growth = self.plan.estimator.checkpoint_growth
+        if growth > MOST_GROWTH and self.plan.in_flight > 1:
+            growth = math.inf
+        self.recorder = Recorder(self.game.n_active, growth)
 
     def _show(self, reporter: ProgressReporter) -> None:
         if reporter.due:

@@ -232,3 +232,31 @@ def test_tiny_games_and_constant_ones(n_players):
         result = fs.estimate(rough, RegressionAdjusted(model=True), budget=budget, seed=0)
         assert np.isfinite(result.values).all()
         assert result.evaluations >= budget - 1
+
+
+def units(seed=0, count=80, n_players=8):
+    rng = np.random.default_rng(seed)
+    game = fs.games.SumOfUnanimity(n_players, seed=seed)
+    masks = rng.random((count, n_players)) < 0.5
+    return (
+        masks,
+        0.5 * (game(masks) - game(~masks)),
+        0.5 * float(game(np.ones((1, n_players), dtype=bool))[0]),
+    )
+
+
+def test_what_is_not_known_of_the_noise_widens_the_intervals():
+    masks, gains, span = units()
+    gains = gains + 0.2 * gains.std() * np.random.default_rng(1).standard_normal(len(gains))
+    noise = float(0.04 * gains.var())
+    known = read(masks, gains, span, (noise, noise)).variances
+    doubtful = read(masks, gains, span, (noise / 3, 3 * noise)).variances
+    assert (doubtful >= known).all()
+    assert doubtful.mean() > known.mean()
+
+
+def test_a_quick_search_finds_what_a_long_one_finds():
+    masks, gains, span = units(count=200)
+    quick, whole = (read(masks, gains, span, quick=one) for one in (True, False))
+    assert (quick.values != whole.values).any()
+    assert np.abs(quick.values - whole.values).max() < np.sqrt(whole.variances).max()

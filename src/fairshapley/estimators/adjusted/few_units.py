@@ -57,9 +57,13 @@ def _reading(problem: Problem, stores: list[Units]) -> Reading:
     """What a model says of these units."""
     masks, gains = _all_of(stores)
     span, noise = problem.full - problem.empty, problem.noise
+    quick = problem.in_flight > 1
     if noise is None:
-        return read(masks, gains, 0.5 * span)
-    return read(masks, gains, 0.5 * (span + noise.gap), 0.5 * noise.variance)
+        return read(masks, gains, 0.5 * span, quick=quick)
+    # One standard deviation of the logarithm of a variance from so many degrees of freedom.
+    doubt = np.exp(np.sqrt(2.0 / max(noise.freedom, 1)))
+    limits = (0.5 * noise.variance / doubt, 0.5 * noise.variance * doubt)
+    return read(masks, gains, 0.5 * (span + noise.gap), limits, quick=quick)
 
 
 def _all_of(stores: list[Units]) -> tuple[BoolArray, FloatArray]:

@@ -19,7 +19,9 @@ import numpy as np
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.process import (
+    PRIOR_MEANS,
     STARTS,
+    Noise,
     Observations,
     Prior,
     Process,
@@ -32,6 +34,9 @@ FEWEST_UNITS = 4
 SEARCH_UNITS = 192
 # Steps of the search, from scratch and from the parameters of a simpler member.
 PASSES, FURTHER_PASSES = 20, 25
+# Where no call is in flight meanwhile: every third of these units, steps on them, and steps on all.
+# It takes 0.4 of the time; errors on five games were 0.85 to 1.1 times those of the long search.
+QUICK_SHARE, QUICK_PASSES, LAST_PASSES = 3, 10, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +90,14 @@ class Reading:
 
 
 @one_thread()
-def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None = None) -> Reading:
+def read(
+    masks: BoolArray,
+    gains: FloatArray,
+    span: float,
+    noise: Noise | None = None,
+    *,
+    quick: bool = False,
+) -> Reading:
     """The values that a model of the game gives.
 
     Where no member can be fitted, from fewer than four units or from gains that are all 0, players
@@ -98,8 +110,10 @@ def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None =
     span
         Half of v(N) − v(∅).
     noise
-        The variance of a gain's noise, where utilities are random: then a coalition that was drawn
-        again counts again.
+        What the variance of a gain's noise is at least and at most, where utilities are random:
+        then a coalition that was drawn again counts again.
+    quick
+        Whether to search in less than half of the time, for parameters that are a little worse.
 
     Examples
     --------
@@ -114,7 +128,8 @@ def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None =
     equal = Reading(np.zeros(n_players), np.full(n_players, np.nan), np.eye(len(MEMBERS))[0])
     if len(gains) < FEWEST_UNITS or unit == 0.0:
         return equal
-    sample = _Sample(members, gains / unit, span / unit, (noise or 0.0) / unit**2)
+    least, most = noise or (0.0, 0.0)
+    sample = _Sample(members, gains / unit, span / unit, (least / unit**2, most / unit**2), quick)
     with np.errstate(all="ignore"):
         fitted = sample.fit(np.arange(len(gains)))
         marks = sample.marks(fitted)
@@ -131,6 +146,8 @@ def read(masks: BoolArray, gains: FloatArray, span: float, noise: float | None =
     spreads[0] = spreads[1]
     mean = weights @ means
     spread = weights @ (spreads + np.square(means - mean))
+    if noise is not None:  # the parameters were fitted to the same gains
+        spread *= len(gains) / max(len(gains) - len(PRIOR_MEANS), 1)
     if not np.isfinite(mean).all() or not np.isfinite(spread).all():
         return equal
     return Reading(unit * mean, unit**2 * spread, weights)
@@ -178,9 +195,15 @@ class _Sample:
     """The coalitions that members are fitted to and judged by."""
 
     def __init__(
-        self, masks: FloatArray, gains: FloatArray, span: float, noise: float = 0.0
+        self,
+        masks: FloatArray,
+        gains: FloatArray,
+        span: float,
+        noise: Noise = (0.0, 0.0),
+        quick: bool = False,
     ) -> None:
-        self.masks, self.gains, self.span, self.noise = masks, gains, span, noise
+        self.masks, self.gains, self.span = masks, gains, span
+        self.noise, self.quick = noise, quick
         size = masks.sum(axis=1)
         size = np.minimum(size, masks.shape[1] - size)
         # Not single players: all of them may be known, and nothing is left to predict there.
@@ -202,7 +225,12 @@ class _Sample:
             starts = [start_at(rate) for rate in STARTS] if known is None else [known.at]
             passes = PASSES if known is None else FURTHER_PASSES
             try:
-                at = search(seen.some(slice(SEARCH_UNITS)), member.prior, starts, passes)
+                some = seen.some(slice(SEARCH_UNITS))
+                if self.quick:
+                    few = some.some(slice(None, None, QUICK_SHARE))
+                    starts = [search(few, member.prior, starts, QUICK_PASSES)]
+                    passes = LAST_PASSES
+                at = search(some, member.prior, starts, passes)
                 found.append(Process(seen, member.prior, at, self.noise))
             except np.linalg.LinAlgError:
                 found.append(None)

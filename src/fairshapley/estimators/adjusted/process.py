@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import lapack
@@ -30,6 +31,9 @@ from scipy.special import gammaln
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.adjusted.size_bases import orthonormal, paired_functions
+
+Noise: TypeAlias = tuple[float, float]
+"""The least and the most that the variance of an observation's noise may be"""
 
 # Parameters, all as logarithms: the variances c_q of the two further slopes, of the size function
 # and of the smooth part; ω; the variance of ε, and what single players have of it beyond that. The
@@ -179,9 +183,10 @@ def _inverse(matrix: FloatArray) -> tuple[FloatArray, float]:
     inverse, failed = lapack.dpotri(factor, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the covariance cannot be inverted")
-    inverse = np.tril(inverse)
-    inverse += np.tril(inverse, -1).T
-    return inverse, logarithm
+    # The upper triangles of both are 0.
+    whole: FloatArray = inverse + inverse.T
+    whole[np.diag_indices_from(whole)] = np.diagonal(inverse)
+    return whole, logarithm
 
 
 def _loss(at: FloatArray, seen: Observations, prior: Prior) -> tuple[float, FloatArray]:
@@ -290,11 +295,11 @@ class Process:
     prior, at
         What it is made of, and its parameters.
     noise
-        The part of an observation's variance that is not the game's.
+        The part of an observation's variance that is not the game's: at least, and at most.
     """
 
     def __init__(
-        self, seen: Observations, prior: Prior, at: FloatArray, noise: float = 0.0
+        self, seen: Observations, prior: Prior, at: FloatArray, noise: Noise = (0.0, 0.0)
     ) -> None:
         self.seen, self.prior, self.at, self.noise = seen, prior, at, noise
         self.part = _Covariance(seen, prior, at)
@@ -307,12 +312,10 @@ class Process:
         product = float(self.seen.gains @ self.coefficients)
         return product / self.seen.count if product > 0 else 0.0
 
-    def _own(self, single: FloatArray) -> FloatArray:
+    def _own(self, single: FloatArray, noise: float) -> FloatArray:
         """The variance of ε without noise, in units of the scale."""
         rest = self.part.rest(single)
-        if self.noise:
-            rest = np.maximum(rest - self.noise / max(self.scale, 1e-300), 0.0)
-        return rest
+        return np.maximum(rest - noise / max(self.scale, 1e-300), 0.0) if noise else rest
 
     @property
     def left_out(self) -> FloatArray:
@@ -343,7 +346,8 @@ class Process:
         """
         inside, outside = _own_weights(self.seen.sizes, self.seen.n_players)
         alone = np.where(self.seen.masks > 0, inside[:, None], -outside[:, None])
-        cross = self.cross() + 2.0 * self._own(self.seen.single)[:, None] * alone
+        # What is known of ε is taken for as little as it may be, what is there for as much.
+        cross = self.cross() + 2.0 * self._own(self.seen.single, self.noise[1])[:, None] * alone
         cross = cross - cross.mean(axis=1, keepdims=True)
         before = self._before()
         explained = np.einsum("ti,ti->i", cross, self.inverse @ cross)
@@ -414,7 +418,7 @@ class Process:
         inside, outside = _own_weights(sizes, n)
         # Of the coalitions of a size, s/n hold a player.
         ways = np.exp(gammaln(n + 1.0) - gammaln(sizes + 1.0) - gammaln(n - sizes + 1.0)) / n
-        rest = self._own(_single(sizes, n))
+        rest = self._own(_single(sizes, n), self.noise[0])
         left = rest @ (ways * (sizes * inside**2 + (n - sizes) * outside**2))
         centred = covariance - covariance.mean(axis=0)
         centred = centred - centred.mean(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 """The engine for utilities that wait: many calls at a time, of a service, a model, people.
 
 One thread runs an event loop in which every call has its turn, its time limit and its retries.
-A plain function is called in a thread of its own, an ``async def`` in the loop itself.
+A plain function is called in a thread of a pool, an ``async def`` in the loop itself.
 """
 
 from __future__ import annotations
@@ -136,6 +136,9 @@ class ThreadSession:
         self._calls: set[asyncio.Task[None]] = set()
         self._running: set[asyncio.Task[Any] | None] = set()
         self._turns = asyncio.Semaphore(engine.workers)
+        self._work: SimpleQueue[tuple[BoolArray, Future[FloatArray]] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        """Threads that wait for work"""
         self._next_start = 0.0
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._run, daemon=True).start()
@@ -209,18 +212,23 @@ class ThreadSession:
         return values
 
     async def _in_a_thread(self, masks: BoolArray) -> FloatArray:
-        # Not in a pool: a call that hangs would keep the program from ending.
         outcome: Future[FloatArray] = Future()
         outcome.set_running_or_notify_cancel()  # an answer may come too late, and is dropped
+        self._work.put((masks, outcome))
+        if not self._idle.acquire(blocking=False):
+            threading.Thread(target=self._serve, daemon=True).start()
+        return await asyncio.wrap_future(outcome)
 
-        def call() -> None:
+    def _serve(self) -> None:
+        """One call after the other; in a daemon, for one that hangs must not keep the program."""
+        while (task := self._work.get()) is not None:
+            masks, outcome = task
             try:
                 outcome.set_result(self._game(masks))
             except BaseException as error:  # also SystemExit: a utility does not end the program
                 outcome.set_exception(as_exception(error))
-
-        threading.Thread(target=call, daemon=True).start()
-        return await asyncio.wrap_future(outcome)
+            self._idle.release()
+        self._work.put(None)  # for the next thread
 
     def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """All that is answered, at least one."""
@@ -254,6 +262,7 @@ class ThreadSession:
             task.cancel()
 
     def close(self) -> None:
-        """End the loop; a thread whose call hangs ends with it, or with the process."""
+        """End the loop and the threads; one whose call hangs ends with it, or with the process."""
+        self._work.put(None)
         asyncio.run_coroutine_threadsafe(self._wind_up(0.0), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
