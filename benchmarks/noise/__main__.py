@@ -105,7 +105,9 @@ def oracle(values: Floats, truth: Floats, method: str, deviation: float, seeds: 
     return min(errors)
 
 
-def accuracy(folder: Path, names: Sequence[str], repeats: int, oracle_repeats: int) -> list[str]:
+def accuracy(
+    folder: Path, names: Sequence[str], methods: Sequence[str], repeats: int, oracle_repeats: int
+) -> list[str]:
     """A row for each method and noise: coverage, and errors against the oracle's."""
     cells: dict[tuple[str, float], list[tuple[float, float]]] = defaultdict(list)
     for place, (name, values) in enumerate(tables(folder, names)):
@@ -113,9 +115,9 @@ def accuracy(folder: Path, names: Sequence[str], repeats: int, oracle_repeats: i
         for step, noise in enumerate(NOISES):
             deviation = noise * float(values.std())
             first = 10_000 * (len(NOISES) * place + step)
-            for method, per_player in METHODS.items():
+            for method in methods:
                 game = NoisyTable(values, deviation)
-                budget = per_player * game.n_players
+                budget = METHODS[method] * game.n_players
                 runs = [
                     fs.estimate(game, method, budget=budget, seed=first + seed)
                     for seed in range(repeats)
@@ -137,7 +139,9 @@ def accuracy(folder: Path, names: Sequence[str], repeats: int, oracle_repeats: i
     return lines
 
 
-def certificates(folder: Path, names: Sequence[str], repeats: int) -> list[str]:
+def certificates(
+    folder: Path, names: Sequence[str], methods: Sequence[str], repeats: int
+) -> list[str]:
     """How often a certificate is wrong, of all that were issued."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for place, (_, values) in enumerate(tables(folder, names)):
@@ -146,7 +150,7 @@ def certificates(folder: Path, names: Sequence[str], repeats: int) -> list[str]:
         rule = fs.Fair(epsilon1=EPSILON1, delta=DELTA, xi=xi)
         for step, noise in enumerate(NOISES):
             game = NoisyTable(values, noise * float(values.std()))
-            for method in ("adjusted", "mc"):
+            for method in {"adjusted", "mc"}.intersection(methods):
                 for seed in range(repeats):
                     run = fs.estimate(
                         game,
@@ -168,12 +172,13 @@ def certificates(folder: Path, names: Sequence[str], repeats: int) -> list[str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--methods", nargs="*", default=tuple(METHODS))
     parser.add_argument("--repeats", type=int, default=24)
     parser.add_argument("--oracle", type=int, default=6)
     parser.add_argument("--certificates", type=int, default=20)
     given = parser.parse_args()
     games = Path(os.environ["FAIRSHAPLEY_DATA"]) / "games"
     start = time.time()
-    print("\n".join(accuracy(games, given.tables, given.repeats, given.oracle)))
-    print("\n".join(certificates(games, given.tables, given.certificates)))
+    print("\n".join(accuracy(games, given.tables, given.methods, given.repeats, given.oracle)))
+    print("\n".join(certificates(games, given.tables, given.methods, given.certificates)))
     print(f"{time.time() - start:.0f} s")
