@@ -14,15 +14,16 @@ import argparse
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 import fairshapley as fs
 from benchmarks.certificates.__main__ import tables
 from fairshapley.estimators import METHODS
+from fairshapley.testing.calibration import error_ranks
 
 HERE = Path(__file__).parent
 RUNS = HERE / "coverage.csv"
@@ -34,16 +35,6 @@ LOWEST, HIGHEST = 0.93, 0.97
 COUNTS = ("runs", "refused", "intervals", "held", "doubted", "trusted", "trusted_held", "squares")
 RANKS = tuple(f"{kind}{place}" for kind in ("rank", "control") for place in range(BINS))
 FIELDS = ("method", "per_player", "family", "game", *COUNTS, *RANKS)
-
-
-def ranks(result: fs.Result, phi: NDArray[np.float64], scale: float = 1.0) -> NDArray[np.float64]:
-    """The ranks of the errors; NaN for a value without an error, or without an error stated."""
-    errors = scale * result.standard_errors
-    off = result.values - phi
-    known = (errors > 0) & (np.abs(off) > 1e-9 * np.abs(phi).max())
-    scaled = np.where(known, off, np.nan) / np.where(known, errors, 1.0)
-    found: NDArray[np.float64] = stdtr(np.maximum(result.counts - 1, 1), scaled)
-    return found
 
 
 def measured(
@@ -59,7 +50,8 @@ def measured(
         except fs.FairShapleyError:
             found["refused"] += 1
             continue
-        own = ranks(result, phi)
+        own = error_ranks([result], phi)[0]
+        shrunk = replace(result, standard_errors=SHRUNK * result.standard_errors)
         held = np.isnan(own) | (np.abs(own - 0.5) <= 0.475)
         stated = ~np.isnan(result.standard_errors)
         found += Counter(
@@ -71,7 +63,7 @@ def measured(
         if not result.doubts:
             count = int((held & stated).sum())
             found += Counter(trusted=int(stated.sum()), trusted_held=count, squares=count**2)
-            for kind, shown in (("rank", own), ("control", ranks(result, phi, SHRUNK))):
+            for kind, shown in (("rank", own), ("control", error_ranks([shrunk], phi)[0])):
                 counts, _ = np.histogram(shown[~np.isnan(shown)], BINS, (0.0, 1.0))
                 found += Counter({f"{kind}{at}": int(count) for at, count in enumerate(counts)})
     return found
