@@ -178,7 +178,7 @@ def report(rows: list[dict[str, str]], ranked: list[dict[str, str]]) -> str:
     lines += [f"cells chance alone brings about {0.023 * judged:.0f}. Errors allow for the players"]
     lines += [f"of a run, who miss together (variance × {times:.1f}); not for seeds, with which"]
     lines += [
-        "games of as many players share their coalitions, so that they miss together too.",
+        "games of as many players share their coalitions, and miss together too.",
         "",
     ]
     for (name, per_player, family), counts in wrong:
