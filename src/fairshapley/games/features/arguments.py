@@ -89,14 +89,7 @@ def _centres(data: Table, count: int, rng: np.random.Generator) -> Table:
     """Centres of clusters of the rows; each column has the nearest of its own contents there."""
     from sklearn.cluster import KMeans  # a second, which those who do not cluster need not wait
 
-    columns = [data.coordinates(at) for at in range(len(data.labels))]
-    for label, (_, is_number) in zip(data.labels, columns, strict=True):
-        if not is_number:
-            raise InputError(
-                f"column {label!r} holds no numbers, and k-means takes nothing else: give a number "
-                "of rows to draw"
-            )
-    points = np.stack([numbers for numbers, _ in columns], axis=1)
+    points = data.as_array("k-means").rows.astype(np.float64)
     means = np.nan_to_num(np.nanmean(points, axis=0))
     points = np.where(np.isnan(points), means, points)
     scales = points.std(axis=0)
@@ -117,7 +110,7 @@ def _given_background(data: Table, background: Any) -> Table:
     if table.is_frame and set(table.labels) == set(data.labels):
         table = Table(table.rows[list(data.labels)], data.labels)
         if not data.is_frame:  # the numbers of a frame, for a torch module
-            table = table.as_array()
+            table = table.as_array("a torch module")
     elif table.is_frame and data.is_frame:
         wrong = sorted(map(repr, set(table.labels) ^ set(data.labels)))
         raise InputError(

@@ -148,7 +148,7 @@ class FeatureGame:
         function = as_function(predict)
         data = as_table(X, "X", feature_names)
         if isinstance(function, ModulePredict):
-            data = data.as_array()
+            data = data.as_array("a torch module")
         if isinstance(groups, str) and groups == "one-hot":
             groups = one_hot_groups(data)
         self._players = make_players(data.labels, groups)

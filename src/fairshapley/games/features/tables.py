@@ -120,16 +120,16 @@ class Table:
         mixture.columns = self.rows.columns
         return mixture
 
-    def as_array(self) -> Table:
-        """The columns as an array of numbers, for models that take nothing else."""
-        if not self.is_frame:
+    def as_array(self, who: str) -> Table:
+        """The columns as an array of numbers, for one who takes nothing else."""
+        if not self.is_frame and self.rows.dtype.kind in "biuf":
             return self
         columns = [as_numbers(self.column(at)) for at in range(len(self.labels))]
         for label, column in zip(self.labels, columns, strict=True):
             if column is None:
                 raise InputError(
-                    f"column {label!r} holds no numbers, and a torch module takes nothing else: "
-                    "encode it, or give a function that does"
+                    f"column {label!r} holds no numbers, and {who} takes nothing else: encode it "
+                    "first"
                 )
         return Table(np.array(columns).T.copy(), self.labels)
 
