@@ -5,7 +5,7 @@ player, a decision when two players that differ by more than ξ are the wrong wa
 of a value beyond ξ. Games are the tables of ``$FAIRSHAPLEY_DATA/games`` and those of the efficiency
 benchmark. Finished runs are kept in `audits.csv`; ``report`` writes AUDITS.md.
 
-``python -m benchmarks.certificates.audits run --games 1 --seeds 2``, then ``… report``
+``python -m benchmarks.certificates.audits run --games 2 --seeds 2``, then ``… report``
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def cost(rows: list[dict[str, str]]) -> str:
 
 HEAD = """# Statements of runs, audited
 
-`python -m benchmarks.certificates.audits run --games 1 --seeds 2`, then `… report`. Method
+`python -m benchmarks.certificates.audits run --games 2 --seeds 2`, then `… report`. Method
 adjusted, (ε1, δ) = (0.5, 0.1), ξ = mean |φ|.
 
 - *fixed*: a certificate after 10 evaluations per player
@@ -187,8 +187,8 @@ def main() -> None:
     """Compute the runs, or write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "report"])
-    parser.add_argument("--games", type=int, default=3, help="games of each family")
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--games", type=int, default=2, help="games of each family")
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--runs", type=Path, default=RUNS)
     given = parser.parse_args()
     if given.what == "run":
