@@ -291,6 +291,17 @@ def test_utilities_too_large_to_be_squared_are_refused():
         evaluate(Evaluator(failing(BAD, 1e200), 5), ALL)
 
 
+@pytest.mark.parametrize("answer", [2.0, -0.5])
+def test_utilities_outside_the_stated_range_are_refused(answer):
+    def utility(coalition):
+        return answer if len(coalition) == 2 else len(coalition) * (1 + 1e-12) / 5
+
+    game = fs.games.FunctionGame(utility, 5, value_range=(0, 1))
+    with pytest.raises(fs.GameError, match=f"returned {answer}, which is outside the value_range"):
+        fs.estimate(game, budget=40, seed=0)
+    assert fs.estimate(game, budget=40, seed=0, on_error="skip").skipped
+
+
 def test_a_game_that_changes_its_masks_changes_only_its_own():
     class Vandal:
         n_players = 5

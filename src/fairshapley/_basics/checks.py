@@ -166,6 +166,12 @@ def value_range(value: Any) -> tuple[float, float]:
     return lowest, highest
 
 
+def with_slack(stated: tuple[float, float]) -> tuple[float, float]:
+    """A stated range of utilities, which they may leave by the rounding of a sum."""
+    slack = 1e-9 * max(map(abs, stated))
+    return stated[0] - slack, stated[1] + slack
+
+
 def vector(values: ArrayLike, name: str) -> FloatArray:
     """One finite float per player."""
     try:

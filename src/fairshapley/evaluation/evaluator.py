@@ -99,6 +99,8 @@ class Evaluator:
     remember_all
         Whether utilities are asked for after the run, so that those are kept too that no method
         asks for twice.
+    value_range
+        Between which numbers the game says that its utilities lie; others are failures.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class Evaluator:
         on_device: DeviceGame | None = None,
         noise: Noise | None = None,
         remember_all: bool = False,
+        value_range: tuple[float, float] | None = None,
     ) -> None:
         self.game = game
         self.n_players = n_players
@@ -132,7 +135,9 @@ class Evaluator:
         self.prices = Prices.of(game)
         wanted = replicates and noise is None
         self.replicates = Replicates.of(game, self.n_active) if wanted else None
-        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.pace, self.replicates)
+        self._ledger = Ledger(
+            self.cache, n_players, slot, on_error, self.pace, self.replicates, value_range
+        )
         self.tally = self._ledger.tally
         self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
         self._session: Session | None = None

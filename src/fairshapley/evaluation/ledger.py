@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fairshapley._basics import bits
+from fairshapley._basics import bits, checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
@@ -39,6 +39,8 @@ class Ledger:
         Learns of chunks that were too large.
     replicates
         Where the replicates of a game are kept that has them.
+    value_range
+        Between which numbers the game says that its utilities lie.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Ledger:
         on_error: OnError,
         pace: Pace,
         replicates: Replicates | None = None,
+        value_range: tuple[float, float] | None = None,
     ) -> None:
         self.cache = cache
         self.n_players = n_players
@@ -56,6 +59,7 @@ class Ledger:
         self.on_error = on_error
         self.pace = pace
         self.replicates = replicates
+        self._range = None if value_range is None else checks.with_slack(value_range)
         self.tally = Tally()
         self.remember = True
         """Whether the round fits the cache"""
@@ -89,6 +93,8 @@ class Ledger:
         values = chunk.values
         assert values is not None  # noqa: S101 - chunks without come to nothing here
         usable = np.abs(values) <= LARGEST_UTILITY  # false for NaN as well
+        if self._range is not None:
+            usable &= (self._range[0] <= values) & (values <= self._range[1])
         if not usable.all():
             chunk.unusable = np.flatnonzero(~usable)
         if self.slot is not None:
@@ -128,13 +134,8 @@ class Ledger:
         if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
             self.replicates.add_packed(rows)
         for at in chunk.unusable.tolist():
-            reason = f"it returned {chunk.values[at]}"
-            if np.isfinite(chunk.values[at]):
-                reason += (
-                    f", more than the {LARGEST_UTILITY:.0e} that can be squared: divide all "
-                    "utilities by the same number"
-                )
-            self._fail(block, chunk, at, reason)
+            value = float(chunk.values[at])
+            self._fail(block, chunk, at, f"it returned {value}{_beyond(value)}")
 
     def _accept(self, values: FloatArray) -> FloatArray:
         """Utilities as the run takes them; the largest is noted."""
@@ -187,3 +188,18 @@ class Ledger:
             values = block.values[list(block.first.values())].tolist()
             self.cache.update(dict(zip(block.first, values, strict=True)))
             self.pending.difference_update(block.first)
+
+
+def _beyond(value: float) -> str:
+    """What is wrong with a number that cannot be taken; empty for NaN and infinity."""
+    if not math.isfinite(value):
+        return ""
+    if abs(value) > LARGEST_UTILITY:
+        return (
+            f", more than the {LARGEST_UTILITY:.0e} that can be squared: divide all utilities "
+            "by the same number"
+        )
+    return (
+        ", which is outside the value_range that the game states: give the lowest and the "
+        "highest utility there can be, or leave value_range out"
+    )

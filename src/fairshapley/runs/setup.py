@@ -157,6 +157,7 @@ def evaluating(
                 on_device=on_device,
                 noise=facts.noise(),
                 remember_all=bool(facts.copies),
+                value_range=facts.value_range,
             )
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal.file import DAMAGED, JournalFile
@@ -18,8 +19,6 @@ SUMS_TABLE = """
     CREATE TABLE sums (game INTEGER PRIMARY KEY, count INTEGER NOT NULL, sum TEXT NOT NULL)"""
 # Rows read at a time; more are slower, for they leave the processor's cache.
 READ_ROWS = 4096
-# A utility may leave its stated range by the rounding of a sum.
-RANGE_SLACK = 1e-9
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,8 @@ class SummedFile(JournalFile):
         elif count and not (math.isfinite(lowest) and math.isfinite(highest)):
             fault = "a value is not finite"
         elif count and value_range is not None:
-            slack = RANGE_SLACK * max(abs(end) for end in value_range)
-            if not value_range[0] - slack <= lowest <= highest <= value_range[1] + slack:
+            least, most = checks.with_slack(value_range)
+            if not least <= lowest <= highest <= most:
                 fault = (
                     f"its values are from {lowest:g} to {highest:g}, the utility is stated to lie "
                     f"between {value_range[0]:g} and {value_range[1]:g}"
