@@ -45,6 +45,9 @@ def test_equal_players_do_not_keep_a_run_going():
     )
     run = fs.estimate(game, "mc", until=fs.Decided(top=5), xi=0.5, seed=0)
     assert run.stopped.startswith("decided")
+    assert run.stopped.endswith("what differs by no more than ξ = 0.5 may go either way")
+    clear = fs.estimate(fs.games.Airport([1.0, 2.0, 9.0]), "mc", until=fs.Decided(top=1), seed=0)
+    assert "either way" not in clear.stopped
     hopeless = fs.estimate(game, "mc", until=fs.Decided(order=True), budget=3000, xi=0, seed=0)
     assert "would take" in hopeless.stopped
 

@@ -228,13 +228,15 @@ def cost_text(needed: float, coalitions: float) -> str:
 
     Examples
     --------
-    >>> cost_text(1234.5, 2.0**20), cost_text(64.0, 64.0)
-    ('about 1,230 evaluations', 'all 64 coalitions')
+    >>> cost_text(1234.5, 2.0**20), cost_text(64.0, 64.0), cost_text(2.0**800, 2.0**800)
+    ('about 1,230 evaluations', 'all 64 coalitions', 'more than 10^15 evaluations')
     """
+    if needed == coalitions == math.inf:
+        return "more evaluations than can be predicted"
+    if min(needed, coalitions) > 1e15:  # nobody makes so many, or reads so many digits
+        return "more than 10^15 evaluations"
     if needed < coalitions:
         return f"about {float(f'{needed:.3g}'):,.0f} evaluations"
-    if coalitions == math.inf:
-        return "more evaluations than can be predicted"
     return f"all {coalitions:,.0f} coalitions"
 
 

@@ -60,6 +60,8 @@ class Decided(Aim, PlannedLooks):
             settled = self.failure(evidence, snapshot.xi) <= level
         if settled:
             said = f"decided at δ = {self.delta:g}: {self.answer(evidence)}"
+            if not snapshot.sequential and self.failure(evidence, 0.0) > level:
+                said += f"; what differs by no more than ξ = {snapshot.xi:g} may go either way"
             return Verdict(True, said, lambda: evidence.evaluations)
 
         def needed() -> float:
