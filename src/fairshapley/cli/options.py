@@ -218,7 +218,7 @@ Engine = Annotated[
     run_option(
         autocompletion=completion.engines,
         help="Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
-        "ray://host:port. The result is the same.",
+        "ray://host:port. The result is the same, except with threads, whose rounds are larger.",
     ),
 ]
 

@@ -7,7 +7,7 @@ come first, and what failed is said at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from fairshapley.cli.exits import NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
 from fairshapley.cli.starting import INTERRUPTED
+from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.tables import write_values
 from fairshapley.stopping import Decided, Fair
@@ -114,8 +115,8 @@ def finish(
             pool=output.pool,
         ),
     )
-    with ending.step():
-        # What holds is said anyway; a certificate where one was asked for and reached.
+    # What holds is said anyway, also that too little is known for a certificate.
+    with ending.step(), suppress(InputError):
         certificate = result.certificate(epsilon1, delta, bound=bound)
     with ending.step():
         if output.as_json:
