@@ -190,3 +190,14 @@ def test_features_come_out_with_their_names():
     assert by_name["town is missing"].tolist() == [0, 0, 1, 1, 0, 0]
     assert by_name["rare is rare"].tolist() == [0, 0, 1, 1, 0, 0]
     assert by_name["age is missing"].tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_a_group_whose_rows_are_all_for_scoring_is_named():
+    groups = ["north"] * 10 + [f"one {number}" for number in range(10)]
+    rows = {"a": np.arange(20.0), "y": ["no", "yes"] * 10, "who": groups}
+    made = table_game(rows, "y", group_by="who", test_size=0.5)
+    lost = {*groups}.difference(made.game.player_names)
+    [said] = [note for note in made.notes if note.startswith("no value for")]
+    assert lost
+    assert all(name in said for name in sorted(lost)[:1])
+    assert not any("no value" in note for note in table_game(rows, "y", test_size=0.5).notes)

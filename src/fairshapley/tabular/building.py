@@ -181,6 +181,8 @@ def table_game(
         notes.append(f"{sample:,} of {train.num_rows:,} rows were drawn at random to be valued")
     full = read_target(rows.table, target, "training")
     chosen, kind = _model(model, task, full, notes)
+    roles = (group_by, names, split_by, split_time, weights)
+    _check_roles(rows, target, roles, drop)
     scored = None if test is None else _Part(test, np.arange(1, test.num_rows + 1), "test")
     if scored is None:
         classes = full.classes(text=True) if kind == "classification" else None
@@ -192,6 +194,7 @@ def table_game(
             f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, {how}, "
             f"are for scoring; the other {len(kept):,} are valued"
         )
+        notes.extend(_unvalued(rows, scored, group_by))
     elif split_by is not None or split_time is not None:
         raise InputError("test= has the rows to score on: leave split_by= and split_time= out")
     if split_by is not None and split_by == group_by:
@@ -199,8 +202,6 @@ def table_game(
             f"all rows of one {group_by!r:.60} would be scored on, and it would get no value: give "
             "split_by= another column than group_by=, or the test rows themselves with test="
         )
-    roles = (group_by, names, split_by, split_time, weights)
-    _check_roles(rows, target, roles, drop)
     players = _names(rows, names, labels) if group_by is None else rows.texts(group_by, "group_by=")
     if merge_identical:
         kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
@@ -357,6 +358,19 @@ def _weights(
         return train, weights_of(scored.table, name, scored.what)
     notes[-1] = f"rows count with the weights in {name!r:.60} in training; test rows count alike"
     return train, None
+
+
+def _unvalued(rows: _Part, scored: _Part, group_by: str | None) -> list[str]:
+    """A note where all rows of a group were drawn for scoring."""
+    if group_by is None:
+        return []
+    kept, held = ({*part.texts(group_by, "group_by=")} for part in (rows, scored))
+    if not held - kept:
+        return []
+    return [
+        f"no value for {quoted(sorted(held - kept))}: all their rows are for scoring; give other "
+        "rows to score on, and all of these are valued"
+    ]
 
 
 def _shared_rows(

@@ -244,6 +244,7 @@ def _read_csv(
             raise InputError(
                 f"{file} is empty: give a line with the names of the columns, and rows"
             )
+        _check_separator(file, head, census)
         if codecs.lookup(census.encoding).name == "utf-8":
             head.splitlines()[0].decode()  # pyarrow does not check the line of names
         table = csv.read_csv(
@@ -264,16 +265,26 @@ def _read_csv(
     except UnicodeDecodeError:
         raise _wrong_encoding(file, census.encoding) from None
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{file} is not a table: {one_line(str(error), 160)}") from None
+        remedy = ""
+        if "columns, got" in str(error):
+            sign = census.separator
+            remedy = f"; give each row a cell for each column, and quotes to cells with {sign!r}"
+        said = one_line(str(error), 160)
+        raise InputError(f"{file} is not a table: {said}{remedy}") from None
     if any(pa.types.is_binary(field.type) for field in table.schema):
         raise _wrong_encoding(file, census.encoding)
-    names = table.column_names
-    if len(names) == 1 and (other := next((sign for sign in ";\t|" if sign in names[0]), None)):
+    return table
+
+
+def _check_separator(file: Path, head: bytes, census: _Census) -> None:
+    """An InputError when something else seems to divide the names of the columns."""
+    names = next(iter(head.strip().splitlines()), b"").decode(census.encoding, "replace")
+    other = next((sign for sign in ";\t|" if sign in names), None)
+    if other is not None and census.separator not in names:
         raise InputError(
-            f"{file} has one column, {names[0]!r:.60}: give delimiter={other!r} if that is what "
+            f"{file} has one column, {names!r:.60}: give delimiter={other!r} if that is what "
             "divides the cells"
         )
-    return table
 
 
 def _unpacked(file: Path, stream: io.BufferedReader) -> Any:
@@ -356,7 +367,10 @@ def _check_names(names: list[str], file: str) -> None:
         raise InputError(f"{file} has several columns called {name!r:.60}: rename all but one")
     if any(not name.strip() for name in names):
         place = [bool(name.strip()) for name in names].index(False) + 1
-        raise InputError(f"column {place} of {file} has no name: give it one")
+        raise InputError(
+            f"column {place} of {file} has no name: give it one; pandas "
+            "writes such a column unless it is told index=False"
+        )
 
 
 def _refuse_infinite(name: str, column: Any, file: str) -> None:
