@@ -75,7 +75,7 @@ def real_numbers(values: Any, what: str, error: type[InputError] = InputError) -
     except (TypeError, ValueError, OverflowError):
         raise error(
             f"{what} must hold real numbers alone, in rows of equal length: encode text and "
-            "categories as numbers first, e.g. one-hot"
+            "categories as numbers first, e.g. one-hot, and fill in what is missing"
         ) from None
 
 

@@ -1,6 +1,7 @@
 """`suspects`: wrong labels are found, and their probabilities mean what they say."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,6 +118,15 @@ def test_hard_rows_are_not_told_from_wrong_labels():
     found = fs.suspects(x, y, checked=False)
     assert found.mistakes.upper - found.mistakes.lower > 0.1
     assert "do not tell wrong labels from hard rows" in str(found)
+
+
+def test_a_class_that_is_suspect_as_a_whole_is_named():
+    x, y = np.random.default_rng(0).normal(size=(200, 3)), np.repeat(["rare", "usual"], [5, 195])
+    found = fs.suspects(x, y, checked=False)
+    whole = replace(found, probability=np.where(y == "rare", 0.9, 0.1))
+    assert "all rows with the label 'rare' are suspects" in str(whole)
+    but_one = replace(found, probability=np.where(np.arange(200) < 4, 0.9, 0.1))
+    assert "all rows" not in str(but_one)
 
 
 def test_flat_likelihood_is_shared_out():

@@ -161,8 +161,8 @@ def check_classes(y: NDArray[Any], what: str, remedy: str) -> None:
 def _refuse_target(missing: BoolArray, what: str) -> None:
     row = int(np.flatnonzero(missing)[0])
     raise InputError(
-        f"row {row} of {what} has no target (missing, NaN or infinite), as do {missing.sum()} rows "
-        "in all: leave them out"
+        f"row {row} of {what} has no target (missing, NaN or infinite): leave out all "
+        f"such rows ({missing.sum():,})"
     )
 
 

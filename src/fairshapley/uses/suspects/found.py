@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.files import write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import one_line, several
+from fairshapley._basics.text import one_line, quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.results.tables import csv_bytes
 from fairshapley.uses.selecting import Selection
@@ -121,6 +121,13 @@ class Suspects:
                 "the features do not tell wrong labels from hard rows: how many are wrong is "
                 "hardly known, so that the order of the suspects means more than their "
                 "probabilities; give share= if you know it"
+            )
+        likely = self.probability > LIKELY
+        classes = dict.fromkeys(self.labels[likely].tolist())
+        if whole := [str(one) for one in classes if likely[self.labels == one].all()]:
+            said.append(
+                f"all rows with the label {quoted(whole)} are suspects: this may be a rare "
+                "class that the features do not show; look at them before you remove any"
             )
         if done is not None:
             better = "better" if done.chance.better else "no better"
