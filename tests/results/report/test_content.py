@@ -501,3 +501,11 @@ def test_exact_values_differ_by_nothing_but_rounding():
     _, duplicates, _ = callouts(result)
     assert "by rounding" in duplicates.text
     assert "chance" not in duplicates.text
+
+
+def test_the_tolerance_near_zero_is_the_one_that_was_asked_for():
+    """A rule with a ξ of its own that ended the run is what the page tells of."""
+    game = fs.games.SumOfUnanimity(10, seed=1)
+    result = fs.estimate(game, until=fs.Fair(epsilon1=0.5, xi=0.5), seed=0, progress=False)
+    assert result.stopped.startswith("certified")
+    assert said(result).kind == "holds"

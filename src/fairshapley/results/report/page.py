@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,9 @@ def report_html(
     asked = epsilon1 is not None or "epsilon1" in result.asked
     wanted = result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
     epsilon1, delta = check_epsilon1(wanted), check_delta(delta)
-    written = now()
+    original, written = result, now()
+    if "xi" in result.asked:  # all of the page is at the tolerance that was asked for
+        result = replace(result, xi=result.asked["xi"])
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     curves = ToleranceCurves.of(result)
     smallest = smallest_epsilon1(result, delta)
@@ -66,7 +69,7 @@ def report_html(
             table=table,
             title=visible(title) if title else "",
             policy=policy(scripts),
-            marks=page_marks(result.digest, result.journal_digest),
+            marks=page_marks(original.digest, original.journal_digest),
             style=source("style.css"),
             scripts=scripts,
             data=_embedded(_data(result, table, drawn)),
@@ -80,7 +83,7 @@ def report_html(
             gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
             label_choice=_label_choice(table),
             limits=limits_text(result.limits),
-            snippet=snippet(result),
+            snippet=snippet(original),
             epsilon1=epsilon1,
             delta=delta,
         )
