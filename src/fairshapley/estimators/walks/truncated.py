@@ -17,8 +17,9 @@ from fairshapley.estimators.rounds import round_length
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.walks.contributions import walk_weights
 
-# Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost.
-BATCH_SHARE, BATCH_WALKS = 8, 1024
+# Walks of a batch: an eighth of those before, because a batch that the budget cuts off is lost. At
+# most 32, or one for each player where the utilities of so many walks take up to 1 MiB.
+BATCH_SHARE, BATCH_WALKS, BATCH_ENTRIES = 8, 32, 1 << 17
 # A round takes so many steps of each walk: this share of the mean length of the walks before. What
 # lies behind the end of a walk is lost, one evaluation in 20 at most on average.
 ROUND_SHARE = 10
@@ -176,7 +177,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
         width = max(1, state.steps // max(state.walks, 1) // ROUND_SHARE)
         if batch is not None:
             return Steps(batch.ranks, batch.going, batch.size, min(width, n_players - batch.size))
-        most, busy = BATCH_WALKS, state.problem.in_flight
+        most = max(BATCH_WALKS, min(n_players, BATCH_ENTRIES // n_players))
+        busy = state.problem.in_flight
         walks = round_length(state.walks, early=most, most=most, early_share=BATCH_SHARE, busy=busy)
         return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1, width)
 
