@@ -102,7 +102,7 @@ def test_walks_in_lockstep_are_whole_batches():
     sizes = [len(draw.ranks) for draw, _, _ in log if draw.size == 1]
     told = np.cumsum([0, *sizes[:-1]])
     np.testing.assert_array_equal(sizes, np.clip(told // 8, 1, 32))
-    finished = sum(sizes) - (len(state.batch.ranks) if state.batch else 0)
+    finished = sum(sizes) - (len(state.batch.ranks) if len(state.batch.going) else 0)
     assert state.walks == finished
     np.testing.assert_array_equal(state.moments.counts, finished)
 

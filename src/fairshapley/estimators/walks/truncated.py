@@ -87,7 +87,7 @@ class TruncatedState:
     """n·α_k: places are uniform on a walk"""
     moments: Moments
     batch: WalkBatch | None = None
-    """The batch in progress"""
+    """The batch in progress, or the last one"""
     walks: int = 0
     """The walks of all batches that were finished"""
     steps: int = 0
@@ -175,7 +175,7 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
         if n_players == 1:
             return None
         width = max(1, state.steps // max(state.walks, 1) // ROUND_SHARE)
-        if batch is not None:
+        if batch is not None and len(batch.going):
             return Steps(batch.ranks, batch.going, batch.size, min(width, n_players - batch.size))
         most = max(BATCH_WALKS, min(n_players, BATCH_ENTRIES // n_players))
         busy = state.problem.in_flight
@@ -185,7 +185,9 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
     def tell(self, state: TruncatedState, draw: Steps, values: FloatArray) -> None:
         """Take the steps; at the end of the batch fold in its contributions."""
         problem, going = state.problem, draw.going
-        batch = state.batch = state.batch or _begin(problem, draw.ranks)
+        batch = state.batch
+        if batch is None or not len(batch.going):
+            batch = state.batch = _begin(problem, draw.ranks)
         table = values.reshape(len(going), -1)
         batch.path[going, draw.size : draw.size + draw.width] = table
         # A skipped utility (NaN) is not close to anything.
@@ -200,8 +202,8 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
             enough[:, -1] = False  # the last marginal contribution is known
         ended = enough.any(axis=1)
         batch.ends[going[ended]] = draw.size + enough.argmax(axis=1)[ended]
-        batch.going, batch.size = going[~ended], draw.size + draw.width
-        if draw.last or ended.all():
+        batch.going, batch.size = going[~ended & (not draw.last)], draw.size + draw.width
+        if not len(batch.going):
             _finish(state, batch)
 
     def estimate(self, state: TruncatedState) -> Estimate:
@@ -242,4 +244,3 @@ def _finish(state: TruncatedState, batch: WalkBatch) -> None:
     state.walks += len(batch.ranks)
     state.steps += int(batch.ends.sum())
     state.shortfall += float((state.problem.full - last).sum())
-    state.batch = None
