@@ -67,7 +67,7 @@ def leave_one_out_result(
     --------
     >>> import fairshapley as fs
     >>> print(leave_one_out_result(fs.games.Airport([1.0, 2.0, 4.0])))
-    leave-one-out values of 3 players, exact
+    Leave-one-out values of 3 players, exact
     ...
     """
     started = time.monotonic()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
-from fairshapley.estimators.adjusted.course import Choices, Course
+from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.enumeration import Enumeration
 from fairshapley.estimators.adjusted.game_model import Reading, read, unexplained
 from fairshapley.estimators.adjusted.kept import KeptUnits
@@ -151,12 +150,12 @@ class FewUnits(KeptUnits):
             self.singles = Units(self.problem.n_players)
         self.singles.add(masks, gains, 0)
 
-    def tell(self, draw: ListedCoalitions, values: FloatArray) -> Course[Any]:
+    def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
         """Keep the units; enough of them speak for themselves."""
         masks = draw.masks(0, len(draw))[::2]
         self.distinct.update(map(bytes, bits.pack(masks ^ ~masks[:, :1])))
         course = super().tell(draw, values)
-        if not isinstance(course, KeptUnits) or self.running is not None or not self._enough():
+        if self.running is not None or not self._enough():
             return course
         kept = {one.name: getattr(course, one.name) for one in fields(KeptUnits)}
         kept["waiting"] = [] if self.problem.noise is not None else kept["waiting"]
@@ -206,7 +205,7 @@ class ManyPlayers(KeptUnits):
     reading: tuple[int, Reading] | None = None
     """The last reading, with the number of units that it is from"""
 
-    def _planned(self) -> Course[Any]:
+    def _planned(self) -> KeptUnits:
         """With a new reading, as long as a model is of use."""
         if self.weights.paired and self.told <= LAST_READING * self.problem.n_players:
             self._model()

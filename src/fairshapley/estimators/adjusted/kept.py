@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,8 @@ from fairshapley.estimators.adjusted.course import (
     Course,
 )
 from fairshapley.estimators.adjusted.enumeration import Enumeration
-from fairshapley.estimators.adjusted.linear_proxy import LinearProxies
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import Border, SizeWeights, borders
-from fairshapley.estimators.adjusted.streaming import Stream
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Problem
 from fairshapley.estimators.statistics.pooling import Pooling
@@ -32,10 +29,6 @@ from fairshapley.estimators.statistics.pooling import Pooling
 N_FOLDS = 8
 # A pass over the masks of a large game takes seconds, and more folds make it longer.
 LARGE, LARGE_FOLDS = 400, 4
-# From so many units for each player on they stream, unless a size is enumerated before there are so
-# many times as many. The error of their linear proxy adds 2 % to the variance, and it goes on to
-# learn; to enumerate a size may take off a third.
-STREAMED_UNITS, BORDERS_AHEAD = 64, 32
 
 
 @dataclass(eq=False)
@@ -124,7 +117,7 @@ class KeptUnits(Course[ListedCoalitions]):
             masks = bits.with_complements(masks)
         return FreshCoalitions.of(masks, 2 if self.weights.paired else 1)
 
-    def tell(self, draw: ListedCoalitions, values: FloatArray) -> Course[Any]:
+    def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
         """Keep the units, or add up a part of an enumerated size."""
         masks, gains, levels = draw.masks(0, len(draw)), values, np.zeros_like(values)
         if self.weights.paired:
@@ -139,11 +132,8 @@ class KeptUnits(Course[ListedCoalitions]):
         return self._planned() if self.told == planned else self
 
     @one_thread()
-    def _planned(self) -> Course[Any]:
-        """With the sizes chosen anew, and single coalitions for pairs where they are better.
-
-        Many units stream: those that are kept have taught their proxy what they can.
-        """
+    def _planned(self) -> KeptUnits:
+        """With the sizes chosen anew, and single coalitions for pairs where they are better."""
         # A linear proxy is good enough to plan by.
         proxy: ProxyOption = "none" if self.choices.proxy == "none" else "linear"
         course, fit = self, self.adjust(proxy)
@@ -158,30 +148,7 @@ class KeptUnits(Course[ListedCoalitions]):
         if self.choices.adaptive:
             sizes, squares = fit.sample.sizes, np.square(fit.residuals)
             course.plans.append(course.weights.neyman(sizes, squares))
-        return course._streamed(fit) if course._may_stream else course
-
-    @property
-    def _may_stream(self) -> bool:
-        """Whether the units have taught what they can, and no size will be enumerated soon."""
-        many = self.told >= STREAMED_UNITS * self.problem.n_players
-        kernel = uses_kernel(self.choices.proxy, self.problem.n_players)
-        soon = self.waiting and self.waiting[0].due < BORDERS_AHEAD * self.told
-        return many and not (kernel or soon or self.problem.noise)
-
-    def _streamed(self, fit: Adjustment) -> Course[Any]:
-        """The units to come are used once and forgotten."""
-        stream = Stream(self.problem, self.choices, self.weights, self.pooling)
-        stream.interior, stream.constant = self.interior, self._constant()
-        stream.level = np.zeros(len(self.interior))
-        if not self.weights.paired:
-            stream.level = self._baseline(self.weights.sizes)
-        stream._follow(self.plans[-1])
-        stages = [stage.proxies for stage in fit.stages]
-        proxies = next((one for one in stages if isinstance(one, LinearProxies)), None)
-        found = fit.estimate(self._constant(), self.pooling)
-        power = self.weights.power[fit.sample.sizes - 1] / np.square(fit.sample.probabilities)
-        stream.go_on(self.told, proxies, found, float(np.mean(power * np.square(fit.residuals))))
-        return stream
+        return course
 
     def _tell_border(self, running: Enumeration, masks: BoolArray, gains: FloatArray) -> None:
         """Fold in a part; a size that is through is no longer sampled."""
@@ -240,22 +207,17 @@ class KeptUnits(Course[ListedCoalitions]):
 
     @one_thread()
     def _estimate(self) -> Estimate:
-        n_players, constant = self.problem.n_players, self._constant()
+        problem, weights, n_players = self.problem, self.weights, self.problem.n_players
+        lowest, highest = weights.ends
+        constant = self.enumerated + (highest * problem.full - lowest * problem.empty)
         if not self.interior.any():
             variances = np.full(n_players, 0.0 if self.complete else np.nan)
             counts = np.ones(n_players, dtype=np.int64)
             return Estimate(constant, variances, counts, exact=self.complete)
+        if not weights.paired:
+            level = self._baseline(weights.sizes)
+            constant = constant + np.where(self.interior, weights.constant, 0.0) @ level
         return self.adjust(self.choices.proxy).estimate(constant, self.pooling)
-
-    def _constant(self) -> FloatArray:
-        """What is known of every value without the units."""
-        weights, (lowest, highest) = self.weights, self.weights.ends
-        ends = highest * self.problem.full - lowest * self.problem.empty
-        constant: FloatArray = self.enumerated + ends
-        if weights.paired:
-            return constant
-        level = self._baseline(weights.sizes)
-        return constant + np.where(self.interior, weights.constant, 0.0) @ level
 
     def noise_share(self) -> float | None:
         """Σ_i x_i² of residuals that are noise."""

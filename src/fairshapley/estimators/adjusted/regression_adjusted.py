@@ -55,11 +55,10 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     of order 1/√M: a unit's value has a part in the later plans, by which units that fit its proxy
     are drawn. It does not show in thousands of repeated runs (see the laws in the tests).
 
-    The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each. From 64 for
-    each of more than 64 players on, when no size is to be enumerated soon, units are forgotten: the
-    proxy that judges one is learnt from the units before it (`streaming.py`). On more than 16 384
-    players, and where the game computes on a device (`on_device.py`), none are kept, pairs stay
-    pairs, and no size is enumerated.
+    The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each. On more than
+    16 384 players, and where the game computes on a device (`on_device.py`), it keeps none: the
+    proxy that judges a unit is learnt from the units before it (`streaming.py`), pairs stay pairs,
+    and no size is enumerated.
 
     Parameters
     ----------

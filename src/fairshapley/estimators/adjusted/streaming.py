@@ -29,7 +29,7 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
-from fairshapley.draws.permutations import packed_sets, random_sets, random_sizes
+from fairshapley.draws.permutations import packed_sets, random_sizes
 from fairshapley.estimators.adjusted.course import Choices, Course
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
@@ -43,16 +43,14 @@ from fairshapley.estimators.statistics.weighted import WeightedEpochs
 
 # Up to this many players units are kept: 60 evaluations for each are then 1 GB.
 MOST_KEPT = 1 << 14
-# Of fewer players, sorting keys takes less time than going through sets one by one.
-FEW_PLAYERS = 2048
 # Masks as numbers at a time: 32 MiB, so that a product reads more than it writes.
 BLOCK_ENTRIES = 1 << 23
 # An epoch is an eighth of what was told before, and at least this many units.
 EPOCH_SHARE, LEAST_EPOCH = 8, 16
 # From one epoch to the next a weight grows at most by this factor.
 MOST_GAIN = 2.0
-# Units whose contributions are made one by one, at a time: so many at least, or so many entries.
-DEVIANTS, DEVIANT_ENTRIES = 16, 1 << 15
+# Units whose contributions are made one by one, at a time.
+DEVIANTS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +71,7 @@ class StreamedUnits:
     ) -> StreamedUnits:
         """`count` units whose sizes 1 … n − 1 have the probabilities `plan`."""
         sizes, n_players = 1 + random_sizes(rng, count, plan), len(plan) + 1
-        if n_players <= FEW_PLAYERS:
-            packed = bits.pack(random_sets(rng, sizes, n_players))
-        else:
-            packed = packed_sets(rng, sizes, n_players)
-        return cls(packed, n_players, sizes, paired)
+        return cls(packed_sets(rng, sizes, n_players), n_players, sizes, paired)
 
     @property
     def together(self) -> int:
@@ -147,10 +141,8 @@ class Streaming(Course[Drawn]):
         lowest, highest = weights.ends
         self.level = _level(problem, weights)
         constant = highest * problem.full - lowest * problem.empty
-        self.constant: FloatArray | float = constant + float(weights.constant @ self.level)
-        """What is known of every value: the endpoints, and the level that gains start from"""
-        self.interior: BoolArray = np.ones(n_players - 1, dtype=bool)
-        """Of the sizes 1 … n − 1, those that are sampled"""
+        self.constant: float = constant + float(weights.constant @ self.level)
+        """What every value has in common: the endpoints, and the level that gains start from"""
         self._seen: FloatArray = np.zeros((2, n_players - 1))
         """By size since the last plan: the units, and their squared residuals"""
         self._through = WeightedEpochs(n_players)
@@ -166,31 +158,12 @@ class Streaming(Course[Drawn]):
         self._follow(weights.base)
 
     def _follow(self, plan: FloatArray) -> None:
-        """From now on sizes are drawn by this plan, but those that were enumerated."""
-        plan = np.where(self.interior, plan, 0.0)
-        self.plan = plan = plan / plan.sum()
+        """From now on sizes are drawn by this plan."""
+        self.plan = plan
         possible = np.where(plan > 0, plan, np.inf)
         # What a residual counts for players inside and outside, by size.
         self.inside, self.outside = self.weights.inside / possible, -self.weights.outside / possible
         self.importance = self.weights.importance(plan)
-
-    def go_on(
-        self, told: int, proxies: LinearProxies | None, found: Estimate, power: float
-    ) -> None:
-        """After units that were kept, what was found from them is the first epoch.
-
-        Their proxy judges the next units, and goes on to learn; `power` is their mean Σ_i x_i².
-        """
-        if proxies is not None:
-            self.learner.follow(proxies, self.interior)
-        count = int(found.counts.min())
-        squares = found.variances * (count * (count - 1.0))
-        self._power, self._unit = power, power_of_two(power)
-        self._through.add(Moments.of(count, found.values, squares), self._weight())
-        if found.extremes is not None:
-            self._largest = self._weight() * np.sqrt(found.extremes * squares / (count - 1.0))
-        self.told = told
-        self._end, self.next_planned = told + told // EPOCH_SHARE, self.next_plan
 
     @property
     def common(self) -> FloatArray:
@@ -312,16 +285,15 @@ class Stream(Streaming[StreamedUnits]):
             self._deviates(block, self._shift())
             self._epoch.moments.add(block + self.common)
         products: FloatArray = (columns.astype(np.float32) @ numbers).astype(np.float64)
-        products *= scales[:, None]
-        return products
+        return scales[:, None] * products
 
     def _deviations(self, masks: BoolArray, both: FloatArray) -> None:
         """Only few units can deviate by more than any before: the largest are looked at first."""
         shift, seen = self._shift(), self._largest / self._weight()
         most = np.abs(both).max(axis=0) + np.abs(shift).max()
-        order, step = np.argsort(-most), max(DEVIANTS, DEVIANT_ENTRIES // len(shift))
-        for start in range(0, len(order), step):
-            some = order[start : start + step]
+        order = np.argsort(-most)
+        for start in range(0, len(order), DEVIANTS):
+            some = order[start : start + DEVIANTS]
             if most[some[0]] <= np.maximum(self._epoch.largest, seen).min():
                 return
             self._deviates(_rows(masks[some], both[:, some]), shift)
@@ -356,18 +328,13 @@ class ProxyLearner:
         usage = np.divide(
             weights.power, weights.base, out=np.zeros_like(weights.base), where=weights.base > 0
         )
-        none = np.zeros((0, weights.n_players - 1))
-        bases = SizeBases.of(weights, usage) if used else SizeBases(none, none)
-        slopes = np.zeros((len(bases.slopes), weights.n_players, 1))
-        zero = LinearProxies(bases, slopes, np.zeros((len(bases.offsets), 1)))
-        self.follow(zero, np.ones(weights.n_players - 1, dtype=bool))
-
-    def follow(self, proxies: LinearProxies, interior: BoolArray) -> None:
-        """Begin with a proxy, the last of these, and with the sizes that are sampled."""
-        self.bases, self.interior = proxies.bases, interior
-        self.slopes: FloatArray = proxies.slopes[..., -1].copy()
-        self.offsets: FloatArray = proxies.offsets[:, -1].copy()
-        self._spread = spread(self.weights.n_players)
+        nothing = np.zeros((0, weights.n_players - 1))
+        self.bases = SizeBases.of(weights, usage) if used else SizeBases(nothing, nothing)
+        self.slopes: FloatArray = np.zeros((len(self.bases.slopes), weights.n_players))
+        self.offsets: FloatArray = np.zeros(len(self.bases.offsets))
+        self.values: FloatArray = np.zeros(weights.n_players)
+        """E[x_i(g)]"""
+        self._spread = self.bases.slopes**2 * spread(weights.n_players)
         self._begin()
 
     def _begin(self) -> None:
@@ -379,9 +346,6 @@ class ProxyLearner:
         self._right: FloatArray = np.zeros(n_offsets)
         self.curve: FloatArray = self.offsets @ self.bases.offsets
         """What the proxy gives to all coalitions of a size, by size"""
-        proxies = LinearProxies(self.bases, self.slopes[..., None], self.offsets[:, None])
-        self.values: FloatArray = proxies.interior_values(self.weights, self.interior)[0]
-        """E[x_i(g)]"""
         self._columns_unit = power_of_two(float(np.abs(self.slopes).max(initial=0.0)))
         self._columns = (2.0 * self.slopes.T / self._columns_unit).astype(np.float32)
 
@@ -405,9 +369,8 @@ class ProxyLearner:
         """
         counts, sums, squares = by_size
         offsets, weights = self.bases.offsets, importance * counts
-        curve = self.bases.slopes**2
-        self._gram += curve @ (self._spread * weights)
-        self._noise += curve @ (self._spread * importance**2 * squares)
+        self._gram += self._spread @ weights
+        self._noise += self._spread @ (importance**2 * squares)
         self._products += (offsets * weights) @ offsets.T
         self._right += offsets @ (importance * sums)
         self._gradient += gradient
@@ -426,4 +389,7 @@ class ProxyLearner:
         share = errors / np.where(errors > 0, errors + noise, 1.0)
         self.slopes += share[:, None] * steps
         self.offsets += np.linalg.solve(self._products, self._right)
+        proxies = LinearProxies(self.bases, self.slopes[..., None], self.offsets[:, None])
+        everywhere = np.ones(self.weights.n_players - 1, dtype=bool)
+        self.values = proxies.interior_values(self.weights, everywhere)[0]
         self._begin()
