@@ -76,7 +76,7 @@ def test_a_game_that_computes_other_utilities_has_no_replicates():
 
     x, y = suppliers()
     test = draw(np.random.default_rng(1), 60)
-    doubled = Doubled(GaussianNB(), (x, y), test, groups=np.arange(100) % 3)
+    doubled = Doubled(GaussianNB(), (x, y), test, groups=np.arange(100) % 3, value_range=(0.0, 2.0))
     plain = fs.games.DataGame(GaussianNB(), (x, y), test, groups=np.arange(100) % 3)
     result = fs.exact(doubled)
     np.testing.assert_allclose(result.values, 2 * fs.exact(plain).values)
