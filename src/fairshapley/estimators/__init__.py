@@ -80,6 +80,11 @@ def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any, Any]:
     --------
     >>> from_configuration({"name": "mc", "walk": False})
     MonteCarlo(walk=False, antithetic=False)
+
+    A file from before a parameter was dropped is read where it names the default:
+
+    >>> from_configuration({"name": "gae", "normalised": False, "pseudo_count": None}).name
+    'gae'
     """
     parameters = dict(configuration)
     name = parameters.pop("name", None)

@@ -18,7 +18,7 @@ from fairshapley.games.features.players import Players
 from fairshapley.games.features.predictor import Predictor
 from fairshapley.games.features.tables import Table
 
-# So much of each variance is added to it, lest a covariance has no inverse.
+# This share of each variance is added to it, so that a covariance always has an inverse.
 _RIDGE = 1e-6
 
 
