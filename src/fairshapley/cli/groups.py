@@ -1,14 +1,31 @@
-"""Options that several commands share, kept in dataclasses instead of long signatures."""
+"""How options are declared: fields of dataclasses that commands share, or parameters of one."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, get_type_hints
+from functools import partial, wraps
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
 
 Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def _declared(
+    made: Any, default: Any, text: str, metavar: str | None = None, *, name: str = "", **more: Any
+) -> Any:
+    """A field of a group, a parameter of a command or a note on a type, for `grouped` to read.
+
+    Its default, ... without one; its help, and the word there for its value.
+    """
+    option = made(*([name] if name else []), help=text, metavar=metavar, **more)
+    value = dataclasses.MISSING if default is ... else default
+    return dataclasses.field(default=value, metadata={"option": option})
+
+
+argument, option = partial(_declared, typer.Argument), partial(_declared, typer.Option)
 
 
 def grouped(command: Command) -> Command:
@@ -55,6 +72,15 @@ def grouped(command: Command) -> Command:
 
 def _parameters(called: Any) -> list[inspect.Parameter]:
     """The parameters of a function or a dataclass, with types that Typer can read."""
-    hints, kind = get_type_hints(called, include_extras=True), inspect.Parameter.KEYWORD_ONLY
-    given = inspect.signature(called).parameters.values()
-    return [one.replace(annotation=hints[one.name], kind=kind) for one in given]
+    hints, found = get_type_hints(called, include_extras=True), []
+    fields = getattr(called, "__dataclass_fields__", {})
+    for name, given in inspect.signature(called).parameters.items():
+        hint, default = hints[name], given.default
+        for one in (*getattr(hint, "__metadata__", ()), fields.get(name), default):
+            if isinstance(one, dataclasses.Field) and "option" in one.metadata:
+                hint = Annotated[getattr(hint, "__origin__", hint), one.metadata["option"]]
+        if isinstance(default, dataclasses.Field):
+            required = default.default is dataclasses.MISSING
+            default = inspect.Parameter.empty if required else default.default
+        found.append(given.replace(annotation=hint, default=default, kind=given.KEYWORD_ONLY))
+    return found

@@ -8,78 +8,50 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.cli import completion
+from fairshapley.cli.groups import argument, option
 from fairshapley.errors import InputError
 
 # An option under one of the headings of the help.
-data_option = partial(typer.Option, rich_help_panel="Data")
-run_option = partial(typer.Option, rich_help_panel="Run")
-output_option = partial(typer.Option, rich_help_panel="Output")
+data_option = partial(option, rich_help_panel="Data")
+run_option = partial(option, rich_help_panel="Run")
+output_option = partial(option, rich_help_panel="Output")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How a file is read."""
 
-    drop: Annotated[
-        list[str] | None, data_option(metavar="COL", help="A column to leave out; may be repeated.")
-    ] = None
-    max_rows: Annotated[
-        int, data_option(min=1, metavar="N", help="Files with more rows are refused.")
-    ] = DEFAULT_MAX_ROWS
-    max_size: Annotated[
-        int,
-        data_option(
-            min=1,
-            metavar="MIB",
-            help="Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
-        ),
-    ] = MAX_BYTES // 2**20
-    delimiter: Annotated[
-        str, data_option(help="What separates the cells of a CSV file; \\t is a tab.")
-    ] = ","
-    decimal: Annotated[
-        str, data_option(help="The decimal sign of a CSV file: a point, a comma, or auto.")
-    ] = "auto"
-    encoding: Annotated[str, data_option(help="The encoding of a CSV file, such as latin-1.")] = (
-        "utf-8"
+    drop: list[str] | None = data_option(None, "A column to leave out; may be repeated.", "COL")
+    max_rows: int = data_option(DEFAULT_MAX_ROWS, "Files with more rows are refused.", "N", min=1)
+    max_size: int = data_option(
+        MAX_BYTES // 2**20,
+        "Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+        "MIB",
+        min=1,
     )
+    delimiter: str = data_option(",", "What separates the cells of a CSV file; \\t is a tab.")
+    decimal: str = data_option("auto", "The decimal sign of a CSV file: a point, a comma, or auto.")
+    encoding: str = data_option("utf-8", "The encoding of a CSV file, such as latin-1.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Providers:
-    table: Annotated[
-        Path,
-        typer.Argument(metavar="TABLE", help="The rows of all providers: a CSV or Parquet file."),
-    ]
-    group_by: Annotated[
-        str, data_option(metavar="COL", help="Rows with the same value here are of one provider.")
-    ]
+    table: Path = argument(..., "The rows of all providers: a CSV or Parquet file.", "TABLE")
+    group_by: str = data_option(..., "Rows with the same value here are of one provider.", "COL")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    train: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRAIN",
-            help="The rows to be valued: a CSV or Parquet file, or - for standard input.",
-        ),
-    ]
-    target: Annotated[str, data_option(metavar="COL", help="The column to be predicted.")]
-    test: Annotated[
-        Path | None,
-        data_option(
-            metavar="TEST",
-            help="The rows to score on. Without it, some rows of TRAIN are scored, not valued.",
-        ),
-    ] = None
-    id_column: Annotated[
-        str | None, data_option("--id", metavar="COL", help="A column that names the rows.")
-    ] = None
+    train: Path = argument(
+        ..., "The rows to be valued: a CSV or Parquet file, or - for standard input.", "TRAIN"
+    )
+    target: str = data_option(..., "The column to be predicted.", "COL")
+    test: Path | None = data_option(
+        None, "The rows to score on. Without it, some rows of TRAIN are scored, not valued.", "TEST"
+    )
+    id_column: str | None = data_option(None, "A column that names the rows.", "COL", name="--id")
 
 
 # The fields of the second base come first.
@@ -97,128 +69,106 @@ class FileOptions(Reading, _Rows):
 class DataOptions(FileOptions):
     """The rows, the model and the metric: its own fields are arguments of `table_game`."""
 
-    model: Annotated[
-        str,
-        data_option(
-            autocompletion=completion.models,
-            help="logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator "
-            "as package:estimator (its code is run). auto: logistic for classes, ridge for "
-            "numbers.",
-        ),
-    ] = "auto"
-    task: Annotated[
-        str, data_option(help="classification, regression, or auto: by the model and the target.")
-    ] = "auto"
-    metric: Annotated[
-        str | None,
-        data_option(
-            autocompletion=completion.metrics,
-            help="The utility: accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse "
-            "or pinball(0.9) for numbers, errors with a minus; or the name of a scorer of "
-            "scikit-learn. By default accuracy, or r2 for numbers.",
-        ),
-    ] = None
-    group_by: Annotated[
-        str | None,
-        data_option(
-            metavar="COL",
-            help="Rows with the same value here (a supplier, a client) are one player.",
-        ),
-    ] = None
-    merge_identical: Annotated[
-        bool,
-        data_option(
-            "--merge-identical",
-            help="Players with the same rows become one, which has these rows once.",
-        ),
-    ] = False
-    sample: Annotated[
-        int | None,
-        data_option(metavar="N", help="Value N of the rows, drawn at random by --split-seed."),
-    ] = None
-    test_size: Annotated[
-        float, data_option(help="Without --test: the share, or the number, of rows to score on.")
-    ] = 0.2
-    split_seed: Annotated[int, data_option(help="Fixes which rows are drawn.")] = 0
-    split_by: Annotated[
-        str | None,
-        data_option(
-            metavar="COL",
-            help="Without --test: rows with the same value here (a patient, a shop) are all "
-            "valued, or all scored on.",
-        ),
-    ] = None
-    split_time: Annotated[
-        str | None,
-        data_option(metavar="COL", help="Without --test: the latest rows by this are scored on."),
-    ] = None
-    weights: Annotated[
-        str | None,
-        data_option(metavar="COL", help="How much each row counts, in training and in scoring."),
-    ] = None
-    empty_value: Annotated[
-        float | None,
-        data_option(
-            metavar="V",
-            help="The utility of no rows. By default the score of the best constant prediction on "
-            "the test rows, so that players are paid for what their data add to it.",
-        ),
-    ] = None
-    unfittable: Annotated[
-        str,
-        data_option(
-            help="When a model cannot be fitted to some of the rows: raise an error, or constant, "
-            "to score their constant prediction."
-        ),
-    ] = "raise"
-    precision: Annotated[
-        str,
-        data_option(
-            help="double, or single: about twice as fast where coalitions are fitted together, "
-            "far faster on a GPU."
-        ),
-    ] = "double"
-    device: Annotated[
-        str | None,
-        data_option(
-            metavar="NAME",
-            help="Fit coalitions together on this device of torch, such as cuda, and keep draws "
-            "and sums there; best with --precision single.",
-        ),
-    ] = None
+    model: str = data_option(
+        "auto",
+        "logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator "
+        "as package:estimator (its code is run). auto: logistic for classes, ridge for "
+        "numbers.",
+        autocompletion=completion.models,
+    )
+    task: str = data_option(
+        "auto", "classification, regression, or auto: by the model and the target."
+    )
+    metric: str | None = data_option(
+        None,
+        "The utility: accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse "
+        "or pinball(0.9) for numbers, errors with a minus; or the name of a scorer of "
+        "scikit-learn. By default accuracy, or r2 for numbers.",
+        autocompletion=completion.metrics,
+    )
+    group_by: str | None = data_option(
+        None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
+    )
+    merge_identical: bool = data_option(
+        False,
+        "Players with the same rows become one, which has these rows once.",
+        name="--merge-identical",
+    )
+    sample: int | None = data_option(
+        None, "Value N of the rows, drawn at random by --split-seed.", "N"
+    )
+    test_size: float = data_option(
+        0.2, "Without --test: the share, or the number, of rows to score on."
+    )
+    split_seed: int = data_option(0, "Fixes which rows are drawn.")
+    split_by: str | None = data_option(
+        None,
+        "Without --test: rows with the same value here (a patient, a shop) are all "
+        "valued, or all scored on.",
+        "COL",
+    )
+    split_time: str | None = data_option(
+        None, "Without --test: the latest rows by this are scored on.", "COL"
+    )
+    weights: str | None = data_option(
+        None, "How much each row counts, in training and in scoring.", "COL"
+    )
+    empty_value: float | None = data_option(
+        None,
+        "The utility of no rows. By default the score of the best constant prediction on "
+        "the test rows, so that players are paid for what their data add to it.",
+        "V",
+    )
+    unfittable: str = data_option(
+        "raise",
+        "When a model cannot be fitted to some of the rows: raise an error, or constant, "
+        "to score their constant prediction.",
+    )
+    precision: str = data_option(
+        "double",
+        "double, or single: about twice as fast where coalitions are fitted together, "
+        "far faster on a GPU.",
+    )
+    device: str | None = data_option(
+        None,
+        "Fit coalitions together on this device of torch, such as cuda, and keep draws "
+        "and sums there; best with --precision single.",
+        "NAME",
+    )
 
 
 Semivalue = Annotated[
     str,
     run_option(
-        autocompletion=completion.semivalues, help="shapley, banzhaf, or beta(16,1) and the like."
+        ..., "shapley, banzhaf, or beta(16,1) and the like.", autocompletion=completion.semivalues
     ),
 ]
-Seed = Annotated[int, run_option(help="Fixes all random draws.")]
+Seed = Annotated[int, run_option(..., "Fixes all random draws.")]
 Xi = Annotated[
     str,
     run_option(
-        metavar="X",
-        autocompletion=completion.tolerances,
-        help="ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
+        ...,
+        "ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
         "share |v(N) − v(∅)|/n, which is never above the mean |Shapley value|; mean, the mean "
         "|value| or a little less, from two pilot runs. All are fixed before the run starts. "
         "auto: 0.001 for metrics from 0 to 1, else share.",
+        "X",
+        autocompletion=completion.tolerances,
     ),
 ]
 Journal = Annotated[
     Path | None,
     run_option(
-        metavar="FILE",
-        help="Keep every utility in this file; running the same command again continues.",
+        ..., "Keep every utility in this file; running the same command again continues.", "FILE"
     ),
 ]
 Engine = Annotated[
     str | None,
     run_option(
-        autocompletion=completion.engines,
-        help="Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
+        ...,
+        "Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
         "ray://host:port. The result is the same, except with threads, whose rounds are larger.",
+        autocompletion=completion.engines,
     ),
 ]
 
@@ -226,35 +176,33 @@ Engine = Annotated[
 # Of commands that judge values: the run has its own.
 Epsilon1 = Annotated[
     float | None,
-    run_option(metavar="E", help="ε1, the tolerated share of a value; by default that of the run."),
+    run_option(..., "ε1, the tolerated share of a value; by default that of the run.", "E"),
 ]
-Delta = Annotated[
-    float, run_option(metavar="D", help="δ, the probability that a statement may be wrong.")
-]
+Delta = Annotated[float, run_option(..., "δ, the probability that a statement may be wrong.", "D")]
 Pool = Annotated[
-    str | None,
-    output_option(metavar="SUM", help="A sum: the report shows what each player gets of it."),
+    str | None, output_option(..., "A sum: the report shows what each player gets of it.", "SUM")
 ]
 CsvOut = Annotated[
-    Path | None, output_option(metavar="FILE", help="Write all that is printed, and more: .csv.")
+    Path | None, output_option(..., "Write all that is printed, and more: .csv.", "FILE")
 ]
-Report = Annotated[
-    Path | None, output_option(metavar="FILE", help="Write a report: one HTML file.")
+Report = Annotated[Path | None, output_option(..., "Write a report: one HTML file.", "FILE")]
+AsJson = Annotated[
+    bool, output_option(..., "Print one JSON object and nothing else.", name="--json")
 ]
-AsJson = Annotated[bool, output_option("--json", help="Print one JSON object and nothing else.")]
-Quiet = Annotated[bool, output_option("--quiet", help="No notes, no progress.")]
+Quiet = Annotated[bool, output_option(..., "No notes, no progress.", name="--quiet")]
 KeyFile = Annotated[
     Path | None,
     output_option(
-        metavar="FILE",
-        help="A file with a secret of 16 bytes or more, which signs a .json result. Only those "
+        ...,
+        "A file with a secret of 16 bytes or more, which signs a .json result. Only those "
         "who have it can check the signature, or forge one.",
+        "FILE",
     ),
 ]
 
 
 Anyway = Annotated[
-    bool, run_option("--anyway", help="Start also when the run is expected to take very long.")
+    bool, run_option(..., "Start also when the run is expected to take very long.", name="--anyway")
 ]
 
 
@@ -263,127 +211,87 @@ class RunOptions:
     """What is computed, how, and how far."""
 
     semivalue: Semivalue = "shapley"
-    method: Annotated[
-        str,
-        run_option(
-            autocompletion=completion.methods,
-            help="auto, or a method as in docs/methods.md; knn: the exact values of rows for "
-            "nearest neighbours in place of the model, of tens of thousands in seconds; loo: what "
-            "is lost without each player, one fit for each.",
-        ),
-    ] = "auto"
-    option: Annotated[
-        list[str] | None,
-        run_option(
-            metavar="NAME=VALUE",
-            help="An option of the method, such as alpha=5 of gae or k=10 of knn; may be repeated.",
-        ),
-    ] = None
-    budget: Annotated[
-        int | None,
-        run_option(
-            metavar="N",
-            help="The most utility evaluations. By default 100 for each player; 1000 with "
-            "--epsilon1 or --until-…, of which a run takes what it needs.",
-        ),
-    ] = None
-    marginals: Annotated[
-        int | None,
-        run_option(
-            metavar="N",
-            min=1,
-            help="The most marginal contributions, as the paper counts; for methods with such.",
-        ),
-    ] = None
-    seconds: Annotated[
-        float | None,
-        run_option(
-            metavar="S",
-            help="Stop after so many seconds, with what is known by then. Without --budget, time "
-            "alone is the limit.",
-        ),
-    ] = None
-    price: Annotated[
-        float | None,
-        run_option(
-            metavar="P",
-            help="What an evaluation costs; plan, result and report then speak of money too.",
-        ),
-    ] = None
-    price_member: Annotated[
-        float, run_option(metavar="P", help="What each member of a coalition costs on top.")
-    ] = 0.0
-    price_unit: Annotated[
-        str, run_option(metavar="UNIT", help="The unit of prices, such as euros or tokens.")
-    ] = ""
-    budget_cost: Annotated[
-        float | None,
-        run_option(metavar="C", help="With --price: the most that all evaluations may cost."),
-    ] = None
-    memory: Annotated[
-        float | None,
-        run_option(
-            metavar="GIB",
-            help="The most GiB of memory; a run that needs more is refused or ends with an error.",
-        ),
-    ] = None
+    method: str = run_option(
+        "auto",
+        "auto, or a method as in docs/methods.md; knn: the exact values of rows for "
+        "nearest neighbours in place of the model, of tens of thousands in seconds; loo: what "
+        "is lost without each player, one fit for each.",
+        autocompletion=completion.methods,
+    )
+    option: list[str] | None = run_option(
+        None,
+        "An option of the method, such as alpha=5 of gae or k=10 of knn; may be repeated.",
+        "NAME=VALUE",
+    )
+    budget: int | None = run_option(
+        None,
+        "The most utility evaluations. By default 100 for each player; 1000 with "
+        "--epsilon1 or --until-…, of which a run takes what it needs.",
+        "N",
+    )
+    marginals: int | None = run_option(
+        None,
+        "The most marginal contributions, as the paper counts; for methods with such.",
+        "N",
+        min=1,
+    )
+    seconds: float | None = run_option(
+        None,
+        "Stop after so many seconds, with what is known by then. Without --budget, time "
+        "alone is the limit.",
+        "S",
+    )
+    price: float | None = run_option(
+        None, "What an evaluation costs; plan, result and report then speak of money too.", "P"
+    )
+    price_member: float = run_option(0.0, "What each member of a coalition costs on top.", "P")
+    price_unit: str = run_option("", "The unit of prices, such as euros or tokens.", "UNIT")
+    budget_cost: float | None = run_option(
+        None, "With --price: the most that all evaluations may cost.", "C"
+    )
+    memory: float | None = run_option(
+        None,
+        "The most GiB of memory; a run that needs more is refused or ends with an error.",
+        "GIB",
+    )
     anyway: Anyway = False
-    epsilon1: Annotated[
-        float | None,
-        run_option(
-            metavar="E",
-            help="Run until the values are certified: each within E times its size plus E·ξ.",
-        ),
-    ] = None
-    until_top: Annotated[
-        int | None,
-        run_option(metavar="K", help="Run until the K most valuable players are known."),
-    ] = None
-    until_bottom: Annotated[
-        int | None,
-        run_option(metavar="K", help="Run until the K least valuable players are known."),
-    ] = None
-    until_signs: Annotated[
-        bool, run_option("--until-signs", help="Run until all signs are known.")
-    ] = False
-    until_order: Annotated[
-        bool, run_option("--until-order", help="Run until the order of all players is known.")
-    ] = False
-    delta: Annotated[
-        float | None,
-        run_option(
-            metavar="D",
-            help="With --epsilon1 or --until-…: the probability of failure that is tolerated, for "
-            "all players together; 0.1 by default.",
-        ),
-    ] = None
-    bound: Annotated[
-        str,
-        run_option(
-            metavar="NAME",
-            help="With --epsilon1, what a certificate rests on: normal, averages of many samples; "
-            "chebyshev, estimated variances; bernstein, the range of the metric alone.",
-        ),
-    ] = "normal"
+    epsilon1: float | None = run_option(
+        None, "Run until the values are certified: each within E times its size plus E·ξ.", "E"
+    )
+    until_top: int | None = run_option(
+        None, "Run until the K most valuable players are known.", "K"
+    )
+    until_bottom: int | None = run_option(
+        None, "Run until the K least valuable players are known.", "K"
+    )
+    until_signs: bool = run_option(False, "Run until all signs are known.", name="--until-signs")
+    until_order: bool = run_option(
+        False, "Run until the order of all players is known.", name="--until-order"
+    )
+    delta: float | None = run_option(
+        None,
+        "With --epsilon1 or --until-…: the probability of failure that is tolerated, for "
+        "all players together; 0.1 by default.",
+        "D",
+    )
+    bound: str = run_option(
+        "normal",
+        "With --epsilon1, what a certificate rests on: normal, averages of many samples; "
+        "chebyshev, estimated variances; bernstein, the range of the metric alone.",
+        "NAME",
+    )
     xi: Xi = "auto"
     seed: Seed = 0
-    on_error: Annotated[
-        str,
-        run_option(
-            metavar="NAME",
-            help="When a fit fails: raise an error, or skip it; then nothing is certified.",
-        ),
-    ] = "raise"
+    on_error: str = run_option(
+        "raise", "When a fit fails: raise an error, or skip it; then nothing is certified.", "NAME"
+    )
     journal: Journal = None
-    verify: Annotated[
-        int,
-        run_option(
-            min=0,
-            metavar="N",
-            help="With --journal: first compute N of its utilities again, and stop when one "
-            "differs.",
-        ),
-    ] = 0
+    verify: int = run_option(
+        0,
+        "With --journal: first compute N of its utilities again, and stop when one differs.",
+        "N",
+        min=0,
+    )
     engine: Engine = None
 
     def aims(self) -> dict[str, bool]:
@@ -417,25 +325,20 @@ class RunOptions:
 class OutputOptions:
     """Where results go."""
 
-    out: Annotated[
-        Path | None,
-        output_option(
-            metavar="FILE",
-            help="Write the values: .csv, .parquet, or .json with everything (for the commands "
-            "report and payout).",
-        ),
-    ] = None
+    out: Path | None = output_option(
+        None,
+        "Write the values: .csv, .parquet, or .json with everything (for the commands "
+        "report and payout).",
+        "FILE",
+    )
     report: Report = None
     pool: Pool = None
     key_file: KeyFile = None
     as_json: AsJson = False
     quiet: Quiet = False
-    verbose: Annotated[
-        bool,
-        output_option(
-            "--verbose", help="Print the paper's terms too (fidelity, contributions), explained."
-        ),
-    ] = False
+    verbose: bool = output_option(
+        False, "Print the paper's terms too (fidelity, contributions), explained.", name="--verbose"
+    )
 
 
 # Parameters of `read_table` and `table_game` whose options have other names.

@@ -80,19 +80,19 @@ def main(
 
 for _name, _command in (
     ("demo", show_demo),
-    ("value", grouped(value_table)),
-    ("clean", grouped(clean_table)),
-    ("plan", grouped(plan_run)),
-    ("exact", grouped(exact_values)),
-    ("volume", grouped(value_volume)),
-    ("information", grouped(value_information)),
-    ("federated", grouped(value_federated)),
-    ("explain", grouped(explain_table)),
-    ("compare", grouped(compare_methods)),
+    ("value", value_table),
+    ("clean", clean_table),
+    ("plan", plan_run),
+    ("exact", exact_values),
+    ("volume", value_volume),
+    ("information", value_information),
+    ("federated", value_federated),
+    ("explain", explain_table),
+    ("compare", compare_methods),
     ("guarantee", compute_guarantee),
     ("report", write_report),
     ("payout", divide_sum),
     ("verify", check_files),
 ):
-    app.command(_name, cls=Command)(_command)
+    app.command(_name, cls=Command)(grouped(_command))
 app.add_typer(paper_app, name="paper")

@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from fairshapley.cli.groups import argument
 from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
 Saved = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN", help="A result saved as .json (value --out), or a journal (--journal)."
-    ),
+    Path, argument(..., "A result saved as .json (value --out), or a journal (--journal).", "RUN")
 ]
 SQLITE = b"SQLite format 3\x00"
 

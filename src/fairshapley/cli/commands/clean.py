@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from fairshapley.cli.options import (
     AsJson,
     CsvOut,
@@ -20,19 +18,14 @@ FEW = 20
 
 def clean_table(
     data: FileOptions,
-    share: Annotated[
-        float | None,
-        run_option(
-            metavar="S", help="The share of wrong labels, such as 0.1, if known; else estimated."
-        ),
-    ] = None,
-    checks: Annotated[
-        bool,
-        run_option(
-            help="Plant wrong labels and count how many are found; score a model without the "
-            "suspects. Takes two thirds of the time, at most."
-        ),
-    ] = True,
+    share: float | None = run_option(
+        None, "The share of wrong labels, such as 0.1, if known; else estimated.", "S"
+    ),
+    checks: bool = run_option(
+        True,
+        "Plant wrong labels and count how many are found; score a model without the "
+        "suspects. Takes two thirds of the time, at most.",
+    ),
     out: CsvOut = None,
     report: Report = None,
     as_json: AsJson = False,

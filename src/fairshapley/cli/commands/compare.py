@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from fairshapley.cli import completion
 from fairshapley.cli.options import (
@@ -33,33 +33,26 @@ if TYPE_CHECKING:
 
 def compare_methods(
     data: DataOptions,
-    methods: Annotated[
-        str,
-        run_option(
-            autocompletion=completion.method_list, help="Methods, with commas between them."
-        ),
-    ] = "adjusted,mc,kernel",
-    budget: Annotated[
-        int | None,
-        run_option(
-            metavar="N", help="Utility evaluations of each run; by default 20 for each player."
-        ),
-    ] = None,
-    repeats: Annotated[int, run_option(help="Runs of each method, each with its own seed.")] = 20,
-    truth: Annotated[
-        Path | None,
-        run_option(
-            metavar="FILE",
-            help="A result (.json) to use as the truth. Without it, the values of up to 16 "
-            "players are computed exactly.",
-        ),
-    ] = None,
-    truth_budget: Annotated[
-        int | None,
-        run_option(metavar="N", help="Use a long run of the method adjusted as the truth."),
-    ] = None,
+    methods: str = run_option(
+        "adjusted,mc,kernel",
+        "Methods, with commas between them.",
+        autocompletion=completion.method_list,
+    ),
+    budget: int | None = run_option(
+        None, "Utility evaluations of each run; by default 20 for each player.", "N"
+    ),
+    repeats: int = run_option(20, "Runs of each method, each with its own seed."),
+    truth: Path | None = run_option(
+        None,
+        "A result (.json) to use as the truth. Without it, the values of up to 16 "
+        "players are computed exactly.",
+        "FILE",
+    ),
+    truth_budget: int | None = run_option(
+        None, "Use a long run of the method adjusted as the truth.", "N"
+    ),
     semivalue: Semivalue = "shapley",
-    epsilon1: Annotated[float, run_option(metavar="E", help="ε1 of the certificates.")] = 0.5,
+    epsilon1: float = run_option(0.5, "ε1 of the certificates.", "E"),
     delta: Delta = 0.1,
     xi: Xi = "auto",
     seed: Seed = 0,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from fairshapley.cli.groups import option
 from fairshapley.cli.options import Seed
 from fairshapley.errors import InputError
 
@@ -15,12 +15,10 @@ POOL = "10000"
 
 
 def show_demo(
-    folder: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the tables and the answers are written.")
-    ] = Path("fairshapley-demo"),
-    epsilon1: Annotated[
-        float, typer.Option(metavar="E", help="Run until each value is known to this share.")
-    ] = 0.1,
+    folder: Path = option(
+        Path("fairshapley-demo"), "Where the tables and the answers are written.", "FOLDER"
+    ),
+    epsilon1: float = option(0.1, "Run until each value is known to this share.", "E"),
     seed: Seed = 0,
 ) -> None:
     """Answer a question: of fourteen clinics that sold rows for a model, who is worth what.

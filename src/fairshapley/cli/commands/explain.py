@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Report, Seed, run_option
 
@@ -15,12 +15,8 @@ _ADDED = re.compile(r" = '.*'$| is missing$| is rare$", re.DOTALL)
 
 def explain_table(
     data: DataOptions,
-    rows: Annotated[
-        int, run_option(min=1, metavar="N", help="How many of the test rows, from the first on.")
-    ] = 10,
-    budget: Annotated[
-        int | None, run_option(min=2, metavar="N", help="The most coalitions for each row.")
-    ] = None,
+    rows: int = run_option(10, "How many of the test rows, from the first on.", "N", min=1),
+    budget: int | None = run_option(None, "The most coalitions for each row.", "N", min=2),
     seed: Seed = 0,
     out: CsvOut = None,
     report: Report = None,

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from fairshapley.cli.groups import argument, option
 from fairshapley.cli.options import Delta, run_option
 from fairshapley.cli.printing import emit
 from fairshapley.errors import InputError
 
 
 def compute_guarantee(
-    run: Annotated[
-        Path | None,
-        typer.Argument(metavar="[RUN]", help="A result saved as .json, or a journal."),
-    ] = None,
-    players: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Without RUN: the number of players.")
-    ] = None,
-    fidelity: Annotated[
-        float | None,
-        typer.Option(metavar="F", help="Without RUN: the lowest fidelity, to find δ for."),
-    ] = None,
-    invariability: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R",
-            help="Without RUN: the fidelity that one marginal contribution gives a player, to find "
-            "the budget for.",
-        ),
-    ] = None,
-    epsilon1: Annotated[
-        float, run_option(metavar="E", help="ε1, the tolerated share of a value.")
-    ] = 0.5,
+    run: Path | None = argument(None, "A result saved as .json, or a journal.", "[RUN]"),
+    players: int | None = option(None, "Without RUN: the number of players.", "N", min=1),
+    fidelity: float | None = option(None, "Without RUN: the lowest fidelity, to find δ for.", "F"),
+    invariability: float | None = option(
+        None,
+        "Without RUN: the fidelity that one marginal contribution gives a player, to find "
+        "the budget for.",
+        "R",
+    ),
+    epsilon1: float = run_option(0.5, "ε1, the tolerated share of a value.", "E"),
     delta: Delta = 0.1,
-    bound: Annotated[
-        str, typer.Option(help="chebyshev, as in the paper, or normal.")
-    ] = "chebyshev",
-    dependent: Annotated[
-        bool, typer.Option("--dependent", help="Without RUN: a sample may serve several players.")
-    ] = False,
+    bound: str = option("chebyshev", "chebyshev, as in the paper, or normal."),
+    dependent: bool = option(
+        False, "Without RUN: a sample may serve several players.", name="--dependent"
+    ),
 ) -> None:
     """Say what fidelity promises, what a promise takes, and what that costs (Proposition 1).
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from fairshapley.cli.exits import Command, say
+from fairshapley.cli.groups import argument, grouped, option
 from fairshapley.cli.options import Engine, Seed
 from fairshapley.cli.printing import emit, output_console
 from fairshapley.cli.tables import print_table
@@ -47,32 +47,18 @@ def list_experiments() -> None:
 
 
 @paper_app.command("run", cls=Command)
+@grouped
 def run_experiment(
-    name: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=_experiments, help="A name or label as `paper list` gives it."
-        ),
-    ],
-    trials: Annotated[
-        int | None, typer.Option(metavar="N", help="By default as many as in the paper.")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small settings: within two minutes.")
-    ] = False,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for tables and figures.")
-    ] = Path("paper-results"),
+    name: str = argument(
+        ..., "A name or label as `paper list` gives it.", autocompletion=_experiments
+    ),
+    trials: int | None = option(None, "By default as many as in the paper.", "N"),
+    quick: bool = option(False, "Small settings: within two minutes.", name="--quick"),
+    out: Path = option(Path("paper-results"), "The folder for tables and figures.", "DIR"),
     engine: Engine = None,
     seed: Seed = 0,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SCENARIO", help="Only this scenario; may be repeated."),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(metavar="METHOD", help="Only this method; may be repeated."),
-    ] = None,
+    only: list[str] | None = option(None, "Only this scenario; may be repeated.", "SCENARIO"),
+    method: list[str] | None = option(None, "Only this method; may be repeated.", "METHOD"),
 ) -> None:
     """Run an experiment of the paper, and print its numbers beside the published ones.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Literal, cast
 
-import typer
-
+from fairshapley.cli.groups import option
 from fairshapley.cli.options import AsJson, CsvOut, Delta, Epsilon1, in_options
 from fairshapley.cli.printing import output_console, print_json, print_lines
 from fairshapley.cli.saved import Saved, load_result
@@ -16,20 +15,14 @@ NEGATIVE = ("zero", "charge", "shift")
 
 def divide_sum(
     run: Saved,
-    pool: Annotated[str, typer.Option(metavar="SUM", help="What is divided, such as 1000.")],
-    negative: Annotated[
-        str,
-        typer.Option(
-            help="Players with negative values: zero pays them nothing, charge takes from them, "
-            "shift lifts all values until the lowest is zero.",
-        ),
-    ] = "zero",
-    unit: Annotated[
-        str, typer.Option(metavar="U", help="Amounts are multiples of it: 0.01 for cents.")
-    ] = "0.01",
-    band: Annotated[
-        bool, typer.Option(help="The range of amounts that the true values could give each player.")
-    ] = True,
+    pool: str = option(..., "What is divided, such as 1000.", "SUM"),
+    negative: str = option(
+        "zero",
+        "Players with negative values: zero pays them nothing, charge takes from them, "
+        "shift lifts all values until the lowest is zero.",
+    ),
+    unit: str = option("0.01", "Amounts are multiples of it: 0.01 for cents.", "U"),
+    band: bool = option(True, "The range of amounts that the true values could give each player."),
     epsilon1: Epsilon1 = None,
     delta: Delta = 0.1,
     out: CsvOut = None,

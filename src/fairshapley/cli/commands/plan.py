@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from fairshapley.cli.options import AsJson, DataOptions, Quiet, RunOptions, run_option
 from fairshapley.cli.printing import emit, print_json
 
@@ -17,14 +15,11 @@ PLANNED = (
 def plan_run(
     data: DataOptions,
     run: RunOptions,
-    pilot: Annotated[
-        int | None,
-        run_option(
-            metavar="N",
-            help="Evaluations of the pilot, at least 2 for each player and 2; 10 for each by "
-            "default.",
-        ),
-    ] = None,
+    pilot: int | None = run_option(
+        None,
+        "Evaluations of the pilot, at least 2 for each player and 2; 10 for each by default.",
+        "N",
+    ),
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
-
-import typer
+from typing import TYPE_CHECKING, Literal, cast
 
 from fairshapley.cli.commands.value import prepare, value_game
+from fairshapley.cli.groups import argument
 from fairshapley.cli.options import OutputOptions, ProviderOptions, RunOptions, data_option
 
 if TYPE_CHECKING:
@@ -20,17 +19,13 @@ def value_volume(
     data: ProviderOptions,
     run: RunOptions,
     output: OutputOptions,
-    omega: Annotated[
-        float,
-        data_option(
-            metavar="W",
-            help="ω, the edge of the cubes in which copies of rows fall together, in standard "
-            "deviations; 0 for the plain volume.",
-        ),
-    ] = 0.1,
-    target: Annotated[
-        str | None, data_option(metavar="COL", help="A target, which is no feature.")
-    ] = None,
+    omega: float = data_option(
+        0.1,
+        "ω, the edge of the cubes in which copies of rows fall together, in standard "
+        "deviations; 0 for the plain volume.",
+        "W",
+    ),
+    target: str | None = data_option(None, "A target, which is no feature.", "COL"),
 ) -> None:
     """Value the data of providers by the volume that their rows span (P2 of the paper).
 
@@ -48,8 +43,9 @@ def value_volume(
 
 
 def value_information(
+    *,
     data: ProviderOptions,
-    target: Annotated[str, data_option(metavar="COL", help="The numbers to be predicted.")],
+    target: str = data_option(..., "The numbers to be predicted.", "COL"),
     run: RunOptions,
     output: OutputOptions,
 ) -> None:
@@ -69,28 +65,23 @@ def value_information(
 
 
 def value_federated(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER",
-            help="The updates of a federated run: ROUND/AGENT.npz for each, by numpy.savez. Beside "
-            "the rounds server.npz, the weights before the first, and perhaps examples.json.",
-        ),
-    ],
+    *,
+    folder: Path = argument(
+        ...,
+        "The updates of a federated run: ROUND/AGENT.npz for each, by numpy.savez. Beside "
+        "the rounds server.npz, the weights before the first, and perhaps examples.json.",
+        "FOLDER",
+    ),
     run: RunOptions,
     output: OutputOptions,
-    utility: Annotated[
-        str,
-        data_option(
-            metavar="PACKAGE:FUNCTION",
-            help="A function of a dict of weights that returns a number, such as a test accuracy; "
-            "its code is run.",
-        ),
-    ],
-    given: Annotated[
-        str, data_option(help="What the files hold: weights after training, or deltas.")
-    ] = "weights",
-    total: Annotated[str, data_option(help="sum or mean of the rounds.")] = "sum",
+    utility: str = data_option(
+        ...,
+        "A function of a dict of weights that returns a number, such as a test accuracy; "
+        "its code is run.",
+        "PACKAGE:FUNCTION",
+    ),
+    given: str = data_option("weights", "What the files hold: weights after training, or deltas."),
+    total: str = data_option("sum", "sum or mean of the rounds."),
 ) -> None:
     """Value the agents of a federated run from the updates that they sent (P3 of the paper).
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from fairshapley.cli.groups import option
 from fairshapley.cli.options import Delta, Epsilon1, Pool
 from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
@@ -14,15 +12,11 @@ from fairshapley.cli.saved import Saved, load_result
 
 def write_report(
     run: Saved,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The HTML file; by default named as RUN."),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="The heading of the report.")] = None,
-    number: Annotated[
-        int | None,
-        typer.Option("--run", metavar="N", help="The run of a journal; by default the newest."),
-    ] = None,
+    out: Path | None = option(None, "The HTML file; by default named as RUN.", "FILE"),
+    title: str | None = option(None, "The heading of the report."),
+    number: int | None = option(
+        None, "The run of a journal; by default the newest.", "N", name="--run"
+    ),
     epsilon1: Epsilon1 = None,
     delta: Delta = 0.1,
     pool: Pool = None,

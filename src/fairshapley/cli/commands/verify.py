@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST, NOT_VERIFIED
+from fairshapley.cli.groups import argument, option
 from fairshapley.cli.options import AsJson, KeyFile
 from fairshapley.cli.printing import emit, print_json
 
 
 def check_files(
-    result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="A result saved as .json (value --out).")
-    ],
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The journal of the run: values, errors and certificate are computed from it "
-            "again, without the data or the model.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The HTML report made from the result.")
-    ] = None,
+    result: Path = argument(..., "A result saved as .json (value --out).", "RESULT"),
+    journal: Path | None = option(
+        None,
+        "The journal of the run: values, errors and certificate are computed from it "
+        "again, without the data or the model.",
+        "FILE",
+    ),
+    report: Path | None = option(None, "The HTML report made from the result.", "FILE"),
     key_file: KeyFile = None,
-    recompute: Annotated[
-        bool,
-        typer.Option(
-            help="Run the method again on the journal. Without it only digests and sums are "
-            "compared: less than a second per million evaluations.",
-        ),
-    ] = True,
+    recompute: bool = option(
+        True,
+        "Run the method again on the journal. Without it only digests and sums are "
+        "compared: less than a second per million evaluations.",
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Check that a saved result, its journal and its report were not changed, and fit together.
