@@ -23,8 +23,7 @@ from fairshapley.errors import InputError
 
 def log_binomial(n: int, k: FloatArray) -> FloatArray:
     """The logarithm of C(n, k), elementwise in `k`."""
-    result: FloatArray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return result
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,7 @@ class Semivalue(ABC):
         log_weights = self._log_weights(n_players, sizes)
         # gammaln of n is good to about n·log(n)·1e−16: normalising takes that out again.
         top = log_weights.max()
-        total: FloatArray = log_weights - (top + np.log(np.exp(log_weights - top).sum()))
-        return total
+        return log_weights - (top + np.log(np.exp(log_weights - top).sum()))
 
     def weights(self, n_players: int) -> FloatArray:
         """The probability α_k that a player has k predecessors, for k = 0 … n−1.

@@ -79,8 +79,7 @@ def with_complements(masks: BoolArray) -> BoolArray:
     array([[1, 0, 0],
            [0, 1, 1]])
     """
-    both: BoolArray = np.stack([masks, ~masks], axis=1).reshape(-1, masks.shape[1])
-    return both
+    return np.stack([masks, ~masks], axis=1).reshape(-1, masks.shape[1])
 
 
 def keys(masks: BoolArray) -> list[bytes]:
@@ -126,8 +125,7 @@ def sizes(packed: ByteArray) -> SizeArray:
     >>> sizes(np.array([[5], [7]], dtype=np.uint8))
     array([2, 3], dtype=int32)
     """
-    counts: SizeArray = np.bitwise_count(packed).sum(axis=1, dtype=np.int32)
-    return counts
+    return np.bitwise_count(packed).sum(axis=1, dtype=np.int32)
 
 
 def unrank(ranks: IntArray, n_players: int, size: int) -> BoolArray:

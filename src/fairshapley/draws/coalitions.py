@@ -79,8 +79,7 @@ class Walks:
             masks: BoolArray = self.ranks[first:last, None] <= places[:, None]
             return masks.reshape(-1, n_players)
         walk, place = np.divmod(np.arange(start, stop), steps)
-        gathered: BoolArray = self.ranks[walk] <= places[place, None]
-        return gathered
+        return self.ranks[walk] <= places[place, None]
 
     def marginal_contributions(self, values: FloatArray, empty: float, full: float) -> FloatArray:
         """Entry (w, k): what the player at place k of walk w added."""

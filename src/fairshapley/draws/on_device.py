@@ -51,8 +51,7 @@ class DeviceDraw(Draw, Protocol):
 
 def host_rows(columns: Tensor) -> BoolArray:
     """Columns on a device as rows of numpy."""
-    rows: BoolArray = np.ascontiguousarray(columns.T.cpu().numpy())
-    return rows
+    return np.ascontiguousarray(columns.T.cpu().numpy())
 
 
 class SizeLaw:

@@ -77,8 +77,7 @@ def _smallest_keys(
     drawn = keys <= last[:, None]
     drawn[~inner] = (sizes == n_players)[~inner, None]
     masks[rows] = drawn
-    tied: IntArray = rows[inner & (last == following)]
-    return tied
+    return rows[inner & (last == following)]
 
 
 def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> ByteArray:

@@ -56,8 +56,7 @@ def coalition_weights(semivalue: Semivalue, n_players: int, n_nulls: int) -> Flo
     log_weights = semivalue.log_coalition_weights(n_players + n_nulls)
     added = np.arange(n_nulls + 1, dtype=np.float64)
     sizes = np.arange(n_players)[:, None] + np.arange(n_nulls + 1)
-    weights: FloatArray = np.exp(log_weights[sizes] + log_binomial(n_nulls, added)).sum(axis=1)
-    return weights
+    return np.exp(log_weights[sizes] + log_binomial(n_nulls, added)).sum(axis=1)
 
 
 def check_enumerable(n_players: int) -> None:

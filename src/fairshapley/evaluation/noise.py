@@ -78,8 +78,7 @@ class SeededGame:
     def __call__(self, rows: BoolArray) -> FloatArray:
         """One draw for each row."""
         draw = getattr(self.game, "draw", None)
-        values: FloatArray = self.game(rows[:, :-SEED_BITS]) if draw is None else draw(*_cut(rows))
-        return values
+        return self.game(rows[:, :-SEED_BITS]) if draw is None else draw(*_cut(rows))
 
     async def answer(self, rows: BoolArray) -> FloatArray:
         """The same from an ``async def``."""

@@ -69,5 +69,4 @@ def _sizes(n_players: int) -> IntArray:
 
 def by_size(means: Sequence[float], n_players: int) -> FloatArray:
     """The prices of all sizes, from those of some."""
-    each: FloatArray = np.interp(np.arange(n_players + 1), _sizes(n_players), means)
-    return each
+    return np.interp(np.arange(n_players + 1), _sizes(n_players), means)

@@ -101,8 +101,7 @@ class Aim:
     def players(self, evidence: Evidence) -> list[int]:
         """The players that the decision names: the k first, or all in their order."""
         values = evidence.values if self.bottom else -evidence.values
-        found: list[int] = np.argsort(values, kind="stable")[: self.bottom or self.top].tolist()
-        return found
+        return np.argsort(values, kind="stable")[: self.bottom or self.top].tolist()
 
     def answer(self, evidence: Evidence) -> str:
         """The decision in words."""

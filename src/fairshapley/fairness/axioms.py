@@ -129,8 +129,7 @@ def _swap(table: FloatArray, i: int, j: int) -> FloatArray:
     low, high = sorted((i, j))
     cube = table.reshape(-1, 2, 1 << (high - low - 1), 2, 1 << low)
     with_high, with_low = cube[:, 1, :, 0], cube[:, 0, :, 1]
-    difference: FloatArray = (with_low - with_high) if i == low else (with_high - with_low)
-    return difference
+    return (with_low - with_high) if i == low else (with_high - with_low)
 
 
 def null_players(table: ArrayLike, *, tolerance: float = 0.0) -> tuple[int, ...]:
@@ -262,8 +261,7 @@ def within_tolerance(values: ArrayLike, truth: ArrayLike, epsilon1: float, xi: f
     array([ True, False])
     """
     estimate, phi = check_estimate(values, truth)
-    close: BoolArray = np.abs(estimate - phi) <= tolerances(phi, epsilon1, xi)
-    return close
+    return np.abs(estimate - phi) <= tolerances(phi, epsilon1, xi)
 
 
 def _equal_pairs(phi: FloatArray, slack: float) -> IntArray:

@@ -309,8 +309,7 @@ def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
     argument = float(lambertw(-(alpha**2) / math.e, -1).real)
     rho2 = (-argument - 1.0) / SEQUENCE_TARGET
     scaled = counts * rho2 + 1.0
-    factor: FloatArray = np.sqrt(2.0 * scaled / (counts * rho2) * np.log(np.sqrt(scaled) / alpha))
-    return factor
+    return np.sqrt(2.0 * scaled / (counts * rho2) * np.log(np.sqrt(scaled) / alpha))
 
 
 def certify(

@@ -80,10 +80,8 @@ def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> 
     """
     scaled = np.square(epsilon1) * fidelity
     if bound == "normal":
-        tails: FloatArray = 2.0 * ndtr(-np.sqrt(scaled))
-        return tails
-    chances: FloatArray = 1.0 / np.maximum(scaled, 1.0)
-    return chances
+        return 2.0 * ndtr(-np.sqrt(scaled))
+    return 1.0 / np.maximum(scaled, 1.0)
 
 
 def guarantee(

@@ -26,8 +26,7 @@ def jackknife_errors(changes: FloatArray) -> FloatArray:
     """
     groups = changes.shape[-1]
     spread = changes - changes.mean(axis=-1, keepdims=True)
-    errors: FloatArray = np.sqrt((groups - 1) / groups * (spread**2).sum(axis=-1))
-    return errors
+    return np.sqrt((groups - 1) / groups * (spread**2).sum(axis=-1))
 
 
 def another_set(changes: FloatArray, delta: float) -> FloatArray:

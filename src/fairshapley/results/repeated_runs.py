@@ -86,14 +86,12 @@ class Audit:
     @property
     def mse(self) -> FloatArray:
         """The mean squared error of each player."""
-        errors: FloatArray = np.square(self.values - self.truth).mean(axis=0)
-        return errors
+        return np.square(self.values - self.truth).mean(axis=0)
 
     @property
     def bias(self) -> FloatArray:
         """The mean error of each player."""
-        shift: FloatArray = self.values.mean(axis=0) - self.truth
-        return shift
+        return self.values.mean(axis=0) - self.truth
 
     @property
     def bias_in_errors(self) -> FloatArray:

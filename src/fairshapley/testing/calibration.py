@@ -88,8 +88,7 @@ def error_ranks(runs: Sequence[Result], truth: FloatArray) -> FloatArray:
     rounding = 1e-9 * np.abs(truth).max()
     known = (errors > rounding) & (np.abs(values - truth) > rounding)
     scaled = np.where(known, values - truth, np.nan) / np.where(known, errors, 1.0)
-    ranks: FloatArray = stdtr(degrees, scaled)
-    return ranks
+    return stdtr(degrees, scaled)
 
 
 _STATED = ("values", "standard_errors")

@@ -54,8 +54,7 @@ def leave_one_out(
     draw = _WithoutEach(facts.n_players)
     with evaluating(game, facts, engine=engine, journal=journal) as evaluator:
         values = evaluator.evaluate(draw).values
-    losses: FloatArray = values[0] - values[1:]
-    return losses
+    return values[0] - values[1:]
 
 
 def leave_one_out_result(
@@ -100,5 +99,4 @@ class _WithoutEach:
     def masks(self, start: int, stop: int) -> BoolArray:
         # Player −1 is nobody.
         leaving = np.arange(start, stop)[:, None] - 1
-        masks: BoolArray = leaving != np.arange(self.n_players)
-        return masks
+        return leaving != np.arange(self.n_players)

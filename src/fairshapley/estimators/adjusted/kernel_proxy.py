@@ -108,8 +108,7 @@ def differences(
 ) -> IntArray:
     """|S Δ S'| for every S in `masks` and S' in `others`."""
     common = masks @ others.T
-    result: IntArray = (sizes[:, None] + other_sizes - 2.0 * common).astype(np.int64)
-    return result
+    return (sizes[:, None] + other_sizes - 2.0 * common).astype(np.int64)
 
 
 def kernel_curve(gamma: float, n_players: int, *, odd: bool) -> FloatArray:
@@ -121,8 +120,7 @@ def kernel_curve(gamma: float, n_players: int, *, odd: bool) -> FloatArray:
     array([ 1.,  0., -1.])
     """
     t = 1.0 - 2.0 * np.arange(n_players + 1.0) / n_players
-    curve: FloatArray = np.sinh(gamma * t) / np.sinh(gamma) if odd else np.exp(gamma * (t - 1.0))
-    return curve
+    return np.sinh(gamma * t) / np.sinh(gamma) if odd else np.exp(gamma * (t - 1.0))
 
 
 def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
@@ -168,8 +166,7 @@ def unit_values(
     """E[x_i(κ(·, S_t))] for every unit t and player i."""
     members, others = kernel_values(curve, weights, interior)
     members, others = members[sizes - 1, None], others[sizes - 1, None]
-    values: FloatArray = others + masks * (members - others)
-    return values
+    return others + masks * (members - others)
 
 
 def fit_kernel(sample: Sample, weights: SizeWeights, interior: BoolArray) -> KernelProxies:
@@ -283,8 +280,7 @@ class _Process:
             matrix += self._curve(covariance)[self.apart[np.ix_(rows, rows)]]
         diagonal = (1.0 - covariance.share) * covariance.noise / self.importance[rows]
         matrix[np.diag_indices_from(matrix)] += diagonal
-        inverse: FloatArray = np.linalg.inv(matrix.astype(np.float64, copy=False))
-        return inverse
+        return np.linalg.inv(matrix.astype(np.float64, copy=False))
 
     def _curve(self, covariance: _Covariance) -> FloatArray:
         curve = kernel_curve(covariance.gamma, self.n_players, odd=self.weights.paired)

@@ -73,8 +73,7 @@ class LinearProxies:
         scale = self.bases.slopes @ np.where(interior, weights.linear, 0.0)
         shift = self.bases.offsets @ np.where(interior, weights.constant, 0.0)
         slopes = np.tensordot(scale, self.slopes, axes=1).T * (n_players / (n_players - 1.0))
-        result: FloatArray = slopes + (shift @ self.offsets)[:, None]
-        return result
+        return slopes + (shift @ self.offsets)[:, None]
 
 
 def fit_linear(

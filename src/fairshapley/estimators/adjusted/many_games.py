@@ -172,8 +172,7 @@ class ManyGames:
     def _probabilities(self, interior: BoolArray) -> FloatArray:
         """Of the sizes 1 … n − 1, of which some are sampled."""
         plan = np.where(interior, self._weights.base, 0.0)
-        probabilities: FloatArray = plan / max(float(plan.sum()), 1e-300)
-        return probabilities
+        return plan / max(float(plan.sum()), 1e-300)
 
     def _place(self, masks: BoolArray, new: list[BoolArray]) -> IntArray:
         """The places of units; those not met before are new."""
@@ -225,8 +224,7 @@ class ManyGames:
         """What the additive game adds to the gains."""
         if self._worth is None:
             return np.zeros((len(masks), len(self._spans)))
-        part: FloatArray = (masks - 0.5) @ self._worth
-        return part
+        return (masks - 0.5) @ self._worth
 
     def keep(self, games: BoolArray) -> None:
         """Go on with some of the games."""

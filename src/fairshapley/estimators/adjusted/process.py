@@ -118,14 +118,12 @@ class Observations:
     @cached_property
     def slope_products(self) -> FloatArray:
         """h_q(s)·h_q(s') of all pairs of coalitions."""
-        products: FloatArray = self.slopes[:, :, None] * self.slopes[:, None, :]
-        return products
+        return self.slopes[:, :, None] * self.slopes[:, None, :]
 
     @cached_property
     def offset_products(self) -> FloatArray:
         """Σ_j a_j(s)·a_j(s')."""
-        products: FloatArray = self.offsets.T @ self.offsets
-        return products
+        return self.offsets.T @ self.offsets
 
     def some(self, rows: slice | IntArray) -> Observations:
         """Some of them."""
@@ -164,14 +162,12 @@ class _Covariance:
 
     def rest(self, single: FloatArray) -> FloatArray:
         """The variance of ε at coalitions of single players, or of all but one, and at others."""
-        rest: FloatArray = self.scales[REST] + JITTER + self.scales[SINGLE] * single
-        return rest
+        return self.scales[REST] + JITTER + self.scales[SINGLE] * single
 
 
 def _single(sizes: IntArray, n_players: int) -> FloatArray:
     """1 for a single player, or for all but one."""
-    single: FloatArray = ((sizes == 1) | (sizes == n_players - 1)).astype(np.float64)
-    return single
+    return ((sizes == 1) | (sizes == n_players - 1)).astype(np.float64)
 
 
 def _inverse(matrix: FloatArray) -> tuple[FloatArray, float]:
@@ -320,8 +316,7 @@ class Process:
     @property
     def left_out(self) -> FloatArray:
         """The error at each coalition, predicted from all the others."""
-        errors: FloatArray = self.coefficients / np.diagonal(self.inverse)
-        return errors
+        return self.coefficients / np.diagonal(self.inverse)
 
     def predict(self, masks: FloatArray) -> FloatArray:
         """The gains of coalitions that it has not seen."""
@@ -336,8 +331,7 @@ class Process:
         covariance = linear * float(self.prior.players)
         covariance += part.scales[OFFSET] * (other.offsets.T @ seen.offsets)
         covariance += part.scales[SMOOTH] * (same - apart) / part.span
-        predicted: FloatArray = covariance @ self.coefficients
-        return predicted
+        return covariance @ self.coefficients
 
     def values(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances of the Shapley values, less their mean over the players.
@@ -422,8 +416,7 @@ class Process:
         left = rest @ (ways * (sizes * inside**2 + (n - sizes) * outside**2))
         centred = covariance - covariance.mean(axis=0)
         centred = centred - centred.mean(axis=1, keepdims=True)
-        result: FloatArray = np.diagonal(centred) + 2.0 * left
-        return result
+        return np.diagonal(centred) + 2.0 * left
 
 
 def _own_weights(sizes: IntArray, n_players: int) -> tuple[FloatArray, FloatArray]:

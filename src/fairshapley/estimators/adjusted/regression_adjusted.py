@@ -170,8 +170,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
         """A part of a size that is due to be enumerated, else units drawn by the current plan."""
-        draw: Draw | None = state.course.ask(rng)
-        return draw
+        return state.course.ask(rng)
 
     def tell(self, state: AdjustedState, draw: Draw, values: FloatArray) -> None:
         """Fold in the units; a plan may replace pairs by single coalitions."""

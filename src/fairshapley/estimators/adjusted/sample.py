@@ -53,8 +53,7 @@ class Sample:
         """
         drawn = np.bincount(self.plan, minlength=len(self.plans)).astype(np.float64)
         possible = np.where(self.plans > 0, self.plans, np.inf)
-        usage: FloatArray = drawn @ (weights.power / possible)
-        return usage
+        return drawn @ (weights.power / possible)
 
     def importance(self, weights: SizeWeights) -> FloatArray:
         """Σ_i x_i² of a residual over its square, power/p², with an expected mean of 1."""

@@ -48,8 +48,7 @@ def paired_functions(
 def spread(n_players: int) -> FloatArray:
     """Σ_i E[z_i²]/(n − 1) at each size: 4s(n − s)/(n(n − 1))."""
     s = np.arange(1.0, n_players)
-    result: FloatArray = 4.0 * s * (n_players - s) / (n_players * (n_players - 1.0))
-    return result
+    return 4.0 * s * (n_players - s) / (n_players * (n_players - 1.0))
 
 
 def orthonormal(functions: list[FloatArray], usage: FloatArray) -> FloatArray:

@@ -85,8 +85,7 @@ class SizeWeights:
         """Σ_i x_i² = power_s·(r/p_s)² for a coalition of size s."""
         sizes = self.sizes
         rest = self.n_players - sizes
-        power: FloatArray = sizes * self.inside**2 + rest * self.outside**2
-        return power
+        return sizes * self.inside**2 + rest * self.outside**2
 
     @cached_property
     def base(self) -> FloatArray:
@@ -111,15 +110,13 @@ class SizeWeights:
         """E[x_i(z_i)] at size s, for z_i = 2·[i ∈ S] − 2s/n; −1/(n − 1) of it is E[x_i(z_j)]."""
         sizes, n = self.sizes, self.n_players
         spread = 2.0 * sizes * (n - sizes) / n**2
-        linear: FloatArray = spread * (self.inside + self.outside)
-        return linear
+        return spread * (self.inside + self.outside)
 
     @cached_property
     def constant(self) -> FloatArray:
         """E[x_i(1)] at size s: α_{s−1} − α_s."""
         sizes, n = self.sizes, self.n_players
-        constant: FloatArray = (sizes * self.inside - (n - sizes) * self.outside) / n
-        return constant
+        return (sizes * self.inside - (n - sizes) * self.outside) / n
 
     def neyman(self, sizes: IntArray, squares: FloatArray) -> FloatArray:
         """The plan p_s ∝ τ_s·√power_s, τ_s² the second moment of residuals at size s.
@@ -146,8 +143,7 @@ class SizeWeights:
     def importance(self, plan: FloatArray) -> FloatArray:
         """By size, what a squared residual counts in a regression under a plan: 1 on average."""
         possible = np.where(plan > 0, plan, np.inf)
-        importance: FloatArray = self.power / possible**2 / float((self.power / possible).sum())
-        return importance
+        return self.power / possible**2 / float((self.power / possible).sum())
 
     def difficulty(self, sizes: IntArray, squares: FloatArray, interior: BoolArray) -> float:
         """(Σ_s τ_s·√power_s)²: the variance of a unit under the best plan, all players together.

@@ -301,8 +301,7 @@ class Stream(Streaming[StreamedUnits]):
 
 def _rows(masks: BoolArray, both: FloatArray) -> FloatArray:
     """What each unit gives to each player, from what it gives inside and outside."""
-    rows: FloatArray = np.where(masks, both[0][:, None], both[1][:, None])
-    return rows
+    return np.where(masks, both[0][:, None], both[1][:, None])
 
 
 def _level(problem: Problem, weights: SizeWeights) -> FloatArray:
@@ -359,8 +358,7 @@ class ProxyLearner:
 
     def columns(self, at: IntArray, weighted: FloatArray) -> FloatArray:
         """What the gradient is the product of, with the masks."""
-        columns: FloatArray = self.bases.slopes[:, at] * (2.0 * weighted)
-        return columns
+        return self.bases.slopes[:, at] * (2.0 * weighted)
 
     def learn(self, by_size: FloatArray, importance: FloatArray, gradient: FloatArray) -> None:
         """What units say of the coefficients, to be used when the epoch ends.

@@ -88,8 +88,7 @@ def importance_variance(
     with_weight = q > 0
     ratios = terms / np.where(with_weight, q, 1.0)
     ratios = np.where(with_weight, ratios, np.where(terms > 0, np.inf, 0.0))
-    variances: FloatArray = np.maximum(ratios.sum(axis=1) - np.square(phi), 0.0)
-    return variances
+    return np.maximum(ratios.sum(axis=1) - np.square(phi), 0.0)
 
 
 def antithetic_correlation(table: ArrayLike) -> FloatArray:

@@ -158,8 +158,7 @@ def given_proposal(proposal: ArrayLike, n_players: int) -> FloatArray:
             "the probabilities of a proposal must be positive for every size, or the estimate is "
             "biased, and add up to 1"
         )
-    normalised: FloatArray = q / q.sum(axis=-1, keepdims=True)
-    return normalised
+    return q / q.sum(axis=-1, keepdims=True)
 
 
 def by_player(proposal: FloatArray) -> FloatArray:

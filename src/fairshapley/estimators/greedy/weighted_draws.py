@@ -50,8 +50,7 @@ class WeightedWalks(Walks):
 
     def weights(self, base: FloatArray) -> FloatArray:
         """Entry (w, i): the weight of player i's marginal contribution on walk w."""
-        weights: FloatArray = (len(base) * base)[self.ranks]
-        return weights
+        return (len(base) * base)[self.ranks]
 
 
 @dataclass(frozen=True, eq=False)

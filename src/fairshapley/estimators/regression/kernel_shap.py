@@ -30,8 +30,7 @@ def size_probabilities(n_players: int) -> FloatArray:
     """
     sizes = np.arange(1.0, n_players)
     weights: FloatArray = 1.0 / (sizes * (n_players - sizes))
-    probabilities: FloatArray = weights / weights.sum()
-    return probabilities
+    return weights / weights.sum()
 
 
 def expected_products(n_players: int) -> tuple[float, float]:
@@ -197,8 +196,7 @@ class UnbiasedKernelSHAP(Estimator[KernelState, ListedCoalitions]):
         before = int(state.moments.counts[0])
         shift = mean - state.moments.means
         weight = before * len(kept) / (before + len(kept))
-        products: FloatArray = deviations.T @ deviations + weight * np.outer(shift, shift)
-        return products
+        return deviations.T @ deviations + weight * np.outer(shift, shift)
 
     def estimate(self, state: KernelState) -> Estimate:
         """The means of the contributions."""

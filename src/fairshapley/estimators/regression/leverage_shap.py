@@ -281,5 +281,4 @@ class Regression:
         # A single pair has no mean of its own to differ from: its square is too large, if anything.
         spreads = np.where(pairs > 1, centred, squares)
         drawn = np.where(classes.listed, self.pairs / classes.pairs, 0.0)
-        variances: FloatArray = (1.0 - drawn) @ spreads
-        return variances
+        return (1.0 - drawn) @ spreads

@@ -240,8 +240,7 @@ class WeightedMean(Moments):
         enough, safe = counts > 1, np.maximum(counts, 1)
         variances = self.squares[players] / np.where(enough, counts - 1.0, 1.0)
         variances = np.where(enough, variances, np.nan) / safe
-        floored: FloatArray = safe * floor_variances(variances, counts, self.mean_square)
-        return floored
+        return safe * floor_variances(variances, counts, self.mean_square)
 
 
 def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:

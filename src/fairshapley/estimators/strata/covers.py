@@ -49,8 +49,7 @@ def random_covers(rng: np.random.Generator, n_players: int, sizes: IntArray) -> 
     offsets = ranks[cover] - (places * windows).astype(np.int32)[:, None]
     offsets[offsets < 0] += n_players
     large = 2 * sizes[cover] > n_players
-    masks: BoolArray = (offsets < windows.astype(np.int32)[:, None]) ^ large[:, None]
-    return masks
+    return (offsets < windows.astype(np.int32)[:, None]) ^ large[:, None]
 
 
 class Deviations(NamedTuple):
@@ -143,8 +142,7 @@ class SizeStrata:
     @property
     def known(self) -> BoolArray:
         """Where a player was both in and out of a coalition of that size."""
-        known: BoolArray = (self.inside.counts > 0) & (self.outside.counts > 0)
-        return known
+        return (self.inside.counts > 0) & (self.outside.counts > 0)
 
     def terms(self) -> FloatArray:
         """What each size adds to each value; NaN where that is not known.

@@ -191,8 +191,7 @@ def _shares(even: FloatArray, sizes: IntArray) -> FloatArray:
     falling = even / np.sqrt(sizes)
     # Without sizes there are no shares: the maximum only keeps 0/0 away.
     totals = [max(float(part.sum()), 1e-300) for part in (even, falling)]
-    shares: FloatArray = 3.0 * even / totals[0] + falling / totals[1]
-    return shares
+    return 3.0 * even / totals[0] + falling / totals[1]
 
 
 def _ask_ends(n_players: int, first: int) -> SizedCoalitions:

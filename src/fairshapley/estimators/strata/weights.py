@@ -218,8 +218,7 @@ class Strata:
         degrees = np.maximum(cells.counts.reshape(-1, self.count) - 1.0, 0.0)
         pooled = squares.sum(axis=0) / np.maximum(degrees.sum(axis=0), 1.0)
         prior_degrees = np.where(degrees > 0, prior, 1.0)
-        variances: FloatArray = (squares + prior_degrees * pooled) / (degrees + prior_degrees)
-        return variances
+        return (squares + prior_degrees * pooled) / (degrees + prior_degrees)
 
 
 class NeymanEpochs:

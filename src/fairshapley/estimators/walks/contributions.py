@@ -25,8 +25,7 @@ GROUP_SHARE = 16
 
 def walk_weights(problem: Problem) -> FloatArray:
     """n·α_k: places are uniform on a walk, so that a marginal at place k counts α_k/(1/n)."""
-    weights: FloatArray = problem.n_players * problem.semivalue.weights(problem.n_players)
-    return weights
+    return problem.n_players * problem.semivalue.weights(problem.n_players)
 
 
 def walk_contributions(
@@ -46,8 +45,7 @@ def walk_contributions(
            [2., 2.]])
     """
     marginals = draw.marginal_contributions(values, problem.empty, problem.full)
-    contributions: FloatArray = np.take_along_axis(marginals * weights, draw.ranks, axis=1)
-    return contributions
+    return np.take_along_axis(marginals * weights, draw.ranks, axis=1)
 
 
 def group_means(contributions: FloatArray, size: int) -> FloatArray:
@@ -64,8 +62,7 @@ def group_means(contributions: FloatArray, size: int) -> FloatArray:
     grouped = contributions.reshape(-1, size, contributions.shape[1])
     missing = np.isnan(grouped)
     if not missing.any():
-        means: FloatArray = grouped.mean(axis=1)
-        return means
+        return grouped.mean(axis=1)
     present = size - missing.sum(axis=1)
     sums = np.where(missing, 0.0, grouped).sum(axis=1)
     return np.where(present > 0, sums / np.maximum(present, 1), np.nan)

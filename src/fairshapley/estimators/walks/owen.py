@@ -166,8 +166,7 @@ def semivalue_levels(semivalue: Semivalue, quantiles: FloatArray) -> FloatArray:
     if isinstance(semivalue, Banzhaf):
         return np.full_like(quantiles, 0.5)
     if isinstance(semivalue, BetaShapley):
-        levels: FloatArray = betaincinv(semivalue.b, semivalue.a, quantiles)
-        return levels
+        return betaincinv(semivalue.b, semivalue.a, quantiles)
     raise InputError(
         f"owen knows the levels of Shapley, Beta(a, b) and Banzhaf values, not of "
         f"{semivalue.name}: use method='mc' or 'stratified'"

@@ -57,8 +57,7 @@ class Steps:
         """The coalitions `start` … `stop` − 1."""
         walk, step = np.divmod(np.arange(start, stop), self.width)
         sizes = (self.size + step).astype(self.ranks.dtype)
-        masks: BoolArray = self.ranks[self.going[walk]] < sizes[:, None]
-        return masks
+        return self.ranks[self.going[walk]] < sizes[:, None]
 
 
 @dataclass(eq=False)

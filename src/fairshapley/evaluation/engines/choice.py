@@ -47,8 +47,7 @@ def parse_engine(engine: EngineOption) -> Engine:
     methods = all(callable(getattr(engine, name, None)) for name in ("open", "close"))
     if isinstance(engine, type) or not methods or not hasattr(engine, "chunk_size"):
         raise _unknown(engine)
-    known: Engine = engine
-    return known
+    return engine
 
 
 def _named(text: str) -> Engine:

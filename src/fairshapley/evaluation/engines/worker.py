@@ -178,8 +178,7 @@ def _within(game: Game, masks: BoolArray, timeout: float, *, sole: bool) -> Floa
         raise _TooLongError(where)
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    values: FloatArray = outcome[0]
-    return values
+    return outcome[0]
 
 
 def _end_soon() -> None:

@@ -150,7 +150,7 @@ class Schedule:
         if given is None:
             return lambda _number, _generator: everyone
         if callable(given):
-            return given  # type: ignore[no-any-return]
+            return given
         if isinstance(given, int | float | np.number):
             if not 0 < given <= 1:
                 raise InputError(f"participation as a part must be in (0, 1], not {given!r}")

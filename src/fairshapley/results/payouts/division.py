@@ -167,8 +167,7 @@ def _weights(averaged: Integers, negative: Negative) -> list[int]:
     }[negative]
     if sum(weights) <= 0:
         raise InputError(f"the pool cannot be divided: {advice}")
-    found: list[int] = weights.tolist()
-    return found
+    return weights.tolist()
 
 
 def _about_values(result: Result, averaged: Integers, negative: Negative) -> list[str]:

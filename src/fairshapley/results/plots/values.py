@@ -88,8 +88,7 @@ def _half_widths(result: Result, *, simultaneous: bool, delta: float, bound: str
     # One contribution tells nothing of its spread: the quantile is NaN there, and no bar is drawn.
     freedom = np.maximum(result.counts - 1, 0)
     quantiles = -stdtrit(np.where(freedom > 0, freedom, np.nan), check_delta(delta) / 2)
-    widths: FloatArray = result.standard_errors * quantiles
-    return widths
+    return result.standard_errors * quantiles
 
 
 def _caption(result: Result, drawn: int, *, simultaneous: bool, delta: float) -> str:

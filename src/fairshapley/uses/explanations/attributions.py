@@ -74,8 +74,7 @@ class Attributions:
 
     def importance(self) -> FloatArray:
         """The mean |φ̂| over the rows, (players[, outputs]): what matters in the whole data."""
-        importance: FloatArray = np.abs(self.values).mean(axis=0)
-        return importance
+        return np.abs(self.values).mean(axis=0)
 
     def overall(self, output: int | str | None = None) -> Result:
         """The importance of the players in the data that the rows come from, as a result.

@@ -64,8 +64,7 @@ def _linear(game: FeatureGame, rows: IntArray) -> FloatArray:
     masks = np.eye(game.n_players, dtype=bool)
     places = np.arange(len(rows))
     empty = expectation.each(np.zeros((1, game.n_players), dtype=bool), places)
-    alone: FloatArray = (expectation.each(masks, places) - empty).transpose(1, 0, 2)
-    return alone
+    return (expectation.each(masks, places) - empty).transpose(1, 0, 2)
 
 
 def _has_leaves(model: Any, method: str) -> bool:

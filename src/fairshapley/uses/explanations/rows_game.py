@@ -59,8 +59,7 @@ class RowsGame:
         _, first, which = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         found = self.expectation.pairs(known[first], rows[first])[:, list(self.outputs)]
         check_finite(found[:, None], known[first], self.rows[rows[first], None])
-        values: FloatArray = found[which.ravel(), outputs]
-        return values
+        return found[which.ravel(), outputs]
 
 
 class StoredRows:

@@ -124,7 +124,7 @@ def _coloured(found: Attributions, place: int, output: int | None) -> str:
 def page_html(found: Attributions, title: str | None = None) -> str:
     """The explanation as a page of its own, which loads nothing from elsewhere."""
     template = environment().get_template("explanation.html")
-    page: str = template.render(
+    return template.render(
         title=visible(title or "Predictions explained"),
         headline=sentences(found)[0],
         first=found.results[0][0],
@@ -134,7 +134,6 @@ def page_html(found: Attributions, title: str | None = None) -> str:
         style=source("style.css"),
         policy=policy([]),
     )
-    return page
 
 
 def _section(found: Attributions, name: str, output: int | None) -> dict[str, Any]:

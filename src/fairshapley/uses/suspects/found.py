@@ -99,8 +99,7 @@ class Suspects:
         """The rows that were judged, the most suspect first."""
         judged = np.flatnonzero(~np.isnan(self.probability))
         ranks = np.lexsort((judged, self.held_out[judged], -self.probability[judged]))
-        order: IntArray = judged[ranks]
-        return order
+        return judged[ranks]
 
     @property
     def n_likely(self) -> int:

@@ -147,8 +147,7 @@ def _forests(n_rows: int, rng: np.random.Generator) -> dict[str, Any]:
 def _proper(chances: FloatArray) -> FloatArray:
     """Probabilities that sum to 1 and are nowhere 0, also where a tree has nothing to say."""
     kept = np.maximum(np.nan_to_num(chances), LEAST)
-    shares: FloatArray = kept / kept.sum(axis=1, keepdims=True)
-    return shares
+    return kept / kept.sum(axis=1, keepdims=True)
 
 
 def _weights(likelihoods: FloatArray) -> FloatArray:

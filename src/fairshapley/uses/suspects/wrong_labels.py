@@ -158,15 +158,13 @@ def _scaled(rates: FloatArray, sizes: FloatArray, share: float) -> FloatArray:
     wrong = rates * (share / (sizes @ rates.sum(axis=1)))
     totals = wrong.sum(axis=1, keepdims=True)
     wrong = wrong * np.minimum(1.0, MOST_WRONG / np.maximum(totals, UNLIKELY))
-    full: FloatArray = wrong + np.diag(1 - wrong.sum(axis=1))
-    return full
+    return wrong + np.diag(1 - wrong.sum(axis=1))
 
 
 def _clean(chances: FloatArray, rates: FloatArray, power: float) -> FloatArray:
     """The probabilities of true classes before the label is seen."""
     clean = np.maximum(chances @ np.linalg.inv(rates), LEAST) ** power
-    shares: FloatArray = clean / clean.sum(axis=1, keepdims=True)
-    return shares
+    return clean / clean.sum(axis=1, keepdims=True)
 
 
 def _sharpened(chances: FloatArray, codes: IntArray, rates: FloatArray) -> tuple[float, float]:
@@ -185,5 +183,4 @@ def _sharpened(chances: FloatArray, codes: IntArray, rates: FloatArray) -> tuple
 
 def _posterior(clean: FloatArray, rates: FloatArray, codes: IntArray) -> FloatArray:
     joint = clean * rates[:, codes].T
-    shares: FloatArray = joint / joint.sum(axis=1, keepdims=True)
-    return shares
+    return joint / joint.sum(axis=1, keepdims=True)
