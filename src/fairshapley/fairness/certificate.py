@@ -26,7 +26,13 @@ from fairshapley.fairness.levels import (
     player_level,
 )
 from fairshapley.fairness.scores import check_xi
-from fairshapley.fairness.tails import all_equal, evaluations_for, fair_failure, heavy_tails
+from fairshapley.fairness.tails import (
+    all_equal,
+    allowed_half_width,
+    evaluations_for,
+    fair_failure,
+    heavy_tails,
+)
 
 BOUNDS = ("normal", "chebyshev", "bernstein")
 # A confidence sequence, which follows the spread all the time, needs this many contributions. From
@@ -55,7 +61,7 @@ class Certificate:
     """The level spent on this very statement; below δ when the run had looked before"""
     bound: str
     values: FloatArray
-    """The values that the certificate speaks of: the estimates, or the published ones"""
+    """The values that the certificate speaks of."""
     half_widths: FloatArray
     """h_i: with probability at least 1 − δ every |φ̂_i − φ_i| ≤ h_i"""
     allowed: FloatArray
@@ -121,31 +127,6 @@ def excess_widths(half_widths: FloatArray, allowed: FloatArray) -> FloatArray:
     free = (half_widths <= allowed) & ((allowed == 0) | np.isinf(allowed))
     with np.errstate(divide="ignore"):
         return np.where(free, 0.0, half_widths / np.where(free, 1.0, allowed))
-
-
-def allowed_half_width(
-    values: FloatArray, epsilon1: float, epsilon2: float, *, shrunk: bool = False
-) -> FloatArray:
-    """The largest half-width h such that A0 holds for every φ with |φ̂ − φ| ≤ h.
-
-    For |φ̂| > ε2 the value nearest to zero is the worst: h ≤ (ε1|φ̂| + ε2)/(1 + ε1). For
-    |φ̂| ≤ ε2 it is the farthest on the other side of zero: h ≤ (ε2 − ε1|φ̂|)/(1 − ε1), without
-    limit from ε1 = 1 on. When the published value is shrunk towards zero (see `shrink`) the
-    condition becomes h ≤ ε1·max(|φ̂|, h) + ε2.
-
-    Examples
-    --------
-    >>> allowed_half_width(np.array([1.0, 0.0]), 0.5, 0.25).round(4)
-    array([0.5, 0.5])
-    """
-    size = np.abs(values)
-    reach = epsilon1 * size + epsilon2
-    if shrunk:
-        if epsilon1 >= 1:
-            raise InputError("publishing shrunk values needs epsilon1 below 1")
-        return np.where(reach < size, reach, epsilon2 / (1.0 - epsilon1))
-    across = np.inf if epsilon1 >= 1 else (epsilon2 - epsilon1 * size) / (1.0 - epsilon1)
-    return np.where(size > epsilon2, reach / (1.0 + epsilon1), across)
 
 
 def tightest_epsilon1(values: FloatArray, half_widths: FloatArray, xi: float) -> float:
@@ -240,11 +221,6 @@ def cost_text(needed: float, coalitions: float) -> str:
     return f"all {coalitions:,.0f} coalitions"
 
 
-def shrink(values: FloatArray, half_widths: FloatArray, epsilon1: float) -> FloatArray:
-    """φ̂ − ε1·sign(φ̂)·min(h, |φ̂|): the point that needs the fewest samples to be certified."""
-    return values - epsilon1 * np.sign(values) * np.minimum(half_widths, np.abs(values))
-
-
 def half_widths(
     evidence: Evidence, level: float, bound: str = "normal", *, sequential: bool = False
 ) -> FloatArray:
@@ -321,7 +297,6 @@ def certify(
     bound: str = "normal",
     level: float | None = None,
     sequential: bool = False,
-    shrunk: bool = False,
 ) -> Certificate:
     """Decide whether the estimates are certified as (ε1, ξ·ε1, δ)-Shapley fair.
 
@@ -337,9 +312,6 @@ def certify(
         The level left for this look when the run has looked before; by default all of δ.
     sequential
         Whether the run looks at will, see `half_widths`.
-    shrunk
-        Publish φ̂ shrunk towards zero by ε1 of its half-width, which needs up to (1 + ε1)² fewer
-        samples; said in the certificate.
     """
     tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
     check_bound(bound, BOUNDS)
@@ -350,9 +322,9 @@ def certify(
         widths = np.full(n_players, np.inf)
     else:
         widths = half_widths(evidence, spent, bound, sequential=sequential)
-    allowed = allowed_half_width(values, tolerance, epsilon2, shrunk=shrunk)
+    allowed = allowed_half_width(values, tolerance, epsilon2)
     # The sum of tails spends δ on the players in doubt; the other bounds have equal shares.
-    summed = bound == "normal" and not (sequential or shrunk or evidence.obstacle)
+    summed = bound == "normal" and not (sequential or evidence.obstacle)
     failure_bound = fair_failure(evidence, tolerance, epsilon2) if summed else math.nan
     reason = evidence.obstacle or (MODELLED if evidence.modelled else "")
     if not reason and not (failure_bound <= spent if summed else (widths <= allowed).all()):
@@ -360,14 +332,12 @@ def certify(
     tightest = tightest_epsilon1(values, widths, xi)
     if summed:
         tightest = _tightest(evidence, spent, xi, tightest)
-    published = shrink(values, widths, tolerance) if shrunk and not evidence.obstacle else values
     chance = f"with a probability of at least {1 - failure:.6g}"
     if reason:
         claim = None if np.isinf(widths).any() else holding(tightest, widths, xi)
         statement = _refused(evidence, tolerance, chance, reason, claim)
     else:
-        within = " (as published, shrunk towards zero)" if shrunk else ""
-        within += f" differs from the true value by at most {tolerance:.6g} times the size of the "
+        within = f" differs from the true value by at most {tolerance:.6g} times the size of the "
         within += f"true value plus {epsilon2:.6g}"
         looks = ", whenever the run is stopped" if sequential else ""
         looks = ", allowing for the earlier checks of the run" if spent < failure else looks
@@ -379,7 +349,7 @@ def certify(
         delta=failure,
         level=spent,
         bound=bound,
-        values=published,
+        values=values,
         half_widths=widths,
         allowed=allowed,
         evaluations=evidence.evaluations,

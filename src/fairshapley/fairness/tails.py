@@ -97,6 +97,25 @@ def exceedance(evidence: Evidence, reach: FloatArray) -> FloatArray:
     return np.minimum(tails, 1.0)
 
 
+def allowed_half_width(
+    values: FloatArray, epsilon1: float, epsilon2: float | FloatArray
+) -> FloatArray:
+    """The largest half-width h such that A0 holds for every φ with |φ̂ − φ| ≤ h.
+
+    For |φ̂| > ε2 the value nearest to zero is the worst: h ≤ (ε1|φ̂| + ε2)/(1 + ε1). For
+    |φ̂| ≤ ε2 it is the farthest on the other side of zero: h ≤ (ε2 − ε1|φ̂|)/(1 − ε1), without
+    limit from ε1 = 1 on.
+
+    Examples
+    --------
+    >>> allowed_half_width(np.array([1.0, 0.0]), 0.5, 0.25).round(4)
+    array([0.5, 0.5])
+    """
+    size = np.abs(values)
+    across = np.inf if epsilon1 >= 1 else (epsilon2 - epsilon1 * size) / (1.0 - epsilon1)
+    return np.where(size > epsilon2, (epsilon1 * size + epsilon2) / (1.0 + epsilon1), across)
+
+
 def fair_failure(evidence: Evidence, epsilon1: float, epsilon2: float) -> float:
     """A bound on the probability that a certificate of these estimates is wrong."""
     return float(fair_tails(evidence, epsilon1, epsilon2).sum())
@@ -113,10 +132,8 @@ def fair_tails(evidence: Evidence, epsilon1: float, epsilon2: float | FloatArray
     size = np.abs(evidence.values)
     reach = epsilon1 * size + epsilon2
     away = reach / (1.0 - epsilon1) if epsilon1 < 1 else np.full_like(reach, np.inf)
-    across = np.inf if epsilon1 >= 1 else (epsilon2 - epsilon1 * size) / (1.0 - epsilon1)
-    far = size > epsilon2
-    near = np.where(far, reach / (1.0 + epsilon1), across)
-    away = np.where(far, np.minimum(away, size), away)
+    near = allowed_half_width(evidence.values, epsilon1, epsilon2)
+    away = np.where(size > epsilon2, np.minimum(away, size), away)
     return exceedance(evidence, near) + exceedance(evidence, away)
 
 

@@ -215,8 +215,6 @@ class Result(Stored, Shared, Evidence):
         delta: float,
         xi: float | None = None,
         bound: str = "normal",
-        *,
-        shrunk: bool = False,
     ) -> Certificate:
         """Whether the values are (ε1, ξ·ε1, δ)-Shapley fair, with what that rests on.
 
@@ -230,8 +228,6 @@ class Result(Stored, Shared, Evidence):
             The tolerance near zero; by default the run's own.
         bound
             "normal", "chebyshev", or "bernstein" for finite samples.
-        shrunk
-            Certify values shrunk towards zero, which needs fewer samples: the certificate's own.
         """
         found = certify(
             self._evidence_for(bound),
@@ -241,7 +237,6 @@ class Result(Stored, Shared, Evidence):
             bound=bound,
             level=self.level_share * check_delta(delta),
             sequential=self.sequential,
-            shrunk=shrunk,
         )
         return replace(found, test_set=both_errors(self, delta))
 
