@@ -48,6 +48,11 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<table style="{style}">{head}<tbody>{body}</tbody></table>'
 
 
+def names_table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose first cells are names from the data."""
+    return table_html(columns, [(escaped(name), *cells) for name, *cells in rows])
+
+
 def block_html(title: str, *parts: str) -> str:
     """A title over parts, which are HTML already."""
     heading = f'<p style="margin:0.3em 0"><strong>{html.escape(title)}</strong></p>'

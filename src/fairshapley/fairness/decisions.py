@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.markup import block_html, escaped, table_html
+from fairshapley._basics.markup import block_html, names_table_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -80,8 +80,7 @@ class Decisions:
 
     def _repr_html_(self) -> str:
         title, rows = self._told()
-        cells = [(escaped(name), *rest) for name, *rest in rows]
-        return block_html(title, table_html(("player", "from", "to", "sign"), cells))
+        return block_html(title, names_table_html(("player", "from", "to", "sign"), rows))
 
     def _told(self) -> tuple[str, list[tuple[str, str, str, str]]]:
         """A sentence, and the interval of each of the players, the most valuable first."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley.errors import FairShapleyError
 from fairshapley.estimators import METHODS, from_configuration
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_xi
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

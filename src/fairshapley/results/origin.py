@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairshapley.errors import InputError
+from fairshapley._basics.digests import file_digest
 
 
 class InputFile(NamedTuple):
@@ -84,9 +83,4 @@ def input_file(path: str | os.PathLike[str]) -> InputFile:
     ('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', 0)
     """
     file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256")
-            return InputFile(str(file), digest.hexdigest(), stream.tell())
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    return InputFile(str(file), file_digest(file), file.stat().st_size)

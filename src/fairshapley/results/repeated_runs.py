@@ -15,11 +15,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fairshapley._basics.frames import make_frame
+from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import Premises, check_fairness, within_tolerance
-from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
-from fairshapley.fairness.scores import check_xi, fidelity
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1, check_xi
+from fairshapley.fairness.scores import fidelity
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 
@@ -283,9 +284,9 @@ class Comparison:
         return "\n\n".join(f"[{name}]\n{one}" for name, one in self.audits.items())
 
     def _repr_html_(self) -> str:
-        from fairshapley.results.notebook import comparison_html
-
-        return comparison_html(self)
+        headings, rows, said = self.shown()
+        table = names_table_html(headings, rows)
+        return block_html("Methods on one game at equal cost", sentences_html(said), table)
 
 
 def audit_runs(

@@ -15,6 +15,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.files import write_whole
 from fairshapley._basics.frames import make_frame
+from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray, FloatMatrix, Real
 from fairshapley.errors import InputError
@@ -30,8 +31,8 @@ from fairshapley.fairness.guarantees import (
     predict,
     required_fidelity,
 )
-from fairshapley.fairness.levels import DELTA, EPSILON1, LARGE_XI, check_delta
-from fairshapley.fairness.scores import check_xi, fidelity, lower_fidelity
+from fairshapley.fairness.levels import DELTA, EPSILON1, LARGE_XI, check_delta, check_xi
+from fairshapley.fairness.scores import fidelity, lower_fidelity
 from fairshapley.fairness.standing import Standing, stand
 from fairshapley.fairness.tails import interval_doubts
 from fairshapley.results import payouts
@@ -43,6 +44,7 @@ from fairshapley.results.origin import InputFile
 from fairshapley.results.payouts import Money
 from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
+from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, shown_table
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
@@ -421,9 +423,9 @@ class Result(Stored, Shared, Evidence):
         return "\n".join([*self.summary(), *self.notes])
 
     def _repr_html_(self) -> str:
-        from fairshapley.results.notebook import result_html
-
-        return result_html(self)
+        title, *summary = str(self).splitlines()
+        table = names_table_html(*shown_table(self, TOP_ROWS, BOTTOM_ROWS))
+        return block_html(title, sentences_html(summary), table)
 
     payout = payouts.payout
 

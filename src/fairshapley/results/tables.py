@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from fairshapley.fairness.levels import DELTA, check_delta
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
+# Rows from the top and from the bottom of a long table in a notebook.
+TOP_ROWS, BOTTOM_ROWS = 10, 5
 VALUE_ENDINGS = (".csv", ".parquet", ".json")
 
 
@@ -211,8 +214,14 @@ def csv_bytes(columns: dict[str, Sequence[Any]]) -> bytes:
     # With \r\n at the end of lines, cells that hold either sign are quoted.
     writer = csv.writer(text, lineterminator="\r\n")
     for row in (list(columns), *zip(*columns.values(), strict=True)):
-        writer.writerow([plain_cell(one) if isinstance(one, str) else one for one in row])
+        writer.writerow(map(_cell, row))
     return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _cell(one: Any) -> Any:
+    if isinstance(one, Decimal):
+        return f"{one:f}"  # without an exponent
+    return plain_cell(one) if isinstance(one, str) else one
 
 
 def _parquet(columns: dict[str, Sequence[Any]]) -> bytes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +11,10 @@ from typing import Any, Literal, TypeAlias
 
 from fairshapley._basics.files import write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import plain_cell
+from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.payouts.amounts import shown, text
+from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, csv_bytes, shortened
 
 Negative: TypeAlias = Literal["zero", "charge", "shift"]
 
@@ -78,55 +77,39 @@ class Payout:
 
         `kind` as in `Result.to_frame`.
         """
-        return make_frame({"player": self.names, **self._columns()}, kind)
+        return make_frame(self._columns(), kind)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        columns: dict[str, Sequence[Any]] = {
+        bands = {"lower": self.lower, "upper": self.upper}
+        bands |= {"test_set_lower": self.test_lower, "test_set_upper": self.test_upper}
+        return {
+            "player": self.names,
             "value": self.values.tolist(),
             "share": self.shares.tolist(),
             "amount": self.amounts,
+            **{name: ends for name, ends in bands.items() if ends is not None},
         }
-        if self.lower is not None and self.upper is not None:
-            columns |= {"lower": self.lower, "upper": self.upper}
-        if self.test_lower is not None and self.test_upper is not None:
-            columns |= {"test_set_lower": self.test_lower, "test_set_upper": self.test_upper}
-        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """The payout as plain data that JSON can hold; money as text, which loses no cent."""
+        columns = self._columns()
+        rows = [map(_plain, row) for row in zip(*columns.values(), strict=True)]
         return {
             "pool": text(self.pool),
             "unit": text(self.unit),
             "rest": text(self.rest),
             "negative": self.negative,
             "delta": self.delta,
-            "players": [
-                {"player": name}
-                | {
-                    column: text(cell) if isinstance(cell, Decimal) else cell
-                    for column, cell in zip(self._columns(), row, strict=True)
-                }
-                for name, row in zip(self.names, self._rows(), strict=True)
-            ],
+            "players": [dict(zip(columns, row, strict=True)) for row in rows],
             "notes": [*self.notes, *self.standing],
         }
-
-    def _rows(self) -> list[tuple[Any, ...]]:
-        return list(zip(*self._columns().values(), strict=True))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one line per player; a name that a spreadsheet would take for a formula is tamed.
 
         The rest, where there is one, is in `notes` and `rest` alone.
         """
-        buffer = io.StringIO(newline="")
-        writer = csv.writer(buffer)
-        writer.writerow(["player", *self._columns()])
-        for name, row in zip(self.names, self._rows(), strict=True):
-            cells = [text(cell) if isinstance(cell, Decimal) else repr(cell) for cell in row]
-            writer.writerow([plain_cell(name), *cells])
-        # A lone surrogate, which UTF-8 cannot hold, is escaped as in JSON.
-        write_whole(Path(path), buffer.getvalue().encode("utf-8", "backslashreplace"))
+        write_whole(Path(path), csv_bytes(self._columns()))
 
     def headline(self) -> str:
         """What was divided, in a line."""
@@ -172,6 +155,10 @@ class Payout:
         return "\n".join([*lines, *self.notes, *self.standing])
 
     def _repr_html_(self) -> str:
-        from fairshapley.results.notebook import payout_html
+        headings, rows = self.shown()
+        table = names_table_html(headings, shortened(rows, TOP_ROWS, BOTTOM_ROWS))
+        return block_html(self.headline(), table, sentences_html([*self.notes, *self.standing]))
 
-        return payout_html(self)
+
+def _plain(cell: Any) -> Any:
+    return text(cell) if isinstance(cell, Decimal) else cell
