@@ -19,8 +19,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import check_epsilon1
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_epsilon1, check_xi
 
 
 @dataclass(frozen=True)

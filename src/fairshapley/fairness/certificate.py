@@ -23,9 +23,9 @@ from fairshapley.fairness.levels import (
     check_delta,
     check_epsilon1,
     check_variances,
+    check_xi,
     player_level,
 )
-from fairshapley.fairness.scores import check_xi
 from fairshapley.fairness.tails import (
     all_equal,
     allowed_half_width,

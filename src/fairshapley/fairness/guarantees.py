@@ -23,10 +23,10 @@ from fairshapley.fairness.levels import (
     check_delta,
     check_epsilon1,
     check_variances,
+    check_xi,
     joint_failure,
     player_level,
 )
-from fairshapley.fairness.scores import check_xi
 
 BOUNDS = ("chebyshev", "normal")
 

@@ -31,6 +31,12 @@ def check_delta(delta: float) -> float:
     return checks.real("delta", delta, above=1e-100, below=1, hint=hint)
 
 
+def check_xi(xi: float) -> float:
+    """ξ as a float of at least 0, or an InputError."""
+    hint = "; it is the tolerance near zero, in the unit of the utility"
+    return checks.real("xi", xi, least=0, below=1e100, hint=hint)
+
+
 def check_bound(bound: str, allowed: tuple[str, ...]) -> str:
     """The name of a bound, or an InputError that lists those there are."""
     if bound not in allowed:

@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-
-
-def check_xi(xi: float) -> float:
-    """ξ as a float of at least 0, or an InputError."""
-    hint = "; it is the tolerance near zero, in the unit of the utility"
-    return checks.real("xi", xi, least=0, below=1e100, hint=hint)
+from fairshapley.fairness.levels import check_xi
 
 
 def fidelity(values: ArrayLike, variances: ArrayLike, xi: float = 1e-3) -> FloatArray:

@@ -12,7 +12,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import tolerances
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_xi
 from fairshapley.metrics.scaling import Normalise, divide, normalised, scaled
 
 

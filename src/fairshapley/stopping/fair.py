@@ -8,8 +8,7 @@ from functools import partial
 
 from fairshapley._basics import checks
 from fairshapley.fairness.certificate import BOUNDS, certify, needed_evaluations, rounded_up
-from fairshapley.fairness.levels import check_bound, check_epsilon1
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_bound, check_epsilon1, check_xi
 from fairshapley.stopping.planned import PlannedLooks, Verdict
 from fairshapley.stopping.rules import Snapshot
 
