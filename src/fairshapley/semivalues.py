@@ -75,10 +75,7 @@ class Shapley(Semivalue):
     array([0.5, 0.5])
     """
 
-    @property
-    def name(self) -> str:
-        """The name of this semivalue."""
-        return "shapley"
+    name = "shapley"
 
     def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
         return np.full(n_players, -math.log(n_players))
@@ -94,10 +91,7 @@ class Banzhaf(Semivalue):
     array([0.5, 0.5])
     """
 
-    @property
-    def name(self) -> str:
-        """The name of this semivalue."""
-        return "banzhaf"
+    name = "banzhaf"
 
     def _log_weights(self, n_players: int, sizes: FloatArray) -> FloatArray:
         return log_binomial(n_players - 1, sizes) - (n_players - 1) * math.log(2.0)

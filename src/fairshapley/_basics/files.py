@@ -59,6 +59,14 @@ def _for_its_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder where there is none, or raise an InputError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error
+
+
 def check_replaceable(target: Path) -> None:
     """An InputError unless the target is a plain file that may be written, or is not there."""
     if not target.name:

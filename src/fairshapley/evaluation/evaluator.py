@@ -279,18 +279,19 @@ class Evaluator:
         try:
             while start < count or blocks:
                 self.guard.check()
-                unfinished = start < count or self._waiting()
+                sent = self._dispatcher
+                unfinished = start < count or (sent is not None and sent.waiting)
                 if unfinished and time.monotonic() > deadline:
                     self._finish_in_flight()
                     raise OutOfTimeError
-                if start < count and len(blocks) < MAX_BLOCKS and self._hungry():
+                if start < count and len(blocks) < MAX_BLOCKS and (sent is None or sent.hungry):
                     stop = min(count, start + self.pace.rows(self.workers))
                     blocks.append(self._look_up(draw, start, stop, self._ledger.pending))
                     self._obtain(blocks[-1], count - stop)
                     start = stop
-                elif self._dispatcher is not None:
-                    self._dispatcher.step()
-                    self.tally.lost = self._dispatcher.losses
+                elif sent is not None:
+                    sent.step()
+                    self.tally.lost = sent.losses
                 while blocks and self._ledger.settle(blocks[0]):
                     block = blocks.popleft()
                     self._ledger.conclude(block)
@@ -302,12 +303,6 @@ class Evaluator:
             self._abandon(error)
             raise
         return Answers(values, sizes)
-
-    def _hungry(self) -> bool:
-        return self._dispatcher is None or self._dispatcher.hungry
-
-    def _waiting(self) -> bool:
-        return self._dispatcher is not None and self._dispatcher.waiting
 
     def _finish_in_flight(self) -> None:
         """Out of time: what workers have begun is paid for, and journalled."""

@@ -15,7 +15,7 @@ from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumera
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_xi
 from fairshapley.games.game import FunctionGame, Game, is_random
 from fairshapley.randomness import root_seed
 from fairshapley.results.result import Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -229,7 +229,7 @@ class Run:
         plan, evaluator = self.plan, self.evaluator
         self._start()
         while not self._is_exact():
-            said = self._round(self._blocked, lambda: self._show(reporter))
+            said = self._round(self._blocked, lambda: reporter.show(self.snapshot))
             if (said := said or self._stalled()) is not None:
                 return "; ".join([said, *self._conclusions()])
             due = self.recorder.due(evaluator.tally.evaluations)
@@ -346,10 +346,6 @@ class Run:
         if growth > MOST_GROWTH and self.plan.in_flight > 1:
             growth = math.inf
         self.recorder = Recorder(self.game.n_active, growth)
-
-    def _show(self, reporter: ProgressReporter) -> None:
-        if reporter.due:
-            reporter.show(self.snapshot)
 
     def _blocked(self, draw: Draw) -> str | None:
         return self.allowance.blocked(draw, self.rounds, self.marginals or 0)
@@ -491,11 +487,6 @@ class Run:
         said, noise = self.plan.estimator.remarks(self.state), self.evaluator.noise
         return (*said, *(() if noise is None else noise.remarks(self.noise_share())))
 
-    def _extra_notes(self) -> Iterator[str]:
-        """Whether the utility was found to be random."""
-        if self.noticed:
-            yield self.noticed
-
     def noise_share(self) -> float | None:
         """The part of the values' variance that is noise; the rest is which coalitions were drawn.
 
@@ -567,14 +558,12 @@ class Run:
                 last.evidence.values,
             ),
             versions=versions(),
-            **origin_fields(
-                (*self.plan.notes, *self._remarks(), *_trouble(tally), *self._extra_notes())
-            ),
+            **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally, self.noticed))),
             **self.recorder.records(),
         )
 
 
-def _trouble(tally: Tally) -> list[str]:
+def _trouble(tally: Tally, noticed: str) -> list[str]:
     """What went wrong on the way, in sentences."""
     notes = []
     if tally.recovered:
@@ -588,4 +577,4 @@ def _trouble(tally: Tally) -> list[str]:
             f"{tally.skipped} evaluations failed and were skipped, so that the values may be "
             f"biased and cannot be certified; the first is {tally.first_failure}"
         )
-    return notes
+    return [*notes, noticed] if noticed else notes

@@ -149,20 +149,15 @@ class ProgressReporter:
         if self._bar is not None:
             self._bar.stop()
 
-    @property
-    def due(self) -> bool:
-        """Whether an update is due."""
-        return (self._bar is not None or self._call is not None) and (
-            time.monotonic() >= self._next
-        )
-
     def show(self, state: Callable[[], Snapshot]) -> None:
-        """Show the state of the run, which `state` gives.
+        """Show the state of the run, which `state` gives, when an update is due.
 
         An update takes an estimate, which some methods compute from all they were told: the next
         update waits until updates take no more than a twentieth of the time.
         """
         began = time.monotonic()
+        if began < self._next or (self._bar is None and self._call is None):
+            return
         snapshot = state()
         now = time.monotonic()
         self._next = now + max(REFRESH_SECONDS, 20.0 * (now - began))
@@ -194,15 +189,11 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
     rules = until.parts() if until is not None else ()
     predicted = [rule.predicted(snapshot) for rule in rules]
     words += [f"fair after about {cost:,.2g}" for cost in predicted if cost is not None]
-    words += [f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s", *_workers(snapshot.workers)]
+    words.append(f"{rate:,.3g}/s" if rate < 1000 else f"{rate:,.0f}/s")
+    words += [several(snapshot.workers, "worker")] if snapshot.workers else []
     if math.isfinite(lowest):
         words.append(f"min fidelity {lowest:.3g}")
     return SEPARATOR.join(words)
-
-
-def _workers(count: int) -> list[str]:
-    """The workers of an engine in words; none for the process of the run."""
-    return [several(count, "worker")] if count else []
 
 
 def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:

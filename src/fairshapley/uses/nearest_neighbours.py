@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_xi
 from fairshapley.games.fingerprints.content import fingerprint
 from fairshapley.games.game import Game
 from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task

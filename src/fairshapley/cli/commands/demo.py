@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
+from fairshapley._basics.files import make_folder
 from fairshapley.cli.groups import option
 from fairshapley.cli.options import Seed
-from fairshapley.errors import InputError
 
 POOL = "10000"
 
@@ -32,10 +32,7 @@ def show_demo(
     from fairshapley.uses.demo import COPIED, COPY, GUESSES, write_clinics
 
     check_epsilon1(epsilon1)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error
+    make_folder(folder)
     train, test = write_clinics(folder)
     values, report = folder / "values.json", folder / "report.html"
     say(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
 from fairshapley.cli.options import Engine, Seed
@@ -72,10 +73,7 @@ def run_experiment(
     if trials is not None and trials < 1:
         raise InputError(f"--trials must be at least 1, not {trials}")
     parse_engine(engine).close()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from error
+    make_folder(out)
     done = run(
         name,
         trials=trials,

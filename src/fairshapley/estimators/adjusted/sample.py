@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -63,13 +63,5 @@ class Sample:
     def part(self, rows: slice, gains: FloatArray) -> Sample:
         """Some of the units, with other gains and folds counted anew."""
         groups = self.groups[rows]
-        return Sample(
-            self.units,
-            self.chosen[rows],
-            self.sizes[rows],
-            gains,
-            self.plans,
-            self.plan[rows],
-            groups - groups[:1],
-            self.n_folds,
-        )
+        own = {name: getattr(self, name)[rows] for name in ("chosen", "sizes", "plan")}
+        return replace(self, **own, gains=gains, groups=groups - groups[:1])

@@ -1,6 +1,6 @@
 """Explanations of predictions: values of the features of each row.
 
-`explain` is the call; `together` explains all rows at once, `one_by_one` by any method;
+`explain` is the call; `job` has rows explained `together`, or one after the other by any method;
 `attributions` is what both give.
 """
 

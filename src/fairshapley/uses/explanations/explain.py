@@ -13,7 +13,7 @@ from fairshapley._basics.arguments import known_names
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator, Exact
 from fairshapley.evaluation.engines import EngineOption
-from fairshapley.fairness.scores import check_xi
+from fairshapley.fairness.levels import check_xi
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import Rows, check_output, check_rows
 from fairshapley.games.features.feature_game import GameKind
@@ -24,8 +24,7 @@ from fairshapley.runs.setup import JournalOption
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, parse_budget
 from fairshapley.uses.explanations.attributions import Attributions, gathered
-from fairshapley.uses.explanations.job import Job
-from fairshapley.uses.explanations.one_by_one import one_by_one
+from fairshapley.uses.explanations.job import Job, one_by_one
 from fairshapley.uses.explanations.together import EXACT_PLAYERS
 
 Outputs: TypeAlias = int | str | Iterable[int | str] | None

@@ -1,31 +1,32 @@
-"""Rows that are explained together, as one job: groups of rows, a bar, and the results."""
+"""Rows that are explained: together, as one job of groups with a bar, or one after the other."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fairshapley._basics.types import IntArray
-from fairshapley.errors import InputError
-from fairshapley.evaluation.engines import EngineOption
+from fairshapley.errors import FairShapleyError, InputError
+from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.journal.records import Journal
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.pieces import Pieces
 from fairshapley.randomness import side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
-from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER
+from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER, estimate
 from fairshapley.runs.plan import versions
 from fairshapley.runs.progress import ProgressReporter
 from fairshapley.runs.setup import JournalOption
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 from fairshapley.uses.explanations.closed_forms import closed_form
-from fairshapley.uses.explanations.one_by_one import Finished, many_games
 from fairshapley.uses.explanations.rows_game import RowsGame, stored_rows
 from fairshapley.uses.explanations.together import (
     EXACT_PLAYERS,
@@ -40,6 +41,9 @@ from fairshapley.uses.explanations.together import (
 DEFAULT_RULE = Fair(epsilon1=0.05, delta=0.1)
 # Rows times outputs that are explained at a time: their utilities take some 200 MiB.
 MOST_COLUMNS = 2048
+
+
+Finished: TypeAlias = tuple[dict[int, tuple[Result, ...]], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +185,48 @@ class Done:
     def add(self, count: int) -> None:
         """So many more."""
         self._count += count
-        if self._bar.due:
-            self._bar.show(
-                lambda: Snapshot(self._count, None, self.clock(), self._evidence, xi=0.0)
-            )
+        self._bar.show(lambda: Snapshot(self._count, None, self.clock(), self._evidence, xi=0.0))
+
+
+@contextmanager
+def many_games(engine: EngineOption, journal: JournalOption) -> Iterator[dict[str, Any]]:
+    """The engine and the journal for the games of all rows, closed afterwards."""
+    with ExitStack() as stack:
+        if isinstance(journal, str | os.PathLike):
+            journal = stack.enter_context(Journal(journal, shared=True))
+        yield {"engine": stack.enter_context(opened_engine(engine)), "journal": journal}
+
+
+def one_by_one(
+    game: FeatureGame,
+    positions: IntArray,
+    outputs: tuple[int, ...],
+    *,
+    seed: int,
+    engine: EngineOption,
+    journal: JournalOption,
+    **options: Any,
+) -> Finished:
+    """Explain rows by `fairshapley.estimate`, whose options these are; Ctrl-C keeps finished rows.
+
+    A row draws what it would if it were explained alone, and the same for all of its outputs.
+    """
+    finished: dict[int, tuple[Result, ...]] = {}
+    with many_games(engine, journal) as kept:
+        options |= {**kept, "progress": False}
+        for place, one in enumerate(game.each_row(positions)):
+            row, results = one.rows[0], []
+            row_seed = int(side_generator(seed, f"row {row}").integers(2**62))
+            try:
+                # What was predicted is remembered by `one`, for all its outputs.
+                for output in outputs:
+                    results.append(estimate(one.for_output(output), seed=row_seed, **options))
+                    if not results[-1].complete:
+                        return finished, False
+            except KeyboardInterrupt:
+                return finished, False
+            except FairShapleyError as error:
+                error.add_note(f"It was raised while row {row} was explained.")
+                raise
+            finished[place] = tuple(results)
+    return finished, True
