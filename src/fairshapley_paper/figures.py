@@ -154,11 +154,7 @@ def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
 
 
 def _dots(
-    axes: Any,
-    report: Report,
-    measure: Measure,
-    numbers: Sequence[Number],
-    accounting: Accounting,
+    axes: Any, report: Report, measure: Measure, numbers: Sequence[Number], accounting: Accounting
 ) -> None:
     known = published_beside(report.experiment)
     own = {one.method: one for one in numbers}

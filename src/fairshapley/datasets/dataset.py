@@ -176,10 +176,7 @@ class Dataset:
         array([[2.]])
         """
         keep = np.ones(len(self), dtype=bool)
-        for option, wanted, labels in (
-            ("split", split, self.split),
-            ("group", group, self.groups),
-        ):
+        for option, wanted, labels in (("split", split, self.split), ("group", group, self.groups)):
             if wanted is None:
                 continue
             if labels is None:

@@ -71,10 +71,7 @@ def read_table(
     most_bytes
         The size, unpacked, above which the file is refused.
     """
-    with (
-        reading(path, "a table"),
-        open_text(path, encoding, most_bytes=most_bytes) as stream,
-    ):
+    with reading(path, "a table"), open_text(path, encoding, most_bytes=most_bytes) as stream:
         reader = csv.reader(
             itertools.islice(stream, skip, None),
             delimiter=delimiter,

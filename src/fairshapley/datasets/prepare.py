@@ -212,8 +212,7 @@ def _columns(dataset: Dataset, names: tuple[str, ...]) -> FloatArray:
             f"{dataset.name} has {what} here: load it anew, in its variant 'numeric', and prepare "
             "it once"
         )
-    columns: FloatArray = dataset.X[:, [dataset.feature_names.index(name) for name in names]]
-    return columns
+    return dataset.X[:, [dataset.feature_names.index(name) for name in names]]
 
 
 def _finite_rows(name: str, values: ArrayLike) -> FloatArray:

@@ -9,13 +9,7 @@ import numpy as np
 from fairshapley.datasets.dataset import Dataset
 from fairshapley.datasets.entry import Wanted
 from fairshapley.datasets.files import check_found
-from fairshapley.datasets.parsing import (
-    CellType,
-    Columns,
-    joined_tables,
-    object_table,
-    read_table,
-)
+from fairshapley.datasets.parsing import CellType, Columns, joined_tables, object_table, read_table
 
 # --- used cars ----------------------------------------------------------------------------------
 

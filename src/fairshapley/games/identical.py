@@ -67,8 +67,7 @@ def group_numbers(pairs: Sequence[tuple[int, int]], n_players: int) -> IntArray:
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     shape = (n_players, n_players)
     links = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=shape)
-    group: IntArray = connected_components(links, directed=False)[1].astype(np.int64)
-    return group
+    return connected_components(links, directed=False)[1].astype(np.int64)
 
 
 def identical_groups(pairs: Sequence[tuple[int, int]], n_players: int) -> list[list[int]]:

@@ -15,12 +15,7 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions, check_names
-from fairshapley.games.player_data import (
-    equal_content,
-    feature_matrix,
-    label_codes,
-    target_vector,
-)
+from fairshapley.games.player_data import equal_content, feature_matrix, label_codes, target_vector
 
 Task: TypeAlias = Literal["classification", "regression"]
 DistanceMetric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]

@@ -13,11 +13,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions
-from fairshapley.games.player_data import (
-    Datasets,
-    equal_datasets,
-    read_datasets,
-)
+from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets
 
 # Entries of a temporary array: 2**20 doubles are 8 MiB.
 _CHUNK = 1 << 20
@@ -158,8 +154,7 @@ class VolumeGame:
             log_determinants = _log_determinants(means / self._scale, starts)
             factor = _log_rho(counts, starts, self.alpha)
         log_determinants += 2 * np.log(self._scale).sum()
-        values: FloatArray = np.exp(np.logaddexp(log_determinants, math.log(_FLOOR)) / 2 + factor)
-        return values
+        return np.exp(np.logaddexp(log_determinants, math.log(_FLOOR)) / 2 + factor)
 
 
 def _groups(coalition: NDArray[np.intp], cubes: IntArray) -> tuple[IntArray, IntArray]:
@@ -192,8 +187,7 @@ def _log_rho(counts: IntArray, starts: NDArray[np.intp], alpha: float | None) ->
     shares = 1 / (10.0 * n_cubes) if alpha is None else np.full(len(starts), alpha)
     each = np.repeat(shares, n_cubes)
     logs = np.log1p(-(each ** (counts + 1))) - np.log1p(-each)
-    total: FloatArray = np.add.reduceat(logs, starts)
-    return total
+    return np.add.reduceat(logs, starts)
 
 
 def _log_determinants(rows: FloatArray, starts: NDArray[np.intp]) -> FloatArray:

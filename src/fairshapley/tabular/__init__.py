@@ -5,11 +5,4 @@ from fairshapley.tabular.models import MODELS, make_model
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import read_table
 
-__all__ = [
-    "MODELS",
-    "Preprocessor",
-    "TabularGame",
-    "make_model",
-    "read_table",
-    "table_game",
-]
+__all__ = ["MODELS", "Preprocessor", "TabularGame", "make_model", "read_table", "table_game"]

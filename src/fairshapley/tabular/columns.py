@@ -75,8 +75,7 @@ def as_numbers(column: pa.ChunkedArray) -> FloatArray:
     elif types.is_boolean(plain.type):
         plain = plain.cast(pa.int8())
     numbers = plain.cast(pa.float64(), safe=False).to_numpy()
-    floats: FloatArray = np.asarray(numbers, dtype=np.float64) * scale
-    return floats
+    return np.asarray(numbers, dtype=np.float64) * scale
 
 
 def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:

@@ -184,15 +184,13 @@ def _points(features: FloatArray, targets: NDArray[Any]) -> FloatArray:
 
 
 def _answers(targets: NDArray[Any]) -> IntArray:
-    codes: IntArray = np.unique(targets, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return codes
+    return np.unique(targets, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _contents(features: FloatArray, codes: IntArray) -> IntArray:
     """A number for each row, equal where features and targets are."""
     whole = np.column_stack([features + 0.0, codes])
-    content: IntArray = np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1)
-    return content
+    return np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _near_shares(
@@ -214,8 +212,7 @@ def _near_shares(
     sums = np.stack(
         [np.bincount(owner[places], weights=one, minlength=n_players) for one in close.T]
     )
-    shares: FloatArray = sums.T / np.bincount(owner[places], minlength=n_players)[:, None]
-    return shares
+    return sums.T / np.bincount(owner[places], minlength=n_players)[:, None]
 
 
 def _sought(owner: IntArray, counts: IntArray) -> IntArray:

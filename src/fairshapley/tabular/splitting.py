@@ -175,5 +175,4 @@ def sample_rows(n_rows: int, size: int, seed: int) -> IntArray:
     if size < 1:
         raise InputError(f"sample must be at least 1, not {size}")
     generator = side_generator(root_seed(seed), "sample of rows")
-    rows: IntArray = np.sort(generator.permutation(n_rows)[:size]).astype(np.int64)
-    return rows
+    return np.sort(generator.permutation(n_rows)[:size]).astype(np.int64)

@@ -17,12 +17,7 @@ KINDS = {"shapley": "Data Shapley", BETA: "Beta Shapley(16, 1)"}
 QUICK_ROWS = 66
 _PAIR_ROWS = (50, QUICK_ROWS, 10)
 FEW_METHODS = ("mc", "owen", "sobol", "stratified", "kernel", "gae-5", "mc-walks", "adjusted")
-_AUDIT = (
-    measures.MSE,
-    measures.MIN_FIDELITY,
-    measures.TRUE_MIN_FIDELITY,
-    measures.TRUE_MIN_ABOVE,
-)
+_AUDIT = (measures.MSE, measures.MIN_FIDELITY, measures.TRUE_MIN_FIDELITY, measures.TRUE_MIN_ABOVE)
 
 
 def _points(
@@ -316,13 +311,4 @@ NOISY_LABELS = Experiment(
     measures=(measures.F1, measures.F1_BELOW, *_AUDIT),
 )
 
-EXPERIMENTS = (
-    FIDELITY_APE,
-    XI,
-    SYMMETRY,
-    AUDIT,
-    NULLITY,
-    NULLITY_CODE,
-    ADD_REMOVE,
-    NOISY_LABELS,
-)
+EXPERIMENTS = (FIDELITY_APE, XI, SYMMETRY, AUDIT, NULLITY, NULLITY_CODE, ADD_REMOVE, NOISY_LABELS)

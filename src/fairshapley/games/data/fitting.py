@@ -290,8 +290,7 @@ def _indices(labels: Any, classes: Any) -> IntArray:
     """The place of each label among the sorted classes, −1 for what is none of them."""
     predicted = np.asarray(labels).reshape(-1)
     places = np.minimum(np.searchsorted(classes, predicted), len(classes) - 1)
-    indices: IntArray = np.where(classes[places] == predicted, places, -1)
-    return indices
+    return np.where(classes[places] == predicted, places, -1)
 
 
 def _neighbours(model: Any) -> dict[str, int]:

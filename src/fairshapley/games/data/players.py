@@ -53,8 +53,7 @@ class PlayerRows:
         # A last player who is always there has the rows of nobody else.
         owner = np.append(self.owner, np.full(self.n_base, self.n_players))
         always = np.ones((len(coalitions), 1), dtype=bool)
-        masks: BoolArray = np.concatenate([coalitions, always], axis=1)[:, owner[self.order]]
-        return masks
+        return np.concatenate([coalitions, always], axis=1)[:, owner[self.order]]
 
     @cached_property
     def order(self) -> IntArray:
@@ -64,8 +63,7 @@ class PlayerRows:
         models that look at the order, or at the first of several nearest neighbours, cannot tell
         identical players apart.
         """
-        order: IntArray = np.argsort(self._first, kind="stable")
-        return order
+        return np.argsort(self._first, kind="stable")
 
     @cached_property
     def _first(self) -> IntArray:
@@ -167,8 +165,7 @@ class Classes:
 
     def of(self, coalitions: BoolArray) -> FloatArray:
         """How many rows of each class the coalitions have; whole numbers, so that it is exact."""
-        counts: FloatArray = coalitions @ self.counts + self.base
-        return counts
+        return coalitions @ self.counts + self.base
 
 
 def read_classes(players: PlayerRows, test: Rows) -> tuple[Classes, IntArray]:

@@ -59,8 +59,7 @@ def representatives(rows: Rows) -> IntArray:
     numbered = (np.unique(one, return_inverse=True)[1].reshape(-1) for one in beside)
     content = np.stack([_content(rows.X), *numbered], axis=1)
     _, first, inverse = np.unique(content, axis=0, return_index=True, return_inverse=True)
-    found: IntArray = first[inverse.reshape(-1)].astype(np.int64)
-    return found
+    return first[inverse.reshape(-1)].astype(np.int64)
 
 
 def _content(features: Any) -> IntArray:
@@ -88,8 +87,7 @@ def _content(features: Any) -> IntArray:
     if flat.dtype.kind == "f":
         flat = np.where(np.isnan(flat), np.nan, flat) + 0.0  # one NaN, and no −0.0
     whole_rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
-    inverse: IntArray = np.unique(whole_rows, return_inverse=True)[1].reshape(-1)
-    return inverse
+    return np.unique(whole_rows, return_inverse=True)[1].reshape(-1)
 
 
 def _numbered(keys: Sequence[Any]) -> IntArray:

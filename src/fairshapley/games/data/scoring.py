@@ -77,8 +77,7 @@ class Metric(ABC):
         >>> metric.score(np.array([[0, 1, 1], [0, 0, 0]])).round(3)
         array([1.   , 0.333])
         """
-        scores: FloatArray = self.weighed(predictions, [self.weights])[:, 0]
-        return scores
+        return self.weighed(predictions, [self.weights])[:, 0]
 
     def score_there(self, predictions: Array) -> Array:
         """The score of each model, in the namespace and on the device of the predictions."""

@@ -107,8 +107,7 @@ class ConditionalExpectation(Expectation):
     def pairs(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """The utilities of pairs of a coalition and an explained row, (pairs, outputs)."""
         kinds, which = np.unique(coalitions, axis=0, return_inverse=True)
-        values: FloatArray = self.each(kinds, np.arange(self.n_explained))[which.ravel(), rows]
-        return values
+        return self.each(kinds, np.arange(self.n_explained))[which.ravel(), rows]
 
     def _of_rows(self, coalitions: BoolArray) -> FloatArray:
         """The utilities of all explained rows, (outputs, coalitions, rows)."""
@@ -136,8 +135,7 @@ class ConditionalExpectation(Expectation):
         index = words + 256 * np.arange(words.shape[-1])
         totals = np.stack([table.take(index).sum(axis=-1) for table in sums])
         own = self.explained_predictions[rows].T[:, None, :]
-        means: FloatArray = np.where(counts > 0, totals / np.maximum(counts, 1), own)
-        return means
+        return np.where(counts > 0, totals / np.maximum(counts, 1), own)
 
 
 def _width(mine: FloatArray, theirs: FloatArray, relative_to: RelativeTo) -> FloatArray:

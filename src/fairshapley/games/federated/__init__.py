@@ -4,12 +4,7 @@
 ``FederatedGame``. Only training and `ModelUtility` need torch.
 """
 
-from fairshapley.games.federated.game import (
-    FederatedGame,
-    RoundGame,
-    Utility,
-    normalised_mean,
-)
+from fairshapley.games.federated.game import FederatedGame, RoundGame, Utility, normalised_mean
 from fairshapley.games.federated.model_utility import ModelUtility
 from fairshapley.games.federated.models import cifar_cnn, mnist_cnn, text_cnn
 from fairshapley.games.federated.preparing import Vocabulary, as_images, tokenise

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.federated.layout import (
-    Fixed,
-    Layout,
-    Vector,
-    Weights,
-    describe,
-    read,
-    write,
-)
+from fairshapley.games.federated.layout import Fixed, Layout, Vector, Weights, describe, read, write
 from fairshapley.games.game import check_coalitions
 
 Agent = TypeVar("Agent", bound=Hashable)

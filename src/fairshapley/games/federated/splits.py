@@ -146,8 +146,7 @@ def _class_counts(rows: int, held: IntArray, n_classes: int) -> IntArray:
     """The rows of each class (columns) that each agent (rows) gets."""
     places = np.arange(n_classes)
     even, extra = rows // held[:, None], rows % held[:, None]
-    counts: IntArray = np.where(places < held[:, None], even + (places < extra), 0)
-    return counts
+    return np.where(places < held[:, None], even + (places < extra), 0)
 
 
 def _needed(rows: int, held: IntArray, n_classes: int) -> IntArray:

@@ -273,12 +273,7 @@ class _Learner:
         return data
 
     def fit(
-        self,
-        weights: Weights,
-        agent: int,
-        lr: float,
-        generator: np.random.Generator,
-        where: str,
+        self, weights: Weights, agent: int, lr: float, generator: np.random.Generator, where: str
     ) -> Weights:
         """The weights after the agent has trained, from those of the server."""
         torch = import_torch("train")
@@ -297,8 +292,7 @@ class _Learner:
             raise InputError(
                 f"{where}: the training failed ({type(error).__name__}: {error})"
             ) from error
-        state: Weights = self.model.state_dict()
-        return state
+        return self.model.state_dict()
 
     def _steps(self, agent: int, lr: float, generator: np.random.Generator) -> None:
         torch = import_torch("train")

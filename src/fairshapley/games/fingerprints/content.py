@@ -59,11 +59,7 @@ from fairshapley.games.random import Random
 
 # Names and declared ranges tell a reader about these games; the utilities do not depend on them.
 _FUNCTION = {"player_names", "value_range", "identical_players", "unit", "cost", "cost_unit"}
-_LABELS = {
-    FunctionGame: _FUNCTION,
-    Random: _FUNCTION | {"random"},
-    TableGame: {"player_names"},
-}
+_LABELS = {FunctionGame: _FUNCTION, Random: _FUNCTION | {"random"}, TableGame: {"player_names"}}
 _REMEDY = (
     "give `key=` to a FunctionGame, or the object a `fingerprint` attribute, "
     "a string that says what it computes"

@@ -185,15 +185,13 @@ class _HeadFactor:
         if not self._ends[-1]:
             return block
         solved = self._solve(tail)
-        complement: FloatArray = block - solved.T @ solved
-        return complement
+        return block - solved.T @ solved
 
     def _solve(self, columns: slice | IntArray) -> FloatArray:
         """L⁻¹ times the columns of the matrix, in the rows of the coalition."""
         known = self._ends[-1]
         right = self._owner.block(self._rows[:known], columns)
-        solved: FloatArray = dtrsm(1.0, self._factor[:known, :known], right, lower=1)
-        return solved
+        return dtrsm(1.0, self._factor[:known, :known], right, lower=1)
 
 
 def _head(sizes: Sequence[int], tail_players: int, tail_entries: int) -> int:

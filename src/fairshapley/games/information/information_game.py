@@ -19,12 +19,7 @@ from fairshapley.errors import GameError, InputError
 from fairshapley.games.game import check_coalitions
 from fairshapley.games.information.block_factor import BlockFactor, NotPositiveDefiniteError
 from fairshapley.games.information.gaussian_process import Kernel, fit_kernel
-from fairshapley.games.player_data import (
-    Datasets,
-    equal_datasets,
-    read_datasets,
-    target_vector,
-)
+from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets, target_vector
 
 # Up to 2**25 entries, 256 MiB (5792 rows), the kernel matrix is kept; beyond, blocks are made when
 # they are needed.
@@ -174,8 +169,7 @@ class InformationGame:
                 "precision: give a larger noise",
                 error.args[0],
             ) from None
-        gains: FloatArray = np.maximum(logs / 2, 0.0)
-        return gains
+        return np.maximum(logs / 2, 0.0)
 
     @cached_property
     def _factor(self) -> BlockFactor:
