@@ -17,9 +17,12 @@ from fairshapley.estimators import (
     Stratified,
     UnbiasedKernelSHAP,
 )
-from fairshapley_paper.bootstrapped import Bootstrapped
-from fairshapley_paper.singles import SingleAntithetic, SingleSobol
-from fairshapley_paper.uncounted import UncountedGreedy
+from fairshapley_paper.estimators import (
+    Bootstrapped,
+    SingleAntithetic,
+    SingleSobol,
+    UncountedGreedy,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 
 from fairshapley.games import DataGame
-from fairshapley.games.data.constants import best_constant
+from fairshapley.games.data.fitting import best_constant
 from fairshapley.games.data.rows import Rows
 
 RNG = np.random.default_rng(7)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley_paper.bootstrapped import Bootstrapped
+from fairshapley_paper.estimators import Bootstrapped
 from fairshapley_paper.experiment import Setting
+from fairshapley_paper.jobs import RememberingGame, run_trial
 from fairshapley_paper.methods import ALL_METHODS, METHODS
-from fairshapley_paper.trial import RememberingGame, run_trial
 
 GAME = fs.games.SumOfUnanimity(12, seed=3)
 

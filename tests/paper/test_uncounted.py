@@ -5,8 +5,8 @@ import numpy as np
 import fairshapley as fs
 from fairshapley.estimators import Problem
 from fairshapley.estimators.greedy.weighted_draws import placed_walks
+from fairshapley_paper.estimators import OneWeightWalks, UncountedGreedy, UncountedWalks
 from fairshapley_paper.methods import ALL_METHODS, METHODS, PROGRAM_METHODS
-from fairshapley_paper.uncounted import OneWeightWalks, UncountedGreedy, UncountedWalks
 
 GAME = fs.games.SumOfUnanimity(6, seed=2)
 

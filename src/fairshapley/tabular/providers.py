@@ -10,9 +10,8 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import as_numbers, kind_of
+from fairshapley.tabular.columns import as_numbers, column_of, kind_of, texts_of
 from fairshapley.tabular.preprocessing import Preprocessor
-from fairshapley.tabular.target import column_of, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

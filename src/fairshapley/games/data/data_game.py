@@ -28,8 +28,7 @@ from fairshapley.games.data.models import (
     task_of,
 )
 from fairshapley.games.data.on_device import DeviceData
-from fairshapley.games.data.players import read_classes, read_players, real_targets
-from fairshapley.games.data.row_content import first_missing
+from fairshapley.games.data.players import first_missing, read_classes, read_players, real_targets
 from fairshapley.games.data.rows import as_labels, check_alike, read_rows
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer
 from fairshapley.games.game import check_coalitions, check_names, members

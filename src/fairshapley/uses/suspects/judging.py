@@ -17,11 +17,10 @@ from fairshapley.errors import InputError
 from fairshapley.games.game import check_names
 from fairshapley.games.player_data import column, feature_matrix, label_codes
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tabular.columns import as_texts
+from fairshapley.tabular.columns import Target, as_texts, column_of, read_target
 from fairshapley.tabular.memory import arrow_table, row_labels
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
-from fairshapley.tabular.target import Target, column_of, read_target
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.selecting import better_than_chance
 from fairshapley.uses.suspects.found import LIKELY, Checks, Suspects
