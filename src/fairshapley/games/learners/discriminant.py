@@ -41,7 +41,7 @@ class DiscriminantLearner(Learner):
     def __init__(self, model: Any, given: Data, where: Backend) -> None:
         for name in ("priors", "n_components", "covariance_estimator"):
             refuse_unless(model, name, (None,))
-        (classes, codes), X, X_test = given.several_classes, given.X, given.X_test  # noqa: N806
+        (classes, codes), X, X_test = given.classes, given.X, given.X_test  # noqa: N806
         n_classes, width = len(classes), X.shape[1]
         if width > MAX_FEATURES:
             raise NotVectorisedError(
@@ -72,7 +72,6 @@ class DiscriminantLearner(Learner):
         xp = self.where.xp
         counts, means, within = self._moments(sets)
         present = counts > 0
-        self._require_two(present)
         priors = counts / xp.sum(counts, axis=0)
         centre = xp.sum(priors[:, None, :] * means, axis=0)
         away = xp.where(present[:, None, :], means - centre, 0.0)

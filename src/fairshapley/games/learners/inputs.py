@@ -33,29 +33,13 @@ class Data:
     @property
     def classes(self) -> tuple[NDArray[Any], IntArray]:
         """The sorted classes, and for each training row the index of its class."""
-        if self.y.dtype.kind == "f" and not np.array_equal(self.y, np.floor(self.y)):
-            raise NotVectorisedError("y is continuous or holds NaN: a classifier needs classes")
-        try:
-            classes, codes = np.unique(self.y, return_inverse=True)
-        except TypeError:
-            raise NotVectorisedError("y holds labels that cannot be sorted") from None
+        classes, codes = np.unique(self.y, return_inverse=True)
         return classes, codes.astype(np.int64)
-
-    @property
-    def several_classes(self) -> tuple[NDArray[Any], IntArray]:
-        """The same, of two classes or more."""
-        classes, codes = self.classes
-        if len(classes) < 2:
-            raise NotVectorisedError("y has one class only: there is nothing to tell apart")
-        return classes, codes
 
     @property
     def targets(self) -> FloatArray:
         """The targets as numbers: for regressors."""
-        targets = real_numbers(self.y, "y", NotVectorisedError)
-        if not np.isfinite(targets).all():
-            raise NotVectorisedError("y holds NaN or infinite values")
-        return targets
+        return self.y.astype(np.float64)
 
     def largest_array(self, n_classes: int, statistics: int) -> int:
         """What a `Learner` with classes takes as the largest array of one set.
@@ -66,30 +50,14 @@ class Data:
 
 
 def data(X: object, y: object, X_test: object) -> Data:  # noqa: N803
-    """The data as arrays.
+    """The data as arrays; whoever asks has checked that they fit together.
 
     Examples
     --------
     >>> data([[0.0], [1.0]], ["a", "b"], [[2.0]]).classes
     (array(['a', 'b'], dtype='<U1'), array([0, 1]))
     """
-    train, test = _features(X, "X"), _features(X_test, "X_test")
-    targets = np.asarray(y)
-    if targets.ndim != 1:
-        raise NotVectorisedError(
-            f"y of shape {targets.shape}: only one target per row is vectorised"
-        )
-    if targets.shape[0] != train.shape[0]:
-        raise InputError(
-            f"X has {train.shape[0]} rows, y has {targets.shape[0]}: give one target per row"
-        )
-    if test.shape[1] != train.shape[1]:
-        raise InputError(
-            f"X has {train.shape[1]} features, X_test has {test.shape[1]}: they must be the same"
-        )
-    if train.shape[0] == 0:
-        raise InputError("X has no rows: there is nothing to fit")
-    return Data(train, targets, test)
+    return Data(_features(X, "X"), np.asarray(y), _features(X_test, "X_test"))
 
 
 def _features(X: object, name: str) -> FloatArray:  # noqa: N803
@@ -98,8 +66,6 @@ def _features(X: object, name: str) -> FloatArray:  # noqa: N803
     features = real_numbers(X, name, NotVectorisedError)
     if features.ndim != 2:
         raise InputError(f"{name} must have two axes, rows and features, not {features.ndim}")
-    if features.shape[1] == 0:
-        raise InputError(f"{name} has no features")
     if not np.isfinite(features).all():
         raise NotVectorisedError(f"{name} holds NaN or infinite values")
     return features

@@ -97,7 +97,6 @@ class Learner(ABC):
             (m, test rows, classes), 0 for classes that are not in the set; "decision" and
             "value": (m, test rows).
         """
-        rows = self._checked(rows, kind)
         count, order = len(rows), np.arange(len(rows))
         if self._by_size:
             order = np.argsort(rows.sum(axis=1), kind="stable")
@@ -140,25 +139,3 @@ class Learner(ABC):
 
     def _joined(self, parts: list[Array]) -> Array:
         return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
-
-    def _checked(self, rows: BoolArray, kind: Predicted) -> BoolArray:
-        if kind not in self.kinds:
-            known = ", ".join(sorted(self.kinds))
-            raise InputError(f"{type(self).__name__} predicts {known}, not {kind!r}")
-        rows = np.asarray(rows)
-        if rows.dtype != np.bool_ or rows.ndim != 2 or rows.shape[1] != self._n_rows:
-            raise InputError(
-                f"rows must be boolean of shape (m, {self._n_rows}), one column per training row, "
-                f"not {rows.dtype} {rows.shape}"
-            )
-        if not rows.any(axis=1).all():
-            raise InputError("a set without rows cannot be fitted: leave it out")
-        return rows
-
-    def _require_two(self, present: Array) -> Array:
-        """How many classes each set holds, from (classes, sets); an error if fewer than two."""
-        xp = self.where.xp
-        n_present = xp.sum(xp.astype(present, xp.int64), axis=0)
-        if bool(xp.any(n_present < 2)):
-            raise InputError("a set of rows with one class only cannot be fitted: leave it out")
-        return n_present

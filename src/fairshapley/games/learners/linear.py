@@ -119,7 +119,7 @@ class RidgeClassifierLearner(RidgeLearner):
 
     def __init__(self, model: Any, given: Data, where: Backend) -> None:
         refuse_unless(model, "class_weight", (None,))
-        classes, codes = given.several_classes
+        classes, codes = given.classes
         signs = 2.0 * np.eye(len(classes))[codes] - 1.0
         super().__init__(model, given, where, signs if len(classes) > 2 else signs[:, 1:])
         self.kinds = frozenset({"label", "decision"} if len(classes) == 2 else {"label"})
@@ -129,7 +129,6 @@ class RidgeClassifierLearner(RidgeLearner):
         xp = self.where.xp
         weights = xp.astype(sets, self.where.real)
         present = self._indicator @ weights > 0
-        self._require_two(present)
         fitted = self._fitted(weights)
         values = self._moments.values(*fitted)
         if kind == "decision":

@@ -47,7 +47,7 @@ class LogisticLearner(Learner):
     """
 
     def __init__(self, model: Any, given: Data, where: Backend) -> None:
-        (classes, codes), n_rows, n_test = given.several_classes, len(given.X), len(given.X_test)
+        (classes, codes), n_rows, n_test = given.classes, len(given.X), len(given.X_test)
         n_classes, liblinear = len(classes), model.solver == "liblinear"
         _check_parameters(model)
         if liblinear and n_classes > 2:
@@ -103,7 +103,7 @@ class LogisticLearner(Learner):
         weights = xp.astype(sets, self.where.real)
         counts = self._indicator @ weights
         present = counts > 0
-        n_present = self._require_two(present)
+        n_present = xp.sum(xp.astype(present, xp.int64), axis=0)
         if self._class_weight is not None:
             weights = weights * self._class_weight[self._codes][:, None]
         if self._balanced:
