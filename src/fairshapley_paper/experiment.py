@@ -58,9 +58,9 @@ class Scenario:
     """The table or figure as the paper labels it in its source, several with ", " between them"""
     build: Callable[[Setup], Played]
     """A function of a module (or a partial of one), so that processes can be given it"""
+    needs: str = ""
+    """The data set that must be there, by its name in `fairshapley.datasets`"""
     semivalue: str = "shapley"
-    needs: tuple[str, ...] = ()
-    """The data sets that must be there, by the names of `fairshapley.datasets`"""
     form_of: str = ""
     """Where it is another reading of a published scenario: the name of that"""
 
@@ -175,7 +175,7 @@ Points: TypeAlias = Mapping[float, float | tuple[float, float]]
 """A curve: y by x, or y and its standard error"""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Measure:
     """A number, or a curve, for each trial or for all trials of a method together."""
 

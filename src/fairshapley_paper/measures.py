@@ -45,14 +45,10 @@ def _or_nan(compute: Callable[Arguments, float]) -> Callable[Arguments, float]:
 # --- what trials cost -------------------------------------------------------------------------
 
 COSTS = (
+    Measure("evaluations", "evaluations", each=lambda outcome, _ground: float(outcome.evaluations)),
     Measure(
-        name="evaluations",
-        label="evaluations",
-        each=lambda outcome, _ground: float(outcome.evaluations),
-    ),
-    Measure(
-        name="marginals",
-        label="marginals",
+        "marginals",
+        "marginals",
         each=lambda outcome, _ground: math.nan if outcome.marginals is None else outcome.marginals,
     ),
 )
@@ -74,15 +70,15 @@ def audited(outcomes: Sequence[Outcome], ground: Ground) -> FloatArray:
 
 
 MIN_FIDELITY = Measure(
-    name="min_fidelity",
-    label="minimum fidelity, as reported",
-    better="higher",
+    "min_fidelity",
+    "minimum fidelity, as reported",
+    "higher",
     each=lambda outcome, ground: float(reported(outcome, ground.xi).min()),
 )
 TRUE_MIN_FIDELITY = Measure(
-    name="true_min_fidelity",
-    label="minimum fidelity, audited",
-    better="higher",
+    "true_min_fidelity",
+    "minimum fidelity, audited",
+    "higher",
     together=lambda outcomes, ground: float(audited(outcomes, ground).min()),
 )
 
@@ -99,9 +95,9 @@ def _chosen_elsewhere(outcomes: Sequence[Outcome], ground: Ground) -> float:
 
 
 TRUE_MIN_ABOVE = Measure(
-    name="true_min_fidelity_above",
-    label="audited, the worst chosen on other trials",
-    better="higher",
+    "true_min_fidelity_above",
+    "audited, the worst chosen on other trials",
+    "higher",
     together=_chosen_elsewhere,
 )
 FIDELITY_PATH, TRUE_FIDELITY_PATH = (
@@ -125,15 +121,15 @@ def _spearman(outcome: Outcome, ground: Ground, xi: float, *, own: bool) -> floa
 def _spearman_measures(name: str, label: str, *, own: bool) -> tuple[Measure, Measure]:
     """The coefficient at the experiment's ξ, and by ξ."""
     single = Measure(
-        name=name,
-        label=label,
-        better="higher",
+        name,
+        label,
+        "higher",
         each=lambda outcome, ground: _spearman(outcome, ground, ground.xi, own=own),
     )
     by_xi = Measure(
-        name=f"{name}_by_xi",
-        label=label,
-        better="higher",
+        f"{name}_by_xi",
+        label,
+        "higher",
         each=lambda outcome, ground: {xi: _spearman(outcome, ground, xi, own=own) for xi in XIS},
         x="ξ",
     )
@@ -164,8 +160,8 @@ def _ranked(outcomes: Sequence[Outcome], ground: Ground, *, what: str) -> Points
 
 RANKED = tuple(
     Measure(
-        name=f"ranked_{what}",
-        label=label,
+        f"ranked_{what}",
+        label,
         together=partial(_ranked, what=what),
         accountings=("paper",),
         x="players by APE^−½",
@@ -180,24 +176,24 @@ RANKED = tuple(
 def _error(name: str, label: str, metric: Callable[..., float], **options: Any) -> Measure:
     """A metric of the values and the truth."""
     return Measure(
-        name=name,
-        label=label,
-        better="lower",
+        name,
+        label,
+        "lower",
         each=_or_nan(lambda outcome, ground: metric(outcome.values, ground.truth, **options)),
     )
 
 
 MSE = _error("mse", "mean squared error", metrics.mse)
 NL_NSW = Measure(
-    name="nl_nsw",
-    label="NL NSW, as reported",
-    better="lower",
+    "nl_nsw",
+    "NL NSW, as reported",
+    "lower",
     each=_or_nan(lambda outcome, ground: metrics.nl_nsw(reported(outcome, ground.xi))),
 )
 TRUE_NL_NSW = Measure(
-    name="true_nl_nsw",
-    label="NL NSW, audited",
-    better="lower",
+    "true_nl_nsw",
+    "NL NSW, audited",
+    "lower",
     together=_or_nan(lambda outcomes, ground: metrics.nl_nsw(audited(outcomes, ground))),
 )
 
@@ -265,26 +261,22 @@ def _f1(outcome: Outcome, ground: Ground, *, rule: Literal["cluster", "below_cen
 
 
 NULLITY = Measure(
-    name="eps_abs",
-    label="ε_abs",
-    better="lower",
+    "eps_abs",
+    "ε_abs",
+    "lower",
     each=_or_nan(lambda outcome, ground: metrics.nullity_error(outcome.values, truth=ground.truth)),
 )
 VIOLATIONS = Measure(
-    name="violations",
-    label="share of pairs that break symmetry",
-    better="lower",
-    each=_violations,
-    x="ε1",
+    "violations", "share of pairs that break symmetry", "lower", each=_violations, x="ε1"
 )
-LOG_RATIO = Measure(name="log_ratio", label="log Σ ρ", better="lower", each=_deviation)
+LOG_RATIO = Measure("log_ratio", "log Σ ρ", "lower", each=_deviation)
 
 _ACTIONS: tuple[Action, ...] = ("add", "remove")
 _ENDS: tuple[First, ...] = ("high", "low")
 MOVES = tuple(
     Measure(
-        name=f"{action}_{first}",
-        label=f"accuracy, {action} {first} values first",
+        f"{action}_{first}",
+        f"accuracy, {action} {first} values first",
         each=partial(_moved, action=action, first=first),
         x="points moved",
     )
@@ -294,25 +286,25 @@ MOVES = tuple(
 # Removing the highest first is adding the lowest first, read backwards: the areas are the same.
 MOVE_AREAS = tuple(
     Measure(
-        name=f"add_{first}_area",
-        label=f"mean held-out accuracy, add {first} first",
-        better="higher" if first == "high" else "lower",
+        f"add_{first}_area",
+        f"mean held-out accuracy, add {first} first",
+        "higher" if first == "high" else "lower",
         each=partial(_added_area, first=first),
         of_truth=True,
     )
     for first in _ENDS
 )
 F1 = Measure(
-    name="f1",
-    label="F1 of noisy labels, lower cluster",
-    better="higher",
+    "f1",
+    "F1 of noisy labels, lower cluster",
+    "higher",
     each=partial(_f1, rule="cluster"),
     of_truth=True,
 )
 F1_BELOW = Measure(
-    name="f1_below_centre",
-    label="F1 of noisy labels, below the lower centre",
-    better="higher",
+    "f1_below_centre",
+    "F1 of noisy labels, below the lower centre",
+    "higher",
     each=partial(_f1, rule="below_centre"),
     of_truth=True,
 )

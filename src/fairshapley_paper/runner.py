@@ -173,11 +173,11 @@ def _chosen(
 def _check_data(scenarios: Sequence[Scenario]) -> None:
     """An error that names every data set that is missing, and says what is there."""
     present = {name for name, sources in available().items() if sources}
-    needed = dict.fromkeys(name for scenario in scenarios for name in scenario.needs)
+    needed = dict.fromkeys(scenario.needs for scenario in scenarios if scenario.needs)
     missing = [name for name in needed if name not in present]
     if not missing:
         return
-    possible = [one.name for one in scenarios if not set(one.needs) - present]
+    possible = [one.name for one in scenarios if one.needs not in missing]
     advice = f"run only {', '.join(possible)}, or put" if possible else "put"
     raise InputError(
         f"the data of {', '.join(missing)} are not there: {advice} the files into the folder that "

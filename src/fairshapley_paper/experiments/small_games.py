@@ -126,14 +126,14 @@ _DATASETS = _both_readings(
         "credit card, 10 providers",
         "tab:vol-credit-card-overall",
         datasets.credit_card,
-        needs=("creditcard",),
+        "creditcard",
     ),
     Scenario(
         "used_cars",
         "used cars, 8 makes",
         "tab:vol=used-car-overall",
         datasets.used_cars,
-        needs=("used_cars",),
+        "used_cars",
     ),
     bootstrap=500,
     notes=("Volumes are of the order 10⁶ to 10¹¹, so that ξ = 1e−3 has no effect.",),
@@ -152,7 +152,7 @@ _UBER_VOLUME = replace(
             "Uber and Lyft, 10 providers, by volume",
             _RIDES,
             datasets.rides,
-            needs=("uber_lyft",),
+            "uber_lyft",
         ),
     ),
     reading="guess",
@@ -168,11 +168,9 @@ _AGENTS = _both_readings(
         "hotel reviews, 10 agents",
         "tab:cml-hotelreviews-overall",
         agents.hotel_reviews,
-        needs=("hotel_reviews",),
+        "hotel_reviews",
     ),
-    Scenario(
-        "uber_lyft", "Uber and Lyft, 10 agents", _RIDES, agents.uber_lyft, needs=("uber_lyft",)
-    ),
+    Scenario("uber_lyft", "Uber and Lyft, 10 agents", _RIDES, agents.uber_lyft, "uber_lyft"),
     bootstrap=100,
     greedy=500,
     program_notes=(
@@ -230,17 +228,13 @@ _FEATURES = _both_readings(
     "Features by the conditional expectation",
     *(
         Scenario(
-            name,
-            title,
-            f"tab:feature-{name}-overall",
-            partial(features.features, name=name),
-            needs=needs,
+            name, title, f"tab:feature-{name}-overall", partial(features.features, name=name), needs
         )
         for name, title, needs in (
-            ("adult", "adult income, random forest", ("adult",)),
-            ("wine", "wine, random forest", ()),
-            ("covertype", "Covertype, perceptron", ("covertype",)),
-            ("iris", "iris, nearest neighbour", ()),
+            ("adult", "adult income, random forest", "adult"),
+            ("wine", "wine, random forest", ""),
+            ("covertype", "Covertype, perceptron", "covertype"),
+            ("iris", "iris, nearest neighbour", ""),
         )
     ),
     bootstrap=100,

@@ -54,7 +54,7 @@ def _points(
         shows=shows,
         build=partial(build_points, dataset=dataset, learner=learner, rows=sizes, **options),
         semivalue=semivalue,
-        needs=(dataset,),
+        needs=dataset,
         form_of=form_of,
     )
 
