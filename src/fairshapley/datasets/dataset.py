@@ -131,8 +131,7 @@ class Dataset:
         """The texts as a list, for a set of texts."""
         if self.X.dtype != object or self.X.ndim != 1:
             raise InputError(f"{self.name} is not a set of texts: its rows are in X")
-        texts: list[str] = self.X.tolist()
-        return texts
+        return self.X.tolist()
 
     @property
     def train(self) -> Dataset:

@@ -137,5 +137,4 @@ def read_cifar10(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
 
 
 def _counts(labels: NDArray[Any]) -> list[int]:
-    counts: list[int] = np.bincount(labels, minlength=10).tolist()
-    return counts
+    return np.bincount(labels, minlength=10).tolist()

@@ -238,8 +238,7 @@ class Price:
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The price of each row of `coalitions`."""
-        prices: FloatArray = self.each + self.member * coalitions.sum(axis=1)
-        return prices
+        return self.each + self.member * coalitions.sum(axis=1)
 
 
 def _costs(fn: Callable[[tuple[int, ...]], float], coalitions: BoolArray) -> FloatArray:

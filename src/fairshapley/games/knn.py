@@ -173,7 +173,6 @@ class KNNUtilityGame:
         different. It is used where it is exact: for whole numbers, such as pixels.
         """
         tests, points = self.test_features[part], self.features
-        distances: FloatArray
         if self.metric != "euclidean":
             distances = self._by_metric(tests, points)
         elif self._squares is not None:
@@ -224,8 +223,7 @@ class KNNUtilityGame:
             return None
         if not all((matrix == np.rint(matrix)).all() for matrix in both):
             return None
-        squares: FloatArray = np.einsum("ij,ij->i", self.features, self.features)
-        return squares
+        return np.einsum("ij,ij->i", self.features, self.features)
 
     @cached_property
     def _neighbours(self) -> IntArray:
@@ -251,19 +249,15 @@ class KNNUtilityGame:
             per_test[:, part] = self._scores(used, order, self.test_targets[part])
         # Right neighbours are whole numbers, so that their sum has no rounding errors.
         unit = self.n_tests * (self.k if self.task == "classification" else 1)
-        values: FloatArray = per_test.sum(axis=1) / unit
-        return values
+        return per_test.sum(axis=1) / unit
 
     def _scores(self, used: BoolArray, order: IntArray, tests: NDArray[Any]) -> NDArray[Any]:
         """The right neighbours, or the negative squared error, of each coalition and test."""
         targets = self.targets[order]
-        scores: NDArray[Any]
         if self.task == "classification":
-            scores = (used & (targets == tests[:, None])).sum(axis=2)
-        else:
-            predictions = np.where(used, targets, 0.0).sum(axis=2) / self.k
-            scores = -np.square(predictions - tests)
-        return scores
+            return (used & (targets == tests[:, None])).sum(axis=2)
+        predictions = np.where(used, targets, 0.0).sum(axis=2) / self.k
+        return -np.square(predictions - tests)
 
 
 def _stable_order(distances: FloatArray) -> NDArray[np.intp]:
@@ -279,8 +273,7 @@ def _stable_order(distances: FloatArray) -> NDArray[np.intp]:
 
 def _metric(metric: Any) -> DistanceMetric:
     if callable(metric):
-        given: DistanceMetric = metric
-        return given
+        return metric
     if not isinstance(metric, str) or metric in ("precomputed", "nan_euclidean"):
         raise InputError(
             f"metric must be the name of a metric that compares two points, such as 'euclidean', "

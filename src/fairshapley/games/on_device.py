@@ -41,5 +41,4 @@ def device_form(game: object) -> DeviceGame | None:
     )
     if of_form is object or not issubclass(of_form, of_utilities):
         return None
-    form: DeviceGame | None = game.on_device()  # type: ignore[attr-defined]
-    return form
+    return game.on_device()  # type: ignore[attr-defined]

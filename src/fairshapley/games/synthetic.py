@@ -174,8 +174,7 @@ class Airport:
         """The utility of each row of `coalitions`."""
         rows = check_coalitions(coalitions, self.n_players)
         costs = np.broadcast_to(self.costs, rows.shape)
-        values: FloatArray = np.max(costs, axis=1, where=rows, initial=0.0)
-        return values
+        return np.max(costs, axis=1, where=rows, initial=0.0)
 
 
 class WeightedVoting:
@@ -421,8 +420,7 @@ def _masked_sum(mask: BoolArray, weights: FloatArray) -> FloatArray:
 
     A product with BLAS would be faster, but its last bits depend on the number of rows.
     """
-    sums: FloatArray = np.where(mask, weights, 0.0).sum(axis=1)
-    return sums
+    return np.where(mask, weights, 0.0).sum(axis=1)
 
 
 def _signed_sums(weights: FloatArray) -> tuple[float, float]:

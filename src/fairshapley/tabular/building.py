@@ -59,14 +59,12 @@ class TabularGame:
         >>> made.feature_names, made.features.shape
         (('age', "town = 'a'", "town = 'b'"), (4, 3))
         """
-        matrix: FloatArray = self.game.train[0]
-        return matrix
+        return self.game.train[0]
 
     @property
     def test_features(self) -> FloatArray:
         """The rows to score on, encoded in the same way."""
-        matrix: FloatArray = self.game.test[0]
-        return matrix
+        return self.game.test[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,8 +167,7 @@ class Preprocessor:
         """The places of the columns of numbers whose missing values are marked."""
         if self.scaler is None:
             return np.empty(0, dtype=np.int64)
-        found: IntArray = self.scaler["missing"].features_
-        return found
+        return self.scaler["missing"].features_
 
     def _categories(self) -> Iterator[tuple[str, set[str | None], set[str | None]]]:
         """Each column of text, the categories with a feature, and those that share one."""

@@ -132,8 +132,7 @@ def notes_of(table: pa.Table) -> list[str]:
     >>> notes_of(pa.table({"a": [1]}))
     []
     """
-    found: list[str] = json.loads((table.schema.metadata or {}).get(NOTES, b"[]"))
-    return found
+    return json.loads((table.schema.metadata or {}).get(NOTES, b"[]"))
 
 
 def _pyarrow() -> Any:

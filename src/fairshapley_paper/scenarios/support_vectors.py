@@ -84,5 +84,4 @@ def svc_game(
 def _squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
     products = left @ right.T
     squares = np.square(left).sum(axis=1)[:, None] + np.square(right).sum(axis=1) - 2 * products
-    distances: FloatArray = np.maximum(squares, 0.0)
-    return distances
+    return np.maximum(squares, 0.0)

@@ -178,8 +178,7 @@ class Fitter:
         """The mean score over the seeds; the rows hold at least two classes."""
         chosen = self.rows.take(rows)
         scores = [self._one(model, chosen, wide=wide) for model in self.models]
-        mean: FloatArray = np.mean(scores, axis=0)
-        return mean
+        return np.mean(scores, axis=0)
 
     def _one(self, model: Any, chosen: Rows, *, wide: bool) -> FloatArray:
         try:
@@ -205,8 +204,7 @@ class Fitter:
     def _scores(self, judged: Any, *, wide: bool) -> FloatArray:
         """The scores of one model: by its predictions, or for a scorer by itself."""
         if isinstance(self.score, Metric):
-            of_predictions: FloatArray = self.measured(judged, wide=wide)[0]
-            return of_predictions
+            return self.measured(judged, wide=wide)[0]
         if not wide:
             return np.array([self._scored(judged)])
         known = Remembering(judged)
@@ -330,8 +328,7 @@ class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, features: Any) -> NDArray[Any]:
         """The predicted classes."""
-        predicted: NDArray[Any] = self.model.predict(features)
-        return predicted
+        return self.model.predict(features)
 
     @available_if(lambda self: hasattr(self.model, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, features: Any) -> FloatArray:

@@ -124,8 +124,7 @@ class Metric(ABC):
     def _class_shares(self) -> FloatArray:
         """How much of the test rows each class is that a model can predict."""
         counts = np.bincount(self.targets, weights=self.weights, minlength=self.n_classes)
-        shares: FloatArray = counts[: self.n_classes] / counts.sum()
-        return shares
+        return counts[: self.n_classes] / counts.sum()
 
 
 class MeanMetric(Metric):

@@ -157,13 +157,10 @@ class Table:
 
     def column(self, at: int) -> NDArray[Any]:
         """One column; of a frame, what is not of numpy's numbers as objects."""
-        column: NDArray[Any]
-        if self.is_frame:
-            series = self.rows.iloc[:, at]
-            column = series.to_numpy(dtype=None if _is_plain(series.dtype) else object)
-        else:
-            column = self.rows[:, at]
-        return column
+        if not self.is_frame:
+            return self.rows[:, at]
+        series = self.rows.iloc[:, at]
+        return series.to_numpy(dtype=None if _is_plain(series.dtype) else object)
 
     def coordinates(self, at: int) -> tuple[FloatArray, bool]:
         """One column as floats, and whether they are its numbers; other contents are numbered."""

@@ -34,5 +34,4 @@ class TextCNN(nn.Module):
         """The logits of each text, of its tokens (texts, length)."""
         words = self.embedding(tokens).transpose(1, 2)
         features = [torch.relu(layer(words)).amax(dim=2) for layer in self.convolutions]
-        logits: torch.Tensor = self.outputs(self.dropout(torch.cat(features, dim=1)))
-        return logits
+        return self.outputs(self.dropout(torch.cat(features, dim=1)))

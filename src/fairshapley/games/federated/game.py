@@ -333,5 +333,4 @@ def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum"
         raise InputError(
             f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
         )
-    mean: FloatArray = (table / scale[:, None]).mean(axis=0)
-    return mean
+    return (table / scale[:, None]).mean(axis=0)

@@ -113,8 +113,7 @@ def text_cnn(
         checks.whole("filters", filters),
     )
     dropped = checks.real("dropout", dropout, least=0, below=1)
-    model: TextCNN = _seeded(seed, lambda: TextCNN(*sizes, dropped))
-    return model
+    return _seeded(seed, lambda: TextCNN(*sizes, dropped))
 
 
 def _image_cnn(
@@ -158,8 +157,7 @@ def _image_cnn(
         layers += [getattr(nn, activation)(), nn.Linear(hidden, n_classes)]
         return nn.Sequential(*layers)
 
-    model: torch.nn.Sequential = _seeded(seed, build)
-    return model
+    return _seeded(seed, build)
 
 
 def _seeded(seed: int, build: Callable[[], Any]) -> Any:

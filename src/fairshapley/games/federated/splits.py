@@ -150,8 +150,7 @@ def _class_counts(rows: int, held: IntArray, n_classes: int) -> IntArray:
 
 
 def _needed(rows: int, held: IntArray, n_classes: int) -> IntArray:
-    needed: IntArray = _class_counts(rows, held, n_classes).sum(axis=0)
-    return needed
+    return _class_counts(rows, held, n_classes).sum(axis=0)
 
 
 def _most_rows(held: IntArray, available: IntArray) -> int:

@@ -87,8 +87,7 @@ class BlockFactor:
         sizes = self._sizes[players]
         # One range of rows after another: a running number, less what the ranges before took.
         before = np.cumsum(sizes) - sizes
-        rows: IntArray = np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
-        return rows
+        return np.arange(sizes.sum()) + np.repeat(starts - before, sizes)
 
     def log_determinants(self, masks: BoolArray) -> FloatArray:
         """The log determinant of the block of each coalition; 0 for the empty one."""
@@ -219,7 +218,6 @@ def _panels(sizes: Sequence[int], panel_rows: int) -> list[slice]:
 
 def lower_factor(block: FloatArray, mask: BoolArray) -> FloatArray:
     """The triangular factor of a block, or an error that names the coalition."""
-    factor: FloatArray
     factor, failed = dpotrf(block, lower=1, clean=1)
     if failed:
         raise NotPositiveDefiniteError(members(mask))
