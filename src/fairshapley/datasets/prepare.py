@@ -31,14 +31,8 @@ def one_against_rest(dataset: Dataset, label: int = 1) -> Dataset:
     ('not virginica', 'virginica')
     """
     if dataset.classes is None or label not in dataset.classes:
-        raise InputError(
-            f"{dataset.name} has no class {label!r}: "
-            + (
-                "it is a regression"
-                if dataset.classes is None
-                else f"choose one of {', '.join(map(str, dataset.classes))}"
-            )
-        )
+        known = ", ".join(map(str, dataset.classes or ())) or "none, as it is a regression"
+        raise InputError(f"{dataset.name} has no class {label!r}; it has {known}")
     position = dataset.classes.index(label)
     name = dataset.target_names[position] if dataset.target_names else str(label)
     return dataclasses.replace(
@@ -221,8 +215,5 @@ def _finite_rows(name: str, values: ArrayLike) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError(f"{name} must hold numbers alone") from None
     if rows.ndim != 2 or not np.isfinite(rows).all():
-        raise InputError(
-            f"{name} must be rows of finite numbers, shape (m, d); its shape is {rows.shape}"
-            + ("" if np.isfinite(rows).all() else ", and some are NaN or infinite")
-        )
+        raise InputError(f"{name} must be finite numbers of the shape (m, d), not {rows.shape}")
     return rows

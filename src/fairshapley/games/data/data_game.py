@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
@@ -195,7 +196,7 @@ class DataGame:
             self._classes, targets = read_classes(players, scored)
             self.classes = self._classes.labels
         elif task == "regressor":
-            players = players.with_real_targets()
+            players = replace(players, rows=real_targets(players.rows, "train"))
             scored = real_targets(scored, "test")
             targets = scored.y
         self.n_players = players.n_players

@@ -44,10 +44,6 @@ class PlayerRows:
         """The number of rows that are always there."""
         return len(self.rows) - len(self.owner)
 
-    def with_real_targets(self) -> PlayerRows:
-        """The same with targets as floats, for regression."""
-        return replace(self, rows=real_targets(self.rows, "train"))
-
     def masks(self, coalitions: BoolArray) -> BoolArray:
         """The rows of each coalition, shape (m, rows), in `order`."""
         # A last player who is always there has the rows of nobody else.

@@ -45,7 +45,7 @@ class MarginalExpectation(MixedExpectation):
     def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:
         """The rows with background rows where a feature is absent."""
         background = self.n_explained + np.arange(self.n_background)[others]
-        return self._filled(self.players.column_masks(coalitions), rows, background)
+        return self._filled(coalitions[:, self.players.owners], rows, background)
 
     def _filled(self, masks: BoolArray, rows: IntArray, others: IntArray) -> Any:
         return self.rows.mixed(masks, rows, others)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.text import listed
-from fairshapley._basics.types import BoolArray, IntArray
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.features.tables import Table, as_numbers
 
@@ -40,10 +40,6 @@ class Players:
         for player, columns in enumerate(self.columns):
             owners[list(columns)] = player
         return owners
-
-    def column_masks(self, coalitions: BoolArray) -> BoolArray:
-        """Which columns the members of each coalition own."""
-        return coalitions[:, self.owners]
 
     def data(self, table: Table) -> NDArray[Any]:
         """What each player shows in each row, for plots: (rows, players).

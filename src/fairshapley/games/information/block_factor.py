@@ -105,7 +105,7 @@ class BlockFactor:
         for low, high in pairwise(starts):
             part = patterns[low:high]
             walk.move(part[0])
-            values[low:high] = walk.log_determinant
+            values[low:high] = walk.logs[-1]
             if part[:, self.head :].any():  # never without a tail
                 self._tail(walk.complement(), self.head, part, values[low:high])
         return values[inverse.ravel()]
@@ -141,11 +141,7 @@ class _HeadFactor:
         self._rows: IntArray = np.zeros(n_rows, dtype=np.int64)
         self._panels: list[BoolArray] = []
         self._ends = [0]
-        self._logs = [0.0]
-
-    @property
-    def log_determinant(self) -> float:
-        return self._logs[-1]
+        self.logs = [0.0]
 
     def move(self, mask: BoolArray) -> None:
         """Keep the panels that the coalitions share, and add the others one by one."""
@@ -155,14 +151,14 @@ class _HeadFactor:
             if not np.array_equal(old, new):
                 break
             shared += 1
-        del self._panels[shared:], self._ends[shared + 1 :], self._logs[shared + 1 :]
+        del self._panels[shared:], self._ends[shared + 1 :], self.logs[shared + 1 :]
         for panel in panels[shared:]:
             self._extend(panel, mask)
 
     def _extend(self, panel: BoolArray, mask: BoolArray) -> None:
         owner, start = self._owner, self._ends[-1]
         rows = owner.rows(panel, owner.panels[len(self._panels)].start)
-        end, log = start + len(rows), self._logs[-1]
+        end, log = start + len(rows), self.logs[-1]
         if len(rows):
             block = owner.block(rows, rows)
             if start:
@@ -175,7 +171,7 @@ class _HeadFactor:
             log += log_diagonal(factor)
         self._panels.append(panel)
         self._ends.append(end)
-        self._logs.append(log)
+        self.logs.append(log)
 
     def complement(self) -> FloatArray:
         """The Schur complement of the tail."""

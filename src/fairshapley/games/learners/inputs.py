@@ -80,15 +80,13 @@ def refuse_unless(model: object, name: str, allowed: Collection[object]) -> None
         return
     value = getattr(model, name)
     # Not `in`: an array has no single truth, and 0 is not False here.
-    if not any(value is choice or _same_text(value, choice) for choice in allowed):
+    if not any(value is choice for choice in allowed) and not (
+        isinstance(value, str) and value in allowed
+    ):
         known = " or ".join(repr(choice) for choice in allowed)
         raise NotVectorisedError(
             f"{type(model).__name__}({name}={value!r}): only {known} is vectorised"
         )
-
-
-def _same_text(value: object, choice: object) -> bool:
-    return isinstance(value, str) and isinstance(choice, str) and value == choice
 
 
 def number(model: object, name: str, *, positive: bool = False) -> float:
