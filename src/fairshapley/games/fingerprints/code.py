@@ -233,16 +233,7 @@ def _installed(module: str) -> bool:
     if module.partition(".")[0] == _OWN:
         return True  # also from a source tree: a journal must not depend on how it was installed
     # A module that is not loaded is placed by its package, which is found without running it.
-    loaded = sys.modules.get(module)
-    try:
-        top = module.partition(".")[0]
-        spec = (
-            getattr(loaded, "__spec__", None)
-            if loaded is not None
-            else importlib.util.find_spec(top)
-        )
-    except ValueError:
-        spec = None
+    spec = _find(module if module in sys.modules else module.partition(".")[0])
     if spec is None:
         return False
     places = [str(spec.origin), *(spec.submodule_search_locations or ())]
