@@ -126,10 +126,9 @@ def _spearman_measures(name: str, label: str, *, own: bool) -> tuple[Measure, Me
         "higher",
         each=lambda outcome, ground: _spearman(outcome, ground, ground.xi, own=own),
     )
-    by_xi = Measure(
-        f"{name}_by_xi",
-        label,
-        "higher",
+    by_xi = replace(
+        single,
+        name=f"{name}_by_xi",
         each=lambda outcome, ground: {xi: _spearman(outcome, ground, xi, own=own) for xi in XIS},
         x="ξ",
     )
