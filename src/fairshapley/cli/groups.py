@@ -47,6 +47,16 @@ def grouped(command: Command) -> Command:
     (*, x: int, y: int = 0, loud: bool = False) -> None
     >>> show(x=1)
     Place(x=1, y=0)
+
+    An option of its own is declared where its default would stand, as it is in a dataclass.
+
+    >>> @grouped
+    ... def greet(times: int = option(2, "How often.", "N")) -> None:
+    ...     print("hello " * times)
+    >>> inspect.signature(greet).parameters["times"].default
+    2
+    >>> greet(times=1)
+    hello
     """
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []

@@ -71,9 +71,8 @@ class DataOptions(FileOptions):
 
     model: str = data_option(
         "auto",
-        "logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator "
-        "as package:estimator (its code is run). auto: logistic for classes, ridge for "
-        "numbers.",
+        "logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator as "
+        "package:estimator (its code is run). auto: logistic for classes, ridge for numbers.",
         autocompletion=completion.models,
     )
     task: str = data_option(

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -42,7 +43,8 @@ class Ending:
     >>> ending = Ending()
     >>> with ending.step():
     ...     raise ValueError("first")
-    >>> ending.write("values", Path("values.csv"), lambda: None)
+    >>> ending.write("values", Path("values.csv"), print)
+    values.csv
     >>> ending.files
     [('values', PosixPath('values.csv'))]
     >>> ending.close()
@@ -65,11 +67,11 @@ class Ending:
             if str(error) not in map(str, self._errors):
                 self._errors.append(error)
 
-    def write(self, what: str, path: Path | None, write: Callable[[], object]) -> None:
+    def write(self, what: str, path: Path | None, write: Callable[[Path], object]) -> None:
         """Write a file, where one is asked for."""
         if path is not None:
             with self.step():
-                write()
+                write(path)
                 self.files.append((what, path))
 
     def close(self, *, quiet: bool = False) -> None:
@@ -98,23 +100,14 @@ def finish(
     delta = DELTA if wanted is None else wanted.delta
     certificate: Certificate | None = None
     ending = Ending()
-    out, report = output.out, output.report
     key: bytes | None = None
     with ending.step():
         key = None if output.key_file is None else read_key(output.key_file)
-    ending.write("values", out, lambda: write_values(result, out or "", delta, key=key))
-    ending.write(
-        "report",
-        report,
-        lambda: result.report(
-            report or "",
-            title=title,
-            epsilon1=None if fair is None else epsilon1,
-            delta=delta,
-            labels=labels,
-            pool=output.pool,
-        ),
-    )
+    ending.write("values", output.out, lambda path: write_values(result, path, delta, key=key))
+    asked = None if fair is None else epsilon1
+    about: dict[str, Any] = {"title": title, "labels": labels, "pool": output.pool}
+    report = partial(result.report, epsilon1=asked, delta=delta, **about)
+    ending.write("report", output.report, report)
     # What holds is said anyway, also that too little is known for a certificate.
     with ending.step(), suppress(InputError):
         certificate = result.certificate(epsilon1, delta, bound=bound)

@@ -43,26 +43,33 @@ def emit(text: str) -> None:
     stream.flush()
 
 
-def print_lines(console: Console, lines: Iterable[str]) -> None:
-    """Sentences, which the terminal folds."""
-    for line in lines:
-        console.print(Text(line), soft_wrap=True, highlight=False)
+def print_shown(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    said: Iterable[str] = (),
+    *,
+    texts: bool = False,
+) -> None:
+    """A table, and under it sentences, which the terminal folds."""
+    console = output_console()
+    print_table(console, title, headings, rows, texts=texts)
+    for line in said:
+        console.print(Text(in_options(line)), soft_wrap=True, highlight=False)
 
 
 def print_result(result: Result, certificate: Certificate | None, *, verbose: bool = False) -> None:
     """The values, what the run did, what holds, and the certificate that was asked for."""
     from fairshapley.results.tables import shown_table
 
-    console = output_console()
     shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
     table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
-    print_table(console, f"{result.semivalue.capitalize()} values{shown}", *table)
     said = result.summary(terms=verbose)
     if certificate is not None:
         said += certificate_lines(certificate, exact=result.exact)
     if verbose and not result.exact:
         said += WORDS
-    print_lines(console, [in_options(line) for line in said])
+    print_shown(f"{result.semivalue.capitalize()} values{shown}", *table, said)
 
 
 # What `--verbose` says of the terms that it uses.

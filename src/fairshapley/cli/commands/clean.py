@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fairshapley.cli.options import (
     AsJson,
     CsvOut,
     FileOptions,
     Quiet,
     Report,
-    in_options,
     run_option,
 )
 
@@ -39,9 +40,8 @@ def clean_table(
     Example: fairshapley clean train.csv --target label --out suspects.csv --report suspects.html
     """
     from fairshapley.cli.output import Ending
-    from fairshapley.cli.printing import output_console, print_json, print_lines
+    from fairshapley.cli.printing import print_json, print_shown
     from fairshapley.cli.setup import REPORT_ENDINGS, check_files, read_files, show_notes
-    from fairshapley.cli.tables import print_table
     from fairshapley.uses.suspects import suspects
 
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
@@ -57,18 +57,16 @@ def clean_table(
     )
     show_notes(found.notes, quiet=quiet)
     ending = Ending()
-    ending.write("suspects", out, lambda: found.to_csv(out or ""))
-    ending.write("report", report, lambda: found.report(report or "", title=data.train.name))
+    ending.write("suspects", out, found.to_csv)
+    ending.write("report", report, partial(found.report, title=data.train.name))
     with ending.step():
         if as_json:
             print_json(
                 {"sentences": found.sentences(), "suspects": found.to_frame("dict", most=FEW)}
             )
         else:
-            console = output_console()
             headings, rows = found.shown(FEW)
             # The other columns are in the file and in the report.
             few = headings[:6], [row[:6] for row in rows]
-            print_table(console, "the first suspects", *few, texts=True)
-            print_lines(console, map(in_options, found.sentences()))
+            print_shown("the first suspects", *few, found.sentences(), texts=True)
     ending.close(quiet=as_json)

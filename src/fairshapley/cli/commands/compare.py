@@ -21,8 +21,7 @@ from fairshapley.cli.options import (
     Xi,
     run_option,
 )
-from fairshapley.cli.printing import output_console, print_json, print_lines
-from fairshapley.cli.tables import print_table
+from fairshapley.cli.printing import print_json, print_shown
 from fairshapley.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
@@ -110,16 +109,13 @@ def compare_methods(
     )
     rows = _rows(comparison)
     ending = Ending()
-    ending.write("table", out, lambda: write_rows(rows, out or ""))
+    ending.write("table", out, lambda path: write_rows(rows, path))
     with ending.step():
         if as_json:
             notes = [*made.notes, sentence, tolerance.sentence]
             print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
         else:
-            console, (headings, cells, said) = output_console(), comparison.shown()
-            title = f"{repeats} runs of each method, budget {spent:,}"
-            print_table(console, title, headings, cells)
-            print_lines(console, said)
+            print_shown(f"{repeats} runs of each method, budget {spent:,}", *comparison.shown())
     ending.close(quiet=as_json)
 
 

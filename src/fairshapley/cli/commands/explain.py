@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Report, Seed, run_option
@@ -66,8 +65,8 @@ def explain_table(
     found = replace(found, rows=tuple(row + 1 for row in found.rows))
     columns: dict[str, Any] = found.to_frame("dict")
     ending = Ending()
-    ending.write("values", out, lambda: write_whole(out or Path(), csv_bytes(columns)))
-    ending.write("report", report, lambda: found.report(report or ""))
+    ending.write("values", out, lambda path: write_whole(path, csv_bytes(columns)))
+    ending.write("report", report, found.report)
     with ending.step():
         if as_json:
             print_json(columns)

@@ -10,8 +10,7 @@ from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
 from fairshapley.cli.options import Engine, Seed
-from fairshapley.cli.printing import emit, output_console
-from fairshapley.cli.tables import print_table
+from fairshapley.cli.printing import emit, print_shown
 from fairshapley.errors import InputError
 
 paper_app = typer.Typer(
@@ -44,7 +43,7 @@ def list_experiments() -> None:
         for name, experiment in EXPERIMENTS.items()
     ]
     headings = ("name", "what it shows", "in the paper", "scenarios")
-    print_table(output_console(), "", headings, rows, texts=True)
+    print_shown("", headings, rows, texts=True)
 
 
 @paper_app.command("run", cls=Command)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import AsJson, CsvOut, Delta, Epsilon1, in_options
-from fairshapley.cli.printing import output_console, print_json, print_lines
+from fairshapley.cli.options import AsJson, CsvOut, Delta, Epsilon1
+from fairshapley.cli.printing import print_json, print_shown
 from fairshapley.cli.saved import Saved, load_result
-from fairshapley.cli.tables import print_table
 
 NEGATIVE = ("zero", "charge", "shift")
 
@@ -49,12 +48,11 @@ def divide_sum(
         delta=delta,
     )
     ending = Ending()
-    ending.write("amounts", out, lambda: divided.to_csv(out or ""))
+    ending.write("amounts", out, divided.to_csv)
     with ending.step():
         if as_json:
             print_json(divided.to_dict())
         else:
-            console = output_console()
-            print_table(console, divided.headline(), *divided.shown())
-            print_lines(console, map(in_options, [*divided.notes, *divided.standing]))
+            said = [*divided.notes, *divided.standing]
+            print_shown(divided.headline(), *divided.shown(), said)
     ending.close(quiet=as_json)
