@@ -84,10 +84,8 @@ class SeededGame:
         """The same from an ``async def``."""
         game: object = self.game
         if not hasattr(game, "draw"):
-            values: FloatArray = await game.answer(rows[:, :-SEED_BITS])  # type: ignore[attr-defined]
-        else:
-            values = await game.answer(*_cut(rows))  # type: ignore[attr-defined]
-        return values
+            return await game.answer(rows[:, :-SEED_BITS])  # type: ignore[attr-defined]
+        return await game.answer(*_cut(rows))  # type: ignore[attr-defined]
 
 
 def _cut(rows: BoolArray) -> tuple[BoolArray, IntArray]:

@@ -245,8 +245,7 @@ def tolerances(values: FloatArray, epsilon1: float, xi: float) -> FloatArray:
     """What A0 allows each player: ε1·|φ| + ε2, with ε2 = ξ·ε1."""
     tolerance, floor = check_epsilon1(epsilon1), check_xi(xi)
     with np.errstate(over="ignore"):  # an infinite tolerance is one that always holds
-        allowed: FloatArray = tolerance * np.abs(values) + tolerance * floor
-    return allowed
+        return tolerance * np.abs(values) + tolerance * floor
 
 
 def within_tolerance(values: ArrayLike, truth: ArrayLike, epsilon1: float, xi: float) -> BoolArray:

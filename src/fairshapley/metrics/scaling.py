@@ -19,8 +19,7 @@ Normalise = Literal["mean", "first", "sum"]
 def divide(top: FloatArray, bottom: FloatArray | float) -> FloatArray:
     """The quotient, not finite where it is not defined; the caller says what to do about that."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        quotient: FloatArray = top / bottom
-    return quotient
+        return top / bottom
 
 
 def scaled(values: FloatArray, normalise: Normalise | None, name: str) -> FloatArray:

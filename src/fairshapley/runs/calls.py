@@ -278,6 +278,15 @@ def _without_seconds(budget: Budget | None) -> Budget | None:
     return rest if rest.limits() else None
 
 
+def check_rule(until: object) -> None:
+    """An InputError when a run is to go on until something that is no rule."""
+    if until is not None and not isinstance(until, Rule):
+        raise InputError(
+            f"until must be a rule such as fs.Fidelity(at_least=10), not {until!r}; "
+            "a number of evaluations goes into budget="
+        )
+
+
 def run_limits(
     budget: Budget | None,
     until: Rule | None,
@@ -287,11 +296,7 @@ def run_limits(
     random: bool = False,
 ) -> tuple[Budget | None, tuple[str, ...]]:
     """The budget, with the default where neither it nor a rule was given, and a note of that."""
-    if until is not None and not isinstance(until, Rule):
-        raise InputError(
-            f"until must be a rule such as fs.Fidelity(at_least=10), not {until!r}; "
-            "a number of evaluations goes into budget="
-        )
+    check_rule(until)
     if budget is not None and not budget.limits():
         raise BudgetError("the budget is empty: give evaluations=, marginals=, seconds= or cost=")
     exact_one = method == "exact" or isinstance(method, Exact)
@@ -320,25 +325,22 @@ def resolve_method(
     Not where utilities are random: all coalitions alike would spend most on those that hardly
     count, and leave eight times the noise on ten players.
     """
+    limits = budget or Budget()
     if isinstance(method, Estimator):
         chosen = method
     elif method == "auto":
         rules = until.parts() if until is not None else ()
-        marginals = (budget is not None and budget.marginals is not None) or any(
-            isinstance(rule, Marginals) for rule in rules
-        )
+        marginals = limits.marginals or any(isinstance(rule, Marginals) for rule in rules)
         # Finite-sample bounds need contributions of a known range, which a proxy does not have.
         bounded = any(rule.certified_by == "bernstein" for rule in rules)
-        allowed = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
-        if budget is not None and budget.evaluations is not None:
-            allowed = budget.evaluations
+        allowed = limits.evaluations or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed and not random
         if fits and not marginals and on_error != "skip":
             chosen = METHODS["exact"]()
+        elif marginals or bounded:
+            chosen = METHODS["mc"]()
         else:
-            chosen = (
-                METHODS["mc"]() if marginals or bounded else RegressionAdjusted(model=not rules)
-            )
+            chosen = RegressionAdjusted(model=not rules)
     elif isinstance(method, str) and method in METHODS:
         chosen = METHODS[method]()
     else:
@@ -349,7 +351,7 @@ def resolve_method(
         )
     if isinstance(chosen, Exact):
         check_enumerable(n_players)
-        limit = budget.evaluations if budget is not None else None
+        limit = limits.evaluations
         least = exact_draws(n_players) if random else 1 << n_players
         if limit is not None and limit < least:
             raise BudgetError(

@@ -167,7 +167,7 @@ class DaskSession(ClusterSession):
             self._game = self._scatter()
         self._submitted += 1
         try:
-            future: Any = self._client.submit(
+            return self._client.submit(
                 run_chunk,
                 *self._arguments(masks),
                 key=f"{self._name}-{self._submitted}",
@@ -178,7 +178,6 @@ class DaskSession(ClusterSession):
             raise EngineError(
                 f"a chunk could not be sent to the Dask scheduler {self._where()}: {error}"
             ) from error
-        return future
 
     def _done(self, tickets: Sequence[Ticket], seconds: float) -> list[Ticket]:
         futures: Any = tickets

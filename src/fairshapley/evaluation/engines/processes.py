@@ -201,11 +201,10 @@ class ProcessSession(RemoteSession):
 
     def _reply(self, ticket: Ticket) -> Reply:
         try:
-            reply: Reply = ticket.future.result()
+            return ticket.future.result()
         except BrokenProcessPool as error:
             self._engine.forget_pool(ticket.pool)
             raise WorkerLostError(f"the process that computed it died{_codes(error)}") from error
-        return reply
 
     def renew(self) -> None:
         """End all processes; new ones start with the next chunk."""

@@ -167,10 +167,9 @@ class RaySession(ClusterSession):
     def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
         """Hand in a chunk as a task."""
         try:
-            ticket: Ticket = self._task.remote(*self._arguments(masks))
+            return self._task.remote(*self._arguments(masks))
         except Exception as error:
             raise EngineError(f"a chunk could not be sent to Ray: {error}") from error
-        return ticket
 
     def _done(self, tickets: Sequence[Ticket], seconds: float) -> list[Ticket]:
         done, rest = self._ray.wait(list(tickets), num_returns=1, timeout=seconds)
@@ -182,14 +181,13 @@ class RaySession(ClusterSession):
     def _reply(self, ticket: Ticket) -> Reply:
         errors = self._ray.exceptions
         try:
-            reply: Reply = self._ray.get(ticket)
+            return self._ray.get(ticket)
         except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
             kind = type(error).__name__
             raise WorkerLostError(f"the Ray worker that computed it died ({kind})") from error
         except errors.ObjectLostError as error:
             self._game = self._ray.put(self._payload)
             raise WorkerLostError("the node that held its data died") from error
-        return reply
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """What is done, or will be in a moment; the rest is cancelled, with its processes."""

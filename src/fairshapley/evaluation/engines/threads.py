@@ -206,10 +206,9 @@ class ThreadSession:
 
     async def _in_the_loop(self, masks: BoolArray) -> FloatArray:
         try:
-            values: FloatArray = await self._game.answer(masks)  # type: ignore[attr-defined]
+            return await self._game.answer(masks)  # type: ignore[attr-defined]
         except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop
             raise as_exception(error) from error
-        return values
 
     async def _in_a_thread(self, masks: BoolArray) -> FloatArray:
         outcome: Future[FloatArray] = Future()

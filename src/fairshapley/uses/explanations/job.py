@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairshapley._basics.types import IntArray
-from fairshapley.errors import FairShapleyError, InputError
+from fairshapley.errors import FairShapleyError
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.fairness.evidence import Evidence
@@ -21,7 +21,7 @@ from fairshapley.games.features.pieces import Pieces
 from fairshapley.randomness import side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
-from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER, estimate
+from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER, check_rule, estimate
 from fairshapley.runs.plan import versions
 from fairshapley.runs.progress import ProgressReporter
 from fairshapley.runs.setup import JournalOption
@@ -62,10 +62,7 @@ class Job:
     journal: JournalOption = None
 
     def __post_init__(self) -> None:
-        if self.until is not None and not isinstance(self.until, Rule):
-            raise InputError(
-                f"until must be a rule such as fs.Fair(epsilon1=0.5, delta=0.1), not {self.until!r}"
-            )
+        check_rule(self.until)
 
     def run(self, progress: bool | None) -> Finished:
         """Explain all rows, or those that have values when Ctrl-C comes."""
