@@ -38,13 +38,7 @@ from fairshapley.evaluation import (
     SerialEngine,
     ThreadEngine,
 )
-from fairshapley.fairness import (
-    Certificate,
-    Decisions,
-    Guarantee,
-    fidelity,
-    required_fidelity,
-)
+from fairshapley.fairness import Certificate, Decisions, Guarantee, fidelity, required_fidelity
 from fairshapley.results.payouts import Payout
 from fairshapley.results.repeated_runs import Audit, Comparison
 from fairshapley.results.result import Result

@@ -69,8 +69,7 @@ def main(
         ),
     ] = False,
     debug: Annotated[  # noqa: ARG001 - taken out of the line before
-        bool,
-        typer.Option("--debug", help="Show the traceback of an error; may stand anywhere."),
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:
     """Values of data points, and how fair the numbers are."""

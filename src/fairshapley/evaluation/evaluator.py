@@ -259,10 +259,7 @@ class Evaluator:
             yield block.masks[block.rows, : self.n_players]
 
     def evaluate(
-        self,
-        draw: Draw,
-        deadline: float = math.inf,
-        after_chunk: Callable[[], None] | None = None,
+        self, draw: Draw, deadline: float = math.inf, after_chunk: Callable[[], None] | None = None
     ) -> Answers:
         """One round: the utilities of all coalitions of a draw, and their sizes."""
         if self._there is not None and isinstance(draw, DeviceDraw):

@@ -85,12 +85,7 @@ def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> 
 
 
 def guarantee(
-    fidelity: ArrayLike,
-    epsilon1: float,
-    *,
-    xi: float,
-    independent: bool,
-    bound: str = "chebyshev",
+    fidelity: ArrayLike, epsilon1: float, *, xi: float, independent: bool, bound: str = "chebyshev"
 ) -> Guarantee:
     """The fairness that fidelity scores guarantee (Proposition 1, Remark 1).
 

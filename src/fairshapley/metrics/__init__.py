@@ -13,12 +13,7 @@ Examples
 """
 
 from fairshapley.metrics.accuracy import ape, fidelity_spearman, mape, mse
-from fairshapley.metrics.axioms import (
-    deviation_ratio,
-    nl_nsw,
-    nullity_error,
-    symmetry_violations,
-)
+from fairshapley.metrics.axioms import deviation_ratio, nl_nsw, nullity_error, symmetry_violations
 from fairshapley.metrics.order import inversion_error, inversions
 from fairshapley.metrics.uses import add_remove_curve, noisy_label_f1
 

@@ -42,7 +42,4 @@ def normalised(
 ) -> tuple[FloatArray, FloatArray]:
     """Estimates and true values, checked and each scaled by its own."""
     values, phi = check_estimate(estimate, truth)
-    return (
-        scaled(values, normalise, "the estimates"),
-        scaled(phi, normalise, "the true values"),
-    )
+    return (scaled(values, normalise, "the estimates"), scaled(phi, normalise, "the true values"))

@@ -212,11 +212,7 @@ class Result(Stored, Shared, Evidence):
         return replace(found, player_names=self.player_names)
 
     def certificate(
-        self,
-        epsilon1: float,
-        delta: float,
-        xi: float | None = None,
-        bound: str = "normal",
+        self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "normal"
     ) -> Certificate:
         """Whether the values are (ε1, ξ·ε1, δ)-Shapley fair, with what that rests on.
 
@@ -335,11 +331,7 @@ class Result(Stored, Shared, Evidence):
         )
 
     def predict(
-        self,
-        epsilon1: float,
-        delta: float,
-        xi: float | None = None,
-        bound: str = "chebyshev",
+        self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "chebyshev"
     ) -> Prediction:
         """What (ε1, ξ·ε1, δ)-Shapley fairness would cost, by Corollary 1 and by this run."""
         target = required_fidelity(

@@ -157,11 +157,7 @@ def shortened(rows: list[Sequence[str]], first: int, last: int) -> list[Sequence
 
 
 def write_values(
-    result: Result,
-    path: str | os.PathLike[str],
-    delta: float = DELTA,
-    *,
-    key: bytes | None = None,
+    result: Result, path: str | os.PathLike[str], delta: float = DELTA, *, key: bytes | None = None
 ) -> None:
     """Write the values to a .csv, .parquet or .json file (which `Result.load` reads).
 

@@ -125,11 +125,7 @@ class ProgressReporter:
     """
 
     def __init__(
-        self,
-        option: ProgressOption,
-        method: str,
-        budget: Budget | None,
-        until: Rule | None = None,
+        self, option: ProgressOption, method: str, budget: Budget | None, until: Rule | None = None
     ) -> None:
         self._call = option if callable(option) else None
         self._budget = budget

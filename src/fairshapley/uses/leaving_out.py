@@ -18,10 +18,7 @@ from fairshapley.uses.nearest_neighbours import exact_result
 
 @known_names
 def leave_one_out(
-    game: Game,
-    *,
-    engine: EngineOption = None,
-    journal: JournalOption = None,
+    game: Game, *, engine: EngineOption = None, journal: JournalOption = None
 ) -> FloatArray:
     """v(N) − v(N∖{i}) of each player, from n + 1 evaluations.
 

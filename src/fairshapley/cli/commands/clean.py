@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fairshapley.cli.options import (
-    AsJson,
-    CsvOut,
-    FileOptions,
-    Quiet,
-    Report,
-    run_option,
-)
+from fairshapley.cli.options import AsJson, CsvOut, FileOptions, Quiet, Report, run_option
 
 # Suspects that are printed.
 FEW = 20

@@ -157,11 +157,7 @@ def kernel_values(
 
 
 def unit_values(
-    masks: MaskArray,
-    sizes: IntArray,
-    curve: FloatArray,
-    weights: SizeWeights,
-    interior: BoolArray,
+    masks: MaskArray, sizes: IntArray, curve: FloatArray, weights: SizeWeights, interior: BoolArray
 ) -> FloatArray:
     """E[x_i(κ(·, S_t))] for every unit t and player i."""
     members, others = kernel_values(curve, weights, interior)

@@ -30,10 +30,7 @@ class SizeBases:
         else:
             slopes = [np.ones_like(s), near, u, near**2]
             offsets = [np.ones_like(s), near, u, u**2, near**2]
-        return cls(
-            orthonormal(slopes, usage * spread(n)),
-            orthonormal(offsets, usage),
-        )
+        return cls(orthonormal(slopes, usage * spread(n)), orthonormal(offsets, usage))
 
 
 def paired_functions(

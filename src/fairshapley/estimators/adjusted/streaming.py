@@ -128,11 +128,7 @@ class Streaming(Course[Drawn]):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        choices: Choices,
-        weights: SizeWeights,
-        pooling: Pooling | None,
+        self, problem: Problem, choices: Choices, weights: SizeWeights, pooling: Pooling | None
     ) -> None:
         n_players = problem.n_players
         self.problem, self.weights, self.pooling = problem, weights, pooling

@@ -111,11 +111,7 @@ def pick(
 
 
 def greedy_allocation(
-    invariabilities: ArrayLike,
-    counts: ArrayLike,
-    budget: int,
-    *,
-    epsilon1: float | None = None,
+    invariabilities: ArrayLike, counts: ArrayLike, budget: int, *, epsilon1: float | None = None
 ) -> IntArray:
     """How many of `budget` contributions each player gets from greedy selection.
 

@@ -20,11 +20,7 @@ from fairshapley.estimators.rounds import (
     walks_of_round,
 )
 from fairshapley.estimators.statistics.moments import Moments, device_moments
-from fairshapley.estimators.walks.contributions import (
-    group_means,
-    walk_contributions,
-    walk_weights,
-)
+from fairshapley.estimators.walks.contributions import group_means, walk_contributions, walk_weights
 
 
 @dataclass(eq=False)

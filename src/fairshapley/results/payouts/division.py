@@ -205,11 +205,7 @@ def _about_groups(groups: list[list[int]]) -> list[str]:
 
 
 def _band(
-    result: Result,
-    decisions: Decisions,
-    groups: list[list[int]],
-    negative: Negative,
-    units: int,
+    result: Result, decisions: Decisions, groups: list[list[int]], negative: Negative, units: int
 ) -> tuple[Bounds | None, str]:
     """What true values could give, and how sure that is, in a sentence."""
     if not np.isfinite(decisions.upper).all():
