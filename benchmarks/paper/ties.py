@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.paper.verdicts import Key, columns, counts, read_numbers
 from fairshapley.errors import InputError
-from fairshapley_paper.publications import Valued, published_numbers
+from fairshapley_paper.report import Valued, published_numbers
 from fairshapley_paper.tables import digits
 
 TIE = re.compile(r"(<!--= *(?P<what>[^>]+?) *-->)(?P<said>.*?)(<!--/-->)", re.DOTALL)

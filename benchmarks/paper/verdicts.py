@@ -16,7 +16,7 @@ from fairshapley.errors import InputError
 from fairshapley_paper.catalogue import EXPERIMENTS
 from fairshapley_paper.experiment import Experiment, Reading, Scenario
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.publications import Valued, published_numbers
+from fairshapley_paper.report import Valued, published_numbers
 from fairshapley_paper.tables import digits, table_row, with_error
 
 AGREES = 2.0

@@ -12,8 +12,7 @@ import numpy as np
 from fairshapley._basics.files import write_whole
 from fairshapley_paper.experiment import Accounting, Measure
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.publications import published_beside
-from fairshapley_paper.report import Number, Report
+from fairshapley_paper.report import Number, Report, published_beside
 
 DOTS_PER_INCH = 80
 COLUMNS = 4

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from fairshapley._basics.files import write_whole
 from fairshapley_paper.figures import draw
-from fairshapley_paper.publications import published_beside
-from fairshapley_paper.report import Report
+from fairshapley_paper.report import Report, published_beside
 
 COLUMNS = (
     *("scenario", "method", "accounting", "measure", "x", "value", "standard_error", "trials"),

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from fairshapley_paper.experiment import Accounting, Measure, Scenario, Setting
 from fairshapley_paper.figures import picture_names
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.publications import Valued, published_beside
-from fairshapley_paper.report import Number, Report
+from fairshapley_paper.report import Number, Report, Valued, published_beside
 
 # A curve of so few points is a table as well.
 FEW_POINTS = 8

@@ -9,7 +9,7 @@ from fairshapley import semivalues
 from fairshapley.datasets import available
 from fairshapley_paper import EXPERIMENTS
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.publications import published_beside, published_numbers
+from fairshapley_paper.report import published_beside, published_numbers
 
 FORMS = ("mc-walks", "owen-antithetic", "owen-single", "sobol-single", "kernel-paired")
 CASES = list(EXPERIMENTS.values())

@@ -11,7 +11,7 @@ from benchmarks.paper.verdicts import Cell, Column, columns, page
 
 from fairshapley.errors import InputError
 from fairshapley_paper import EXPERIMENTS
-from fairshapley_paper.publications import Valued, published_numbers
+from fairshapley_paper.report import Valued, published_numbers
 
 RESULTS = PAPER / "results"
 SCENARIO = EXPERIMENTS["datasets"].scenarios[0]

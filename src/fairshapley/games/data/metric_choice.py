@@ -40,17 +40,7 @@ def read_score(
     >>> read_score("r2", Ridge(), "regressor", np.array([1.0, 2.0]), None).kind
     'value'
     """
-    if isinstance(metric, str):
-        name = metric_name(metric)
-        if name is None:
-            if metric in get_scorer_names():
-                scorer: Scorer = get_scorer(metric)
-                return _weighable(scorer, weights)
-            raise InputError(
-                f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, 'log_loss', "
-                "'pinball(0.9)', a scorer of sklearn.metrics.get_scorer_names(), or a function "
-                f"scorer(model, X, y){near_miss(metric, [*METRICS, *get_scorer_names()])}"
-            )
+    if isinstance(metric, str) and (name := metric_name(metric)) is not None:
         if task == "other":
             raise InputError(
                 f"{type(model).__name__} says neither that it is a classifier nor that it is a "
@@ -58,6 +48,25 @@ def read_score(
                 "scorer(model, X, y) as metric"
             )
         return make_metric(name, model, targets, 0 if classes is None else len(classes), weights)
+    scorer = _scorer(metric)
+    if weights is not None and not takes_weights(scorer):
+        raise InputError(
+            "this scorer takes no weights of test rows: leave them out, or weigh within a function "
+            "scorer(model, X, y)"
+        )
+    return scorer
+
+
+def _scorer(metric: Any) -> Scorer:
+    """A scorer of scikit-learn by its name, or one's own."""
+    if isinstance(metric, str):
+        if metric in get_scorer_names():
+            return get_scorer(metric)
+        raise InputError(
+            f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, 'log_loss', "
+            "'pinball(0.9)', a scorer of sklearn.metrics.get_scorer_names(), or a function "
+            f"scorer(model, X, y){near_miss(metric, [*METRICS, *get_scorer_names()])}"
+        )
     if isinstance(metric, type) or not callable(metric):
         raise InputError(f"metric must be a name or a function scorer(model, X, y), not {metric!r}")
     if isinstance(metric, FunctionType) and metric.__module__.startswith("sklearn.metrics."):
@@ -65,7 +74,7 @@ def read_score(
             f"{metric.__name__} is not a scorer(model, X, y): give "
             f"sklearn.metrics.make_scorer({metric.__name__})"
         )
-    return _weighable(metric, weights)
+    return metric
 
 
 def takes_weights(scorer: Scorer) -> bool:
@@ -85,16 +94,6 @@ def most_groups(score: Metric | Scorer) -> int:
     if isinstance(score, Metric):
         return score.most_groups
     return SCORER_GROUPS if takes_weights(score) else 0
-
-
-def _weighable(scorer: Scorer, weights: FloatArray | None) -> Scorer:
-    """The scorer, or an InputError when there are weights that it cannot be given."""
-    if weights is not None and not takes_weights(scorer):
-        raise InputError(
-            "this scorer takes no weights of test rows: leave them out, or weigh within a function "
-            "scorer(model, X, y)"
-        )
-    return scorer
 
 
 # The utility of "log_loss" is minus the log loss, the mean log-likelihood; as that of "rmse".

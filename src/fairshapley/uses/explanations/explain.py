@@ -15,9 +15,8 @@ from fairshapley.estimators import Estimator, Exact
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features.arguments import Rows, check_output, check_rows
+from fairshapley.games.features.arguments import Rows, check_output, check_rows, masker_options
 from fairshapley.games.features.feature_game import GameKind
-from fairshapley.games.features.maskers import masker_options
 from fairshapley.games.features.pieces import Images, Pieces, Texts
 from fairshapley.randomness import root_seed
 from fairshapley.runs.setup import JournalOption
