@@ -37,11 +37,9 @@ class Game(Protocol):
     @property
     def n_players(self) -> int:
         """The number of players."""
-        ...
 
     def __call__(self, coalitions: BoolArray, /) -> FloatArray:
         """The utility of each row of `coalitions`."""
-        ...
 
 
 def check_n_players(n_players: int) -> int:

@@ -8,24 +8,14 @@ from typing import Any, Protocol
 class DeviceGame(Protocol):
     """The utilities of coalitions that are columns of a tensor."""
 
-    @property
-    def n_players(self) -> int:
-        """The number of players."""
-        ...
-
-    @property
-    def device(self) -> str:
-        """The device, as torch names it."""
-        ...
-
-    @property
-    def block(self) -> int:
-        """How many coalitions fit the memory at a time."""
-        ...
+    n_players: int
+    device: str
+    """As torch names it"""
+    block: int
+    """How many coalitions fit the memory at a time"""
 
     def __call__(self, columns: Any, /) -> Any:
         """The utility of each column of a boolean tensor (players, m): a float64 tensor (m,)."""
-        ...
 
 
 def device_form(game: object) -> DeviceGame | None:

@@ -35,7 +35,6 @@ class Utility(Protocol):
 
     def values(self, record: Round, coefficients: FloatArray) -> FloatArray:
         """The utilities of the models server + Σ_i c_i·Δ_i, one for each row of coefficients."""
-        ...
 
 
 class RoundGame:

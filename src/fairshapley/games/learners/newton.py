@@ -34,15 +34,12 @@ class Objective(Protocol):
         parameters
             Shape (parameters, columns).
         """
-        ...
 
     def margins(self, parameters: Array) -> Array:
         """The linear map from the parameters to what the loss is a function of."""
-        ...
 
     def take(self, columns: Array) -> Self:
         """The functions of some columns."""
-        ...
 
 
 def minimise(
