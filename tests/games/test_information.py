@@ -80,7 +80,8 @@ def test_every_coalition_has_the_gain_of_its_own_determinant():
 def limited(datasets, game=InformationGame, **limits):
     """A game whose factor has other limits."""
     made = game(datasets, **KERNEL)
-    made._factor = BlockFactor([len(rows) for rows in datasets], made._block, **limits)
+    factor = type("Limited", (BlockFactor,), limits)
+    made._factor = factor([len(rows) for rows in datasets], made._block)
     return made
 
 

@@ -21,8 +21,6 @@ Task: TypeAlias = Literal["classification", "regression"]
 DistanceMetric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
-# Entries of a temporary array: 2**21 doubles are 16 MiB, a few of which live at a time.
-_BLOCK = 1 << 21
 # Whole numbers below this are exact as doubles.
 _EXACT = 2.0**53
 
@@ -64,7 +62,8 @@ class KNNUtilityGame:
     array([0.5, 1. , 0. ])
     """
 
-    _block: ClassVar[int] = _BLOCK
+    # Entries of a temporary array: 2**21 doubles are 16 MiB, a few of which live at a time.
+    _block: ClassVar[int] = 1 << 21
 
     @known_names
     def __init__(

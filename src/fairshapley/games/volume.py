@@ -15,8 +15,6 @@ from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions
 from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets
 
-# Entries of a temporary array: 2**20 doubles are 8 MiB.
-_CHUNK = 1 << 20
 # Added to the determinant, as Xu et al. do, so that too few rows have a small volume, not none.
 _FLOOR = 1e-8
 # exp(709) is the largest double; the rest is for the sums on the way.
@@ -68,7 +66,8 @@ class VolumeGame:
     array([3., 3.])
     """
 
-    _chunk: ClassVar[int] = _CHUNK
+    # Entries of a temporary array: 2**20 doubles are 8 MiB.
+    _chunk: ClassVar[int] = 1 << 20
 
     def __init__(
         self,

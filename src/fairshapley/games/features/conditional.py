@@ -23,10 +23,6 @@ RelativeTo: TypeAlias = Literal["value", "range", "std"]
 # 1.1 is within ±10 % of 1.0, although 1.1 − 1.0 > 0.1 in floating point: the edge belongs to the
 # neighbourhood, up to the rounding of numbers of nine digits.
 _EDGE = 1 + 1e-9
-# Bytes of neighbour bits handled at a time; the partial sums they select are 8 times as large.
-_BYTES = 1 << 19
-# Rows and background rows compared at a time: 2**22 differences are 32 MiB.
-_COMPARED = 1 << 22
 
 
 class ConditionalExpectation(Expectation):
@@ -47,8 +43,10 @@ class ConditionalExpectation(Expectation):
         How far a neighbour may be: see `FeatureGame`.
     """
 
-    _block_bytes: ClassVar[int] = _BYTES
-    _compared: ClassVar[int] = _COMPARED
+    # Bytes of neighbour bits handled at a time; the partial sums they select are 8 times as large.
+    _block_bytes: ClassVar[int] = 1 << 19
+    # Rows and background rows compared at a time: 2**22 differences are 32 MiB.
+    _compared: ClassVar[int] = 1 << 22
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
@@ -30,18 +30,6 @@ from fairshapley.games.game import members
 
 Block: TypeAlias = Callable[[slice | IntArray, slice | IntArray], FloatArray]
 """Some rows and columns of the matrix"""
-
-# The complements of a tail are kept side by side: 2**24 doubles are 128 MiB.
-_TAIL_ENTRIES = 1 << 24
-# A coalition that shares nothing pays for updates of players it has not. With 12 players they cost
-# no more than the factor of all of them.
-_TAIL_PLAYERS = 12
-# With more players than this a batch is too small a part of all coalitions to share much, and there
-# is no tail: at 16 players 4000 random coalitions took 0.3 of the time of factors of their own, at
-# 20 players 500 took 1.7 times as long.
-_MOST_PLAYERS_WITH_TAIL = 16
-# Panels of this many rows: fewer make many small products, which are slow.
-_PANEL_ROWS = 256
 
 
 class NotPositiveDefiniteError(Exception):
@@ -59,23 +47,26 @@ class BlockFactor:
     array([1., 2., 3.])
     """
 
-    def __init__(
-        self,
-        sizes: Sequence[int],
-        block: Block,
-        *,
-        tail_players: int = _TAIL_PLAYERS,
-        tail_entries: int = _TAIL_ENTRIES,
-        most_players_with_tail: int = _MOST_PLAYERS_WITH_TAIL,
-        panel_rows: int = _PANEL_ROWS,
-    ) -> None:
+    # The complements of a tail are kept side by side: 2**24 doubles are 128 MiB.
+    tail_entries: ClassVar[int] = 1 << 24
+    # A coalition that shares nothing pays for updates of players it has not. With 12 players they
+    # cost no more than the factor of all of them.
+    tail_players: ClassVar[int] = 12
+    # With more players than this a batch is too small a part of all coalitions to share much, and
+    # there is no tail: at 16 players 4000 random coalitions took 0.3 of the time of factors of
+    # their own, at 20 players 500 took 1.7 times as long.
+    most_players_with_tail: ClassVar[int] = 16
+    # Panels of this many rows: fewer make many small products, which are slow.
+    panel_rows: ClassVar[int] = 256
+
+    def __init__(self, sizes: Sequence[int], block: Block) -> None:
         self._sizes: IntArray = np.array(sizes, dtype=np.int64)
         self._ends = np.cumsum(self._sizes)
         self.block = block
-        few = len(sizes) <= most_players_with_tail
-        self.head = _head(sizes, tail_players if few else 0, tail_entries)
+        few = len(sizes) <= self.most_players_with_tail
+        self.head = _head(sizes, self.tail_players if few else 0, self.tail_entries)
         """The number of players before the tail"""
-        self.panels = _panels(sizes[: self.head], panel_rows)
+        self.panels = _panels(sizes[: self.head], self.panel_rows)
         """The head players that join the factor together"""
         behind = int(self._sizes[self.head :].sum())
         self.tail = slice(int(self._ends[-1]) - behind, int(self._ends[-1]))

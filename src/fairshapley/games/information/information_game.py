@@ -21,9 +21,6 @@ from fairshapley.games.information.block_factor import BlockFactor, NotPositiveD
 from fairshapley.games.information.gaussian_process import Kernel, fit_kernel
 from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets, target_vector
 
-# Up to 2**25 entries, 256 MiB (5792 rows), the kernel matrix is kept; beyond, blocks are made when
-# they are needed.
-_KEPT_ENTRIES = 1 << 25
 # I + K/σ² has no eigenvalue below 1; rounding changes them by about rows·ε·scale/σ², and a
 # hundredth leaves two digits between that and a factor that breaks down.
 _LARGEST_ROUNDING = 0.01
@@ -85,7 +82,9 @@ class InformationGame:
     array([0.95, 0.95, 2.22])
     """
 
-    _kept_entries: ClassVar[int] = _KEPT_ENTRIES
+    # Up to 2**25 entries, 256 MiB (5792 rows), the kernel matrix is kept; beyond, blocks are made
+    # when they are needed.
+    _kept_entries: ClassVar[int] = 1 << 25
 
     @known_names
     def __init__(
