@@ -131,3 +131,14 @@ def test_a_size_with_skipped_units_does_not_see_the_zero_of_utilities(n, semival
             found.append(enumeration.values(weights))
         added = 1e6 * weights.constant[border.size - 1] * (2.0 if weights.paired else 1.0)
         np.testing.assert_allclose(found[1] - added, found[0], atol=1e-7)
+
+
+def test_sizes_near_those_drawn():
+    """On a small game each size stands for itself, on a large one for its neighbours too."""
+    small = SizeWeights.of(BetaShapley(4, 1), 8).near(np.array([2, 3, 3]))
+    assert np.flatnonzero(small).tolist() == [1, 2]
+    pairs = SizeWeights.of(Shapley(), 8).near(np.array([2]))  # a unit of size 2 has one of size 6
+    assert np.flatnonzero(pairs).tolist() == [1, 5]
+    large = SizeWeights.of(BetaShapley(4, 1), 400).near(np.array([100]))
+    assert 1 + np.flatnonzero(large).tolist()[0] == 94
+    assert not SizeWeights.of(Shapley(), 8).near(np.array([], dtype=int)).any()

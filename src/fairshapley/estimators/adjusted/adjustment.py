@@ -228,9 +228,36 @@ class Adjustment:
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
         factors = min(max(factor, 1.0), MOST_DEPENDENCE) * halves.factors(moments)
-        return replace(
-            plain, variances=plain.variances * factors, counts=plain.counts - halves.count
-        )
+        variances = plain.variances * factors + self._unseen()
+        return replace(plain, variances=variances, counts=plain.counts - halves.count)
+
+    def _unseen(self) -> float:
+        """The variance of a value by sizes of which no unit was drawn yet, nor any near them.
+
+        No residual shows how well the proxies do there. They are taken to explain nothing, and what
+        they say all the same, which may be far beyond all gains, to be wrong.
+        """
+        sample, weights = self.sample, self.weights
+        unseen = self.interior & ~weights.near(sample.sizes)
+        if not unseen.any() or not len(sample.sizes):
+            return 0.0
+        drawn = sample.plans[sample.plan].sum(axis=0)
+        squares = np.full(weights.n_players - 1, float(np.square(sample.gains).mean()))
+        for place in np.flatnonzero(unseen):
+            squares[place] += float(np.square(self._said(int(place) + 1)).mean())
+        parts = weights.power[unseen] * squares[unseen] / drawn[unseen]
+        return float(parts.sum()) / weights.n_players
+
+    def _said(self, size: int) -> FloatArray:
+        """What the proxies that saw all units say of n coalitions of a size, parts of a ring."""
+        n_players = self.weights.n_players
+        ring = np.arange(n_players)
+        masks = ((ring - ring[:, None]) % n_players < size).astype(np.float32)
+        said = np.zeros(n_players)
+        for stage in self.stages:
+            columns = np.full(n_players, self.sample.n_folds)
+            said += stage.proxies.predict(masks, np.full(n_players, size), columns)
+        return said
 
     def _alike_from(self, halves: SplitPairs) -> int:
         """The block from which on no unit trained a proxy or is half of a pair."""

@@ -27,6 +27,8 @@ BASE_SHARE = 0.1
 # which the base plan of the Shapley value is uniform.
 BANDWIDTH = 0.12
 BINS = 64
+# Sizes as near as this in θ are taken for alike: neighbours from 100 players on.
+NEAR = 0.02
 # So many units of the mean second moment are added to what a size has seen itself.
 PRIOR_UNITS = 4.0
 # α_k and α_{n−1−k} are equal but for the rounding of their logarithms.
@@ -144,6 +146,19 @@ class SizeWeights:
         """By size, what a squared residual counts in a regression under a plan: 1 on average."""
         possible = np.where(plan > 0, plan, np.inf)
         return self.power / possible**2 / float((self.power / possible).sum())
+
+    def near(self, sizes: IntArray) -> BoolArray:
+        """Of the sizes 1 … n − 1, those near one of the sizes of units drawn so far."""
+        seen = np.zeros(self.n_players - 1, dtype=np.bool_)
+        seen[sizes - 1] = True
+        if self.paired:
+            seen |= seen[::-1]
+        angles = np.arcsin(np.sqrt(self.sizes / self.n_players))
+        drawn = np.r_[-np.inf, angles[seen], np.inf]
+        after = np.searchsorted(drawn, angles)
+        gaps = np.minimum(drawn[after] - angles, angles - drawn[after - 1])
+        near: BoolArray = gaps <= NEAR
+        return near
 
     def difficulty(self, sizes: IntArray, squares: FloatArray, interior: BoolArray) -> float:
         """(Σ_s τ_s·√power_s)²: the variance of a unit under the best plan, all players together.
