@@ -44,7 +44,7 @@ def test_only_rare_repeats_are_looked_up():
 
 @pytest.mark.parametrize("method", ["mc", "adjusted", "leverage", "svarm", "tmc", "kernel"])
 def test_results_are_those_of_a_run_that_looks_everything_up(method, tmp_path):
-    """With a journal every coalition is looked up."""
+    """Without a journal fewer are looked up than with one."""
     game = Counting()
     game.fingerprint = "counting"
     quick = fs.estimate(game, method, budget=1500, seed=0)

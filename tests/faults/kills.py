@@ -64,10 +64,7 @@ def computed(log: Path) -> list[bytes]:
 
 def main(folder: Path, kills: int, seed: int) -> None:
     """Kill so many runs; every second journal is killed twice."""
-    Journal._fold_rows = 40
     expected = plain(SCENARIO.call(SCENARIO.game(), folder / "whole.db"))
-    with Journal(folder / "whole.db", readonly=True) as whole:
-        assert whole._scalar("SELECT count(*) FROM evaluations") >= 80, "nothing was folded"
     began = time.monotonic()
     os.waitpid(begin(folder / "first.db", folder / "first.log"), 0)
     duration = time.monotonic() - began

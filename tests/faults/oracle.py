@@ -169,7 +169,15 @@ def journalled(path: Path) -> dict[bytes, float]:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
                 return {}
-            return dict(connection.execute("SELECT coalition, value FROM utilities"))
+            rows: dict[bytes, float] = {}
+            for coalitions, utilities in connection.execute(
+                "SELECT coalitions, utilities FROM batches ORDER BY id DESC"
+            ):
+                values = np.frombuffer(utilities, dtype="<f8").tolist()
+                width = len(coalitions) // len(values)
+                for at, value in enumerate(values):
+                    rows[coalitions[at * width : (at + 1) * width]] = value
+            return rows
 
 
 def open_files() -> int:
@@ -236,7 +244,6 @@ class Trials:
         shutil.copytree(self.template, home)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(tempfile, "tempdir", str(home))
-            patch.setattr(fs.Journal, "_fold_rows", 24)
             yield home / "j.db"
         gc.collect()
         left = sorted(file.name for file in home.iterdir())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import loky
+import numpy as np
 import pytest
 
 import fairshapley as fs
@@ -160,7 +161,7 @@ def test_the_scenarios_are_what_they_say(folder: Path) -> None:
     trials = Trials(SKIPPING, folder, failing_statements("io", after=False))
     assert trials.expected.skipped == 1
     said = " ".join(map(str, trials.labels))
-    assert "DELETE FROM arrivals" in said  # arrivals are folded within the run
+    assert "INSERT INTO batches" in said
     assert "INSERT OR REPLACE INTO failures" in said
 
 
@@ -169,24 +170,24 @@ class LateJournal(Journal):
 
     held: tuple[Any, ...] = ()
 
-    def append(self, game: int, keys: Any, values: Any) -> None:
+    def append(self, game: int, coalitions: Any, utilities: Any) -> None:
         if self.held:
             super().append(*self.held)
-        self.held = (game, keys, values)
+        self.held = (game, coalitions, utilities)
 
 
 class WrongJournal(Journal):
     """Writes one value that is not quite right."""
 
-    def append(self, game: int, keys: Any, values: Any) -> None:
-        super().append(game, keys, [*values[:-1], values[-1] + 1e-12])
+    def append(self, game: int, coalitions: Any, utilities: Any) -> None:
+        super().append(game, coalitions, [*utilities[:-1], utilities[-1] + 1e-12])
 
 
 class ForgetfulJournal(Journal):
     """Does not find the last of the coalitions asked for."""
 
-    def lookup(self, game: int, keys: Any) -> dict[bytes, float]:
-        return super().lookup(game, keys[:-1])
+    def find(self, game: int, packed: Any, *, refresh: bool = True) -> Any:
+        return np.append(super().find(game, packed[:-1], refresh=refresh), np.nan)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_broken_journal_is_found(
 ) -> None:
     trials = Trials(PLAIN, folder, failing_statements("io", after=False))
     monkeypatch.setattr(setup, "Journal", broken)
-    inserts = [at for at, label in enumerate(trials.labels) if "INTO arrivals" in label]
+    inserts = [at for at, label in enumerate(trials.labels) if "INTO batches" in label]
     with pytest.raises(AssertionError, match=finding):
         trials.trial(inserts[len(inserts) // 2])
 
@@ -259,7 +260,7 @@ def test_a_finished_run_outlives_its_journal(folder: Path) -> None:
 def test_a_commit_that_is_reported_as_failed_is_not_computed_again(folder: Path) -> None:
     """The same journal object finds what is in the file, though it was told that it is not."""
     trials = Trials(KEPT_OPEN, folder, failing_statements("io", after=True))
-    inserts = [at for at, label in enumerate(trials.labels) if "INTO arrivals" in label]
+    inserts = [at for at, label in enumerate(trials.labels) if "INTO batches" in label]
     trials.trial(trials.labels.index("COMMIT", inserts[len(inserts) // 2]))
     assert trials.count == 1
     assert trials.finished is None  # the run was told of a failure

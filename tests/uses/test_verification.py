@@ -97,20 +97,20 @@ def test_without_digests_changed_bits_are_overlooked(files):
 def test_any_changed_bit_of_a_row_is_found_by_the_sum(files):
     draw = np.random.default_rng(3)
     with closing(sqlite3.connect(files / "run.db")) as db:
-        rows = db.execute("SELECT rowid, coalition, value FROM arrivals").fetchall()
+        batches = db.execute("SELECT id, coalitions, utilities FROM batches").fetchall()
     with Journal(files / "run.db") as journal:
         for _ in range(200):
-            rowid, key, value = rows[draw.integers(len(rows))]
-            bit = int(draw.integers(8 * len(key) + 64))
-            bits = bytearray(key + np.float64(value).tobytes())
-            bits[bit // 8] ^= 1 << bit % 8
-            other = float(np.frombuffer(bytes(bits[len(key) :]))[0])
-            if not np.isfinite(other):
+            number, *columns = batches[draw.integers(len(batches))]
+            content = bytearray(b"".join(columns))
+            bit = int(draw.integers(8 * len(content)))
+            content[bit // 8] ^= 1 << bit % 8
+            split = len(columns[0])
+            if not np.isfinite(np.frombuffer(bytes(content[split:]))).all():
                 continue
-            update = "UPDATE arrivals SET coalition = ?, value = ? WHERE rowid = ?"
-            journal._write(update, bytes(bits[: len(key)]), other, rowid)
+            update = "UPDATE batches SET coalitions = ?, utilities = ? WHERE id = ?"
+            journal._write(update, bytes(content[:split]), bytes(content[split:]), number)
             assert "do not add up" in journal.check_rows(1).fault
-            journal._write(update, key, value, rowid)
+            journal._write(update, *columns, number)
         assert journal.check_rows(1).fault == ""
 
 
@@ -145,7 +145,10 @@ def test_a_reformatted_result_is_loaded_but_not_verified(files):
 
 def test_missing_rows_and_files_that_are_none(files):
     with closing(sqlite3.connect(files / "run.db")) as db:
-        db.execute("DELETE FROM arrivals WHERE rowid = 100")
+        db.execute(
+            "UPDATE batches SET coalitions = substr(coalitions, 4), "
+            "utilities = substr(utilities, 9) WHERE id = 3"
+        )
         db.commit()
     assert failed(check(files)) == {"journal's file", "journal's rows", "recomputation"}
     (files / "run.db").write_bytes(b"no database")

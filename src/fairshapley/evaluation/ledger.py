@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fairshapley._basics import bits, checks
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import GameError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
@@ -66,27 +66,36 @@ class Ledger:
         self.pending: set[bytes] = set()
         """Coalitions of blocks that are not settled yet"""
         self._failures: dict[bytes, str] | None = None
+        self._looked = False
+        """Whether this run has seen what the journal held before"""
 
-    def read_journal(self, block: Block) -> set[bytes]:
-        """The coalitions that the journal knows; failures too, when they are to be skipped."""
+    def read_journal(self, block: Block) -> IntArray:
+        """Take what the journal knows of a block; the rows that are left.
+
+        Failures are known too, when they are to be skipped.
+        """
         if self.slot is None:
-            return set()
+            return block.rows
         journal, game = self.slot.journal, self.slot.game
-        found = journal.lookup(game, list(block.first))
-        if found:
-            rows = [block.first[key] for key in found]
-            block.values[rows] = self._accept(np.fromiter(found.values(), np.float64, len(found)))
-            if self.replicates is not None:
-                self.replicates.add_packed(journal.replicates(game, list(found)))
-        failed: dict[bytes, str] = {}
+        # What this run has journalled is in its cache, as long as that forgets nothing.
+        refresh = not self._looked or self.cache.forgetful
+        values = journal.find(game, block.packed[block.rows], refresh=refresh)
+        self._looked = True
+        known = ~np.isnan(values)
+        found, left = block.rows[known], block.rows[~known]
+        block.values[found] = self._accept(values[known])
+        if self.replicates is not None:
+            keys = bits.packed_keys(block.packed[found])
+            self.replicates.add_packed(journal.replicates(game, keys))
         if self.on_error == "skip":
             if self._failures is None:
                 self._failures = journal.failures(game)
-            failed = {key: self._failures[key] for key in self._failures.keys() & block.first}
-            for key in failed.keys() - found:
-                block.values[block.first[key]] = math.nan
-                block.failures[block.first[key]] = failed[key]
-        return found.keys() | failed.keys()
+            for row, key in zip(left.tolist(), bits.packed_keys(block.packed[left]), strict=True):
+                if key in self._failures:
+                    block.values[row] = math.nan
+                    block.failures[row] = self._failures[key]
+            left = left[[row not in block.failures for row in left.tolist()]]
+        return left
 
     def journal(self, chunk: Chunk) -> None:
         """Keep what is a number, as soon as it is there."""
@@ -99,7 +108,7 @@ class Ledger:
             chunk.unusable = np.flatnonzero(~usable)
         if self.slot is not None:
             journal, game = self.slot.journal, self.slot.game
-            journal.append(game, bits.packed_keys(chunk.packed[usable]), values[usable].tolist())
+            journal.append(game, chunk.packed[usable], values[usable])
             if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
                 journal.append_replicates(game, self.replicates.wanted(rows))
         self.tally.computed += len(values) - len(chunk.unusable)

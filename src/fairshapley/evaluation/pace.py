@@ -13,6 +13,8 @@ FIRST_CHUNK = 64
 GROWTH = 4
 # Two chunks for each worker: one that is computed, and one that waits so that none is idle.
 CHUNKS_PER_WORKER = 2
+# Rows of known utilities that are looked at together: more are no faster.
+MOST_KNOWN = 8192
 
 
 class Pace:
@@ -44,6 +46,8 @@ class Pace:
         self._worthwhile = worthwhile
         self._next = FIRST_CHUNK
         self._most = max(1, CHUNK_BYTES // n_players)
+        self._known = 0
+        """How many rows to look at together because those before were all known"""
         self._seconds = 0.0
         """What a coalition takes"""
 
@@ -62,8 +66,8 @@ class Pace:
     def rows(self, workers: int) -> int:
         """How many coalitions to look at together: those of a chunk for every worker."""
         if not workers:
-            return self.size()
-        return max(1, min(CHUNKS_PER_WORKER * workers * self.size(), self._most))
+            return max(self.size(), self._known)
+        return max(1, self._known, min(CHUNKS_PER_WORKER * workers * self.size(), self._most))
 
     def share(self, missing: int, workers: int) -> int:
         """The size of the next chunk, given how many coalitions of the round are left to compute.
@@ -76,8 +80,13 @@ class Pace:
         worthwhile = int(self._worthwhile / self._seconds) if self._seconds > 0 else 1
         return max(1, min(self.size(), max(even, min(worthwhile, FIRST_CHUNK * GROWTH))))
 
+    def known(self, count: int) -> None:
+        """So many coalitions were looked at, and all utilities were known: take more at once."""
+        self._known = min(GROWTH * count, MOST_KNOWN, self._most)
+
     def observe(self, count: int, seconds: float) -> None:
         """Learn how long a chunk took."""
+        self._known = 0
         self._seconds = seconds / count
         affordable = CHUNK_SECONDS * count / max(seconds, 1e-9)
         self._next = int(max(1, min(affordable, GROWTH * self._next)))

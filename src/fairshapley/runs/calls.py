@@ -196,7 +196,6 @@ def resume(
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
         if game is None:
             plan = replace(plan, budget=_without_seconds(plan.budget))
-            opened.load(record.game)
         else:
             facts = game_facts(game, needed=True)
             _check_same_game(facts, record, opened)

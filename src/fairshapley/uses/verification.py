@@ -299,7 +299,6 @@ def _replay(
         plan = replace(plan, budget=None, until=None)
     facts = replace(plan.game, value_range=result.value_range)
     plan = replace(plan, game=facts)
-    journal.load(record.game)
     with Evaluator(
         None,
         facts.n_players,

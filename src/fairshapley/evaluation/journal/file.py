@@ -13,8 +13,8 @@ from fairshapley._basics.digests import file_digest
 from fairshapley.errors import InputError, JournalError
 
 APPLICATION_ID = 0x4653484A  # "FSHJ": fairshapley journal
-SCHEMA_VERSION = 2  # 2: a sum over the rows of each game
-CACHE_KIB = 32_768  # holds 10⁶ rows: a lookup takes two thirds of the time with the default 2 MB
+SCHEMA_VERSION = 3  # 2: a sum over the rows of each game; 3: utilities in columns
+CACHE_KIB = 32_768  # replicates are kept in order: with the default of 2 MB each would read a page
 CHECKED_BYTES = 64 << 20  # quick_check takes 0.12 s per 10⁶ rows (32 MB): a larger file is not read
 
 # What SQLite's primary result codes mean for a journal, and what to do about each.
@@ -239,11 +239,11 @@ class JournalFile:
             return self._db.execute(statement, arguments)
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
         with self._explained():
             self._roll_back()  # what could not be rolled back when it failed
             try:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._db.execute(begin)
                 yield
                 self._db.execute("COMMIT")
             except BaseException:

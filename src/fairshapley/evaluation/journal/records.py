@@ -1,42 +1,23 @@
-"""The journal: every utility ever paid for, in one SQLite file that survives ``kill -9``.
-
-Coalitions arrive in random order, and a batch of 99 written straight into a sorted table dirties 99
-pages. So they are appended to `arrivals`, as they come, and folded into the sorted `evaluations`
-`FOLD_ROWS` at a time: thrice as fast at 10⁶ rows. Arrivals not yet folded are mirrored in memory.
-"""
+"""The journal: every utility ever paid for, in one SQLite file that survives ``kill -9``."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal, TypeVar, get_args
-
-import numpy as np
+from typing import Any, Literal, TypeVar, get_args
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.row_sums import row_sum
-from fairshapley.evaluation.journal.sums import SUMS_TABLE, SummedFile, numbers
+from fairshapley.evaluation.journal.columns import BATCHES_TABLE, SUMS_TABLE, ColumnFile
 
 _T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 
-# Arrivals are folded when there are this many, or when their keys (long ones, of many players) take
-# this many bytes: the mirror takes some 10 to 20 MB, and a fold 0.2 s at 10⁶ rows.
-FOLD_ROWS = 65_536
-FOLD_BYTES = 16 << 20
-# A replay keeps up to this many rows in memory, some 150 bytes each.
-LOADED_ROWS = 4_000_000
-
-SCHEMA = """
+SCHEMA = f"""
     CREATE TABLE games (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,
         n_players INTEGER NOT NULL, player_names TEXT);
-    CREATE TABLE arrivals (game INTEGER NOT NULL, coalition BLOB NOT NULL, value REAL NOT NULL);
-    CREATE TABLE evaluations (game INTEGER NOT NULL, coalition BLOB NOT NULL, value REAL NOT NULL,
-        PRIMARY KEY (game, coalition)) WITHOUT ROWID;
     CREATE TABLE failures (game INTEGER NOT NULL, coalition BLOB NOT NULL, message TEXT NOT NULL,
         PRIMARY KEY (game, coalition)) WITHOUT ROWID;
     CREATE TABLE runs (id INTEGER PRIMARY KEY, game INTEGER NOT NULL, configuration TEXT NOT NULL,
@@ -44,9 +25,8 @@ SCHEMA = """
         updated TEXT NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('running', 'finished', 'interrupted', 'failed')),
         evaluations INTEGER NOT NULL, result TEXT);
-    CREATE VIEW utilities AS SELECT fingerprint, coalition, value
-        FROM (SELECT * FROM evaluations UNION SELECT * FROM arrivals) JOIN games ON id = game;"""
-SCHEMA += SUMS_TABLE
+    {BATCHES_TABLE};
+    {SUMS_TABLE}"""
 # What utilities change by without each group of test rows, as float32. Only games that score on
 # test rows have any, and a journal of an older version has no such table.
 REPLICATES_TABLE = """
@@ -55,25 +35,11 @@ REPLICATES_TABLE = """
 
 # The keys are one blob ?2 of pieces of ?3 bytes: one short statement for any number of keys, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
-LOOKUP = """
+REPLICATES_OF = """
     WITH RECURSIVE start(i) AS (
         VALUES (1) UNION ALL SELECT i + ?3 FROM start WHERE i + ?3 <= length(?2))
-    SELECT coalition, value FROM start CROSS JOIN evaluations
+    SELECT coalition, changes FROM start CROSS JOIN replicates
     ON game = ?1 AND coalition = substr(?2, i, ?3)"""
-
-# The arrivals that add nothing: with two writers, a coalition may arrive twice.
-SURPLUS = """
-    SELECT rowid, game, coalition, value FROM arrivals AS a WHERE EXISTS (
-        SELECT 1 FROM evaluations AS e WHERE e.game = a.game AND e.coalition = a.coalition)
-    OR rowid > (SELECT min(rowid) FROM arrivals AS b
-        WHERE b.game = a.game AND b.coalition = a.coalition)"""
-
-# The arrivals that add something: what was folded came first, then the row with the lowest rowid
-# (in SQLite the other columns beside a min() are those of the row that has the minimum).
-PENDING = """
-    SELECT coalition, value, min(rowid) FROM arrivals AS a WHERE game = ?1 AND NOT EXISTS (
-        SELECT 1 FROM evaluations AS e WHERE e.game = ?1 AND e.coalition = a.coalition)
-    GROUP BY coalition"""
 
 RUNS = """
     SELECT runs.id, game, fingerprint, n_players, player_names, configuration, limits, seed,
@@ -111,15 +77,7 @@ class RunRecord:
     result: dict[str, Any] | None
 
 
-@dataclass
-class _Mirror:
-    """What is known of a game without asking SQLite: its arrivals, and whether there is more."""
-
-    arrivals: dict[bytes, float]
-    folded: bool
-
-
-class Journal(SummedFile):
+class Journal(ColumnFile):
     r"""The utilities and the runs of a game, kept in one SQLite file.
 
     Coalitions are the rows of ``np.packbits(masks, axis=1, bitorder="little")`` as bytes. What
@@ -152,8 +110,6 @@ class Journal(SummedFile):
     {b'\x07': 1.0}
     """
 
-    _fold_rows: ClassVar[int] = FOLD_ROWS
-
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -165,9 +121,7 @@ class Journal(SummedFile):
     ) -> None:
         super().__init__(path, SCHEMA, readonly=readonly, create=create, timeout=timeout)
         self.shared = shared
-        self._mirrors: dict[int, _Mirror] = {}
-        self._loaded: set[int] = set()
-        self._n_arrivals = int(self._scalar("SELECT count(*) FROM arrivals"))
+        self._indexes = {}
 
     def open_game(
         self, fingerprint: str, n_players: int, player_names: Sequence[str] | None = None
@@ -203,97 +157,6 @@ class Journal(SummedFile):
         with self._sound("games"):
             return [_game_record(row) for row in self._all(query)]
 
-    def append(self, game: int, keys: Sequence[bytes], values: Sequence[float]) -> None:
-        """Write the values in one transaction; a coalition that has a value keeps it."""
-        mirror = self._mirror(game)
-        fresh: dict[bytes, float] = {}
-        for key, value in zip(keys, values, strict=True):
-            if key not in mirror.arrivals:
-                fresh.setdefault(key, value)
-        rows = [(game, key, value) for key, value in fresh.items()]
-        # A commit may be reported as failed and yet have happened: after an error here there is
-        # no mirror, and the file is read again.
-        del self._mirrors[game]
-        with self._transaction():
-            self._db.executemany("INSERT INTO arrivals VALUES (?, ?, ?)", rows)
-            self._add_to_sum(game, len(rows), row_sum(fresh.keys(), numbers(fresh)))
-        mirror.arrivals.update(fresh)
-        self._mirrors[game] = mirror
-        self._n_arrivals += len(rows)
-        width = len(rows[0][1]) if rows else 1
-        if self._n_arrivals >= min(self._fold_rows, FOLD_BYTES // width):
-            self._fold()
-
-    def _fold(self) -> None:
-        self._mirrors.clear()
-        with self._transaction():
-            self._db.execute("SAVEPOINT fold")
-            folded, arrived = self._move_arrivals()
-            if folded < arrived:
-                self._db.execute("ROLLBACK TO fold")
-                self._drop_surplus()
-                self._move_arrivals()
-        self._n_arrivals = 0
-
-    def _move_arrivals(self) -> tuple[int, int]:
-        """Fold the arrivals in; how many were new, and how many there were."""
-        new = self._db.execute(
-            "INSERT OR IGNORE INTO evaluations SELECT game, coalition, value FROM arrivals "
-            "ORDER BY game, coalition, rowid"
-        )
-        return new.rowcount, self._db.execute("DELETE FROM arrivals").rowcount
-
-    def _drop_surplus(self) -> None:
-        """Remove the arrivals that add nothing, and take them out of the sums."""
-        surplus = self._db.execute(SURPLUS).fetchall()
-        for rowid, game, key, value in surplus:
-            self._db.execute("DELETE FROM arrivals WHERE rowid = ?", (rowid,))
-            self._add_to_sum(game, -1, -row_sum([key], np.array([value])))
-
-    def _mirror(self, game: int) -> _Mirror:
-        # A reader may have a writer beside it that folds, so it looks afresh each time.
-        fresh = self.readonly and game not in self._loaded
-        mirror = None if fresh else self._mirrors.get(game)
-        if mirror is None:
-            arrivals = dict(self._pending(game))
-            folded = self._all("SELECT 1 FROM evaluations WHERE game = ? LIMIT 1", game)
-            mirror = self._mirrors[game] = _Mirror(arrivals, bool(folded))
-        return mirror
-
-    def load(self, game: int) -> None:
-        """Read all rows into memory for a replay, which then does not see what others add.
-
-        Too many rows stay in the file, and are looked up batch by batch.
-        """
-        loaded: dict[bytes, float] = {}
-        with self._explained(), self._sound("evaluations"):
-            for part in self.rows(game):
-                # Of two writers' values for a coalition the one that was folded counts, or the
-                # first: that is the order of the rows.
-                part.update({key: loaded[key] for key in part.keys() & loaded.keys()})
-                if not np.isfinite(numbers(part)).all():
-                    raise ValueError("a value is not finite")
-                loaded.update(part)
-                if len(loaded) > LOADED_ROWS:
-                    return
-        self._mirrors[game] = _Mirror(loaded, folded=False)
-        self._loaded.add(game)
-
-    def _pending(self, game: int) -> list[tuple[bytes, float]]:
-        """The arrivals of a game that add something."""
-        with self._sound("arrivals"):
-            return _utilities(row[:2] for row in self._all(PENDING, game))
-
-    def lookup(self, game: int, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """The values of those `keys` that have one, all of the game's length; 1 to 3 µs a key."""
-        mirror = self._mirror(game)
-        found = {key: mirror.arrivals[key] for key in keys if key in mirror.arrivals}
-        if keys and mirror.folded:
-            rows = self._all(LOOKUP, game, b"".join(keys), len(keys[0]))
-            with self._sound("evaluations"):
-                found.update(_utilities(rows))
-        return found
-
     def append_replicates(self, game: int, rows: Mapping[bytes, bytes]) -> None:
         """Keep what the utilities of coalitions change by without each group of test rows."""
         with self._transaction():
@@ -305,45 +168,10 @@ class Journal(SummedFile):
 
     def replicates(self, game: int, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """What `append_replicates` kept of some coalitions."""
-        if not self._all("SELECT 1 FROM sqlite_master WHERE name = 'replicates'"):
+        if not keys or not self._has("replicates"):
             return {}
-        query = LOOKUP.replace("value", "changes").replace("evaluations", "replicates")
         with self._sound("replicates"):
-            return dict(self._all(query, game, b"".join(keys), len(keys[0])))
-
-    def count(self, game: int) -> int:
-        """How many coalitions of the game have a value; takes up to 0.1 s per 10⁶."""
-        return self._count_folded(game) + len(self._all(PENDING, game))
-
-    def _count_folded(self, game: int) -> int:
-        return int(self._scalar("SELECT count(*) FROM evaluations WHERE game = ?", game))
-
-    def sample(self, game: int, k: int, rng: np.random.Generator) -> list[tuple[bytes, float]]:
-        """Up to `k` different rows, each as likely as any other.
-
-        SQLite walks over the keys once, from each drawn rank to the next (0.1 s per 10⁶ rows);
-        only the drawn rows come into memory. Random keys would need no walk, but would prefer
-        coalitions that have few neighbours.
-        """
-        folded, pending = self._count_folded(game), self._pending(game)
-        total = folded + len(pending)
-        drawn = range(total) if total <= k else rng.choice(total, size=k, replace=False).tolist()
-        query = (
-            "SELECT coalition, value FROM evaluations WHERE game = ? AND coalition > ? "
-            "ORDER BY coalition LIMIT 1 OFFSET ?"
-        )
-        rows: list[tuple[bytes, float]] = []
-        previous, key = -1, b""
-        widths = {record.id: (record.n_players + 7) // 8 for record in self.games()}
-        with self._sound("evaluations"):
-            for rank in sorted(drawn):
-                if rank < folded:
-                    row = self._all(query, game, key, rank - previous - 1)[0]
-                    previous, key = rank, row[0]
-                else:
-                    row = pending[rank - folded]
-                rows.append(row)
-            return _utilities(rows, widths.get(game, 0))
+            return dict(self._all(REPLICATES_OF, game, b"".join(keys), len(keys[0])))
 
     def append_failure(self, game: int, key: bytes, message: str) -> None:
         """Record that the utility of a coalition failed."""
@@ -456,20 +284,6 @@ def _run_record(row: Sequence[Any]) -> RunRecord:
         evaluations=_counter(evaluations),
         result=None if result is None else _from_json(result, dict),
     )
-
-
-def _utilities(rows: Iterable[tuple[Any, Any]], width: int = 0) -> list[tuple[bytes, float]]:
-    """Rows of coalitions (of `width` bytes) and values; an error for what is neither.
-
-    A draw of a random utility has 4 bytes more, its seed.
-    """
-    checked = list(rows)
-    for key, value in checked:
-        if type(value) is not float or not math.isfinite(value):
-            raise ValueError(f"the value {value!r:.40} is not a finite number")
-        if type(key) is not bytes or (width and len(key) not in (width, width + 4)):
-            raise ValueError(f"{key!r:.40} is not a coalition")
-    return checked
 
 
 def _from_json(text: object, kind: type[_T]) -> _T:

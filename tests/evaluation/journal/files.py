@@ -1,0 +1,124 @@
+"""Journals to test with, and what refuses them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import textwrap
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairshapley.errors import JournalError
+from fairshapley.evaluation.journal.records import Journal
+
+NOBODY = 65534
+
+
+def keys_of(count: int, n_players: int = 100, seed: int = 0) -> list[bytes]:
+    """Different random coalitions as the journal stores them."""
+    masks = np.random.default_rng(seed).random((count, n_players)) < 0.5
+    rows = np.packbits(masks, axis=1, bitorder="little")
+    return list(dict.fromkeys(row.tobytes() for row in rows))
+
+
+def filled(path: Path, count: int = 2000) -> Path:
+    """A closed journal of several pages."""
+    keys = keys_of(count)
+    with Journal(path) as journal:
+        journal.append(journal.open_game("a", 100), keys, [float(i) for i in range(len(keys))])
+    return path
+
+
+@contextmanager
+def public_folder():
+    """A folder that any user may enter; pytest's own are closed to all but their owner."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    try:
+        yield folder
+    finally:
+        folder.chmod(0o777)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def ordinary_user():
+    """Root may write anywhere: act as nobody where the tests run as root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def run_python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def refuses(path: Path, match: str, **options) -> None:
+    """Opening fails with one readable message that names the file and leaves it alone."""
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(JournalError, match=match) as caught:
+        Journal(path, **options)
+    assert str(path) in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def changed(path: Path, statement: str, *arguments: object) -> None:
+    """Change a journal as something else than fairshapley would."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(statement, arguments)
+        db.commit()
+
+
+# The tables of version 2; version 1 has no sums.
+ROWS = """
+    CREATE TABLE arrivals (game INTEGER NOT NULL, coalition BLOB NOT NULL, value REAL NOT NULL);
+    CREATE TABLE evaluations (game INTEGER NOT NULL, coalition BLOB NOT NULL, value REAL NOT NULL,
+        PRIMARY KEY (game, coalition)) WITHOUT ROWID;
+    CREATE VIEW utilities AS SELECT fingerprint, coalition, value
+        FROM (SELECT * FROM evaluations UNION SELECT * FROM arrivals) JOIN games ON id = game"""
+
+
+def as_older_version(path: Path, version: int, folded: float = 0.5) -> None:
+    """Make a journal one that an older version has written: a row for each utility.
+
+    This part of the rows is in the sorted table, the others wait in the order of their arrival.
+    """
+    with closing(sqlite3.connect(path)) as db:
+        rows = []
+        for game, keys, values in db.execute(
+            "SELECT game, coalitions, utilities FROM batches ORDER BY id"
+        ):
+            numbers = np.frombuffer(values).tolist()
+            width = len(keys) // len(numbers)
+            rows += [
+                (game, keys[at * width : (at + 1) * width], value)
+                for at, value in enumerate(numbers)
+            ]
+        for statement in ROWS.split(";"):
+            db.execute(statement)
+        count = round(folded * len(rows))
+        db.executemany("INSERT INTO evaluations VALUES (?, ?, ?)", rows[:count])
+        db.executemany("INSERT INTO arrivals VALUES (?, ?, ?)", rows[count:])
+        db.execute("DROP TABLE batches")
+        if version == 1:
+            db.execute("DROP TABLE sums")
+        db.execute(f"PRAGMA user_version = {version}")
+        db.commit()

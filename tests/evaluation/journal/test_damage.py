@@ -1,0 +1,180 @@
+"""A file that is not a sound journal is refused, at once or when it is read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+from tests.evaluation.journal.files import changed, filled, keys_of, refuses
+
+from fairshapley.errors import JournalError
+from fairshapley.evaluation.journal import file as journal_file
+from fairshapley.evaluation.journal.records import Journal
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize("left", [1, 99, 100, 511, 512, 4095, 4096, 10_000, -5000, -4096, -1])
+def test_a_truncated_file_is_refused_at_open(tmp_path, left, readonly):
+    path = filled(tmp_path / "j")
+    size = path.stat().st_size
+    assert size > 10 * 4096
+    os.truncate(path, left if left > 0 else size + left)
+    refuses(path, "damaged|not a journal", readonly=readonly)
+
+
+@pytest.mark.parametrize("start", [4096, 8192, 40_000])
+def test_an_overwritten_page_is_found_at_open(tmp_path, start):
+    path = filled(tmp_path / "j")
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(os.urandom(4096))
+    refuses(path, "damaged")
+
+
+def test_damage_in_a_file_too_large_to_check_is_found_when_read(tmp_path):
+    class Unchecked(Journal):
+        _checked_bytes = 0
+
+    path = filled(tmp_path / "j", 5000)
+    with path.open("r+b") as file:
+        file.seek(8 * 4096)
+        file.write(b"\xff" * (path.stat().st_size - 8 * 4096))
+    refuses(path, "damaged")
+    with Unchecked(path) as journal:
+        game = journal.open_game("a", 100)
+        with pytest.raises(JournalError, match="damaged"):
+            journal.lookup(game, keys_of(5000))
+
+
+@pytest.mark.parametrize("content", [b"coalition,value\n", b"\x00" * 5000, bytes(range(256)) * 40])
+def test_a_file_of_another_kind_is_refused(tmp_path, content):
+    path = tmp_path / "j"
+    path.write_bytes(content)
+    refuses(path, "not a journal")
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    path = tmp_path / "j"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE orders (id)")
+    refuses(path, "another program")
+    refuses(path, "another program", readonly=True)
+
+
+DAMAGE = {
+    "configuration": ["{", "[]", "5", "", b"{}", "[" * 100_000],
+    "limits": ["[]", "x", "null"],
+    "seed": ["abc", "-1", "1.5", b"1"],
+    "versions": ["x", '{"numpy": 2}'],
+    "started": [b"yesterday"],
+    "evaluations": ["many", -1, 1.5],
+    "result": ["{", "[1]"],
+    "player_names": ["5", '["a"]', "[1, 2, 3]", '"abc"', b"[]"],
+    "n_players": ["three", 0, -1, 2.5],
+    "fingerprint": [b"a"],
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "content"), [(column, bad) for column, all_ in DAMAGE.items() for bad in all_]
+)
+def test_a_row_that_makes_no_sense_is_damage(tmp_path, column, content):
+    with Journal(tmp_path / "j") as journal:
+        journal.start_run(journal.open_game("a", 3, "xyz"), {}, {}, 0, {})
+    table = "games" if column in ("player_names", "n_players", "fingerprint") else "runs"
+    with closing(sqlite3.connect(tmp_path / "j")) as db:
+        db.execute(f"UPDATE {table} SET {column} = ?", (content,))  # noqa: S608
+        db.commit()
+    with Journal(tmp_path / "j", readonly=True) as journal:
+        for read in (journal.runs, *([journal.games] if table == "games" else [])):
+            with pytest.raises(JournalError, match=r"is damaged.*\(table (games|runs)") as caught:
+                read()
+            assert str(tmp_path / "j") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "content"),
+    [
+        ("utilities", "x"),
+        ("utilities", "12345678"),
+        ("utilities", b"1234567"),
+        ("utilities", b""),
+        ("utilities", 1.0),
+        ("utilities", np.float64("inf").tobytes()),
+        ("utilities", np.float64("nan").tobytes()),
+        ("coalitions", "\x01"),
+        ("coalitions", b"12"),
+        ("coalitions", b""),
+        ("coalitions", 1),
+    ],
+)
+def test_a_batch_that_makes_no_sense_is_damage(tmp_path, column, content):
+    with Journal(tmp_path / "j") as journal:
+        game = journal.open_game("a", 3)
+        journal.append(game, [b"\x01"], [1.0])
+    changed(tmp_path / "j", f"UPDATE batches SET {column} = ?", content)  # noqa: S608
+    with Journal(tmp_path / "j") as journal:
+        for read in (
+            lambda: journal.sample(game, 5, np.random.default_rng(0)),
+            lambda: journal.lookup(game, [b"\x01"]),
+            lambda: journal.count(game),
+            lambda: journal.check_rows(game),
+        ):
+            with pytest.raises(JournalError, match=r"is damaged.*\(table batches"):
+                read()
+
+
+def test_batches_of_different_games_do_not_mix(tmp_path):
+    """A coalition has the bytes of its players, and 4 more where utilities are random."""
+    with Journal(tmp_path / "j") as journal:
+        game = journal.open_game("a", 16)
+        journal.append(game, [bytes(2)], [1.0])
+        journal.append(game, [bytes(6)], [1.0])  # together 8 bytes for two
+        with pytest.raises(JournalError, match="different lengths"):
+            journal.count(game)
+
+
+def test_a_newer_journal_asks_for_an_upgrade(tmp_path):
+    path = filled(tmp_path / "j", 10)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {journal_file.SCHEMA_VERSION + 1}")
+    refuses(path, "newer fairshapley.*upgrade")
+
+
+def test_paths_that_cannot_be_a_journal(tmp_path):
+    refuses(tmp_path, "directory")
+    refuses(tmp_path / "missing" / "j", "directory that does not exist")
+    refuses(tmp_path / "j", "does not exist", readonly=True)
+    refuses(tmp_path / "j", "does not exist, and create=False", create=False)
+    (tmp_path / "empty").touch()
+    refuses(tmp_path / "empty", "empty", readonly=True)
+    refuses(tmp_path / "empty", "empty", create=False)
+
+
+def test_a_journal_that_must_exist_can_be_written(tmp_path):
+    filled(tmp_path / "j", 10)
+    with Journal(tmp_path / "j", create=False) as journal:
+        game = journal.open_game("a", 100)
+        journal.append(game, [bytes(13)], [0.0])
+        assert journal.count(game) == 11
+
+
+def test_an_empty_file_becomes_a_journal_and_odd_names_work(tmp_path):
+    path = tmp_path / "50% off? #1 ü"
+    path.touch()
+    with Journal(str(path)) as journal:
+        journal.append(journal.open_game("a", 3), [b"\x01"], [1.0])
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    with Journal(path, readonly=True) as journal:
+        assert journal.count(journal.open_game("a", 3)) == 1
+
+
+def test_a_closed_journal_says_so(tmp_path):
+    journal = Journal(tmp_path / "j")
+    journal.close()
+    journal.close()
+    with pytest.raises(JournalError, match="closed"):
+        journal.games()

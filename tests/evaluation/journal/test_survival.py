@@ -1,0 +1,121 @@
+"""The journal keeps what it acknowledged, whatever happens to the process or the disk."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from tests.evaluation.journal.files import keys_of, run_python
+
+from fairshapley.errors import JournalError
+from fairshapley.evaluation.journal.records import Journal
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX resource limits")
+@pytest.mark.parametrize("limit", [300_000, 2_000_000])
+def test_a_full_disk_keeps_what_was_acknowledged(tmp_path, limit):
+    # The limit on the size of a file is met by the log, and by the file itself.
+    code = """
+        import resource, sys
+        import numpy as np
+        from fairshapley.errors import JournalError
+        from fairshapley.evaluation.journal.records import Journal
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+        rng = np.random.default_rng(0)
+        with Journal(sys.argv[1]) as journal:
+            game = journal.open_game("a", 100)
+            for _ in range(10_000):
+                keys = [row.tobytes() for row in rng.integers(0, 256, (100, 13), dtype=np.uint8)]
+                try:
+                    journal.append(game, keys, rng.random(100).tolist())
+                except JournalError as error:
+                    print(error)
+                    print(journal.count(game))
+                    break
+                print("ok")
+    """
+    done = run_python(code, tmp_path / "j", limit)
+    assert done.returncode == 0, done.stderr
+    *acknowledged, message, count = done.stdout.splitlines()
+    assert "what was journalled before is kept" in message
+    assert str(tmp_path / "j") in message
+    assert len(acknowledged) * 100 <= int(count) <= len(acknowledged) * 100 + 100
+    assert acknowledged
+    with Journal(tmp_path / "j") as journal:
+        game = journal.open_game("a", 100)
+        assert journal.count(game) == int(count)
+        journal.append(game, [bytes(13)], [0.0])
+        assert journal.count(game) == int(count) + 1
+
+
+def test_a_database_that_may_not_grow_says_that_the_disk_is_full(tmp_path):
+    keys = keys_of(2000)
+    with Journal(tmp_path / "j") as journal:
+        game = journal.open_game("a", 100)
+        journal.append(game, keys[:10], [0.0] * 10)
+        journal._db.execute("PRAGMA max_page_count = 12").fetchall()
+        with pytest.raises(JournalError, match=r"disk space.*kept\. Free some space"):
+            journal.append(game, keys[10:], [0.0] * 1990)
+        assert journal.count(game) == 10
+        assert len(journal.lookup(game, keys)) == 10
+
+
+APPENDER = """
+    import sys
+    import numpy as np
+    from fairshapley.evaluation.journal.records import Journal
+
+    with Journal(sys.argv[1]) as journal:
+        game = journal.open_game("a", 64)
+        print("open", flush=True)
+        for batch in range(1_000_000):
+            keys = [(batch * 50 + i).to_bytes(8, "big") for i in range(50)]
+            journal.append(game, keys, [float(batch * 50 + i) for i in range(50)])
+            print(batch, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.parametrize("batches", [0, 3, 19, 117, 500])
+def test_what_was_acknowledged_survives_kill_9(tmp_path, batches):
+    path = tmp_path / "j"
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(APPENDER), str(path)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        for _ in range(batches):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        acknowledged = batches + len([x for x in process.stdout.read().split(b"\n")[:-1] if x])
+    with Journal(path) as journal:
+        game = journal.open_game("a", 64)
+        keys = [index.to_bytes(8, "big") for index in range(acknowledged * 50)]
+        assert journal.lookup(game, keys) == {key: float(i) for i, key in enumerate(keys)}
+        # At most the batch under way was added, and it is whole.
+        assert journal.count(game) in (acknowledged * 50, acknowledged * 50 + 50)
+        assert journal._scalar("PRAGMA integrity_check") == "ok"
+        assert not journal.check_rows(game).fault
+
+
+def test_many_processes_may_open_a_new_journal_at_once(tmp_path):
+    code = """
+        import sys
+        from fairshapley.evaluation.journal.records import Journal
+        with Journal(sys.argv[1], timeout=30) as journal:
+            game = journal.open_game("a", 8)
+            journal.append(game, [bytes([int(sys.argv[2])])], [1.0])
+    """
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "j"), str(index)]
+        )
+        for index in range(4)
+    ]
+    assert [process.wait(60) for process in processes] == [0] * 4
+    with Journal(tmp_path / "j") as journal:
+        assert journal.count(journal.open_game("a", 8)) == 4
