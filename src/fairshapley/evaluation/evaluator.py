@@ -49,8 +49,8 @@ MAX_BLOCKS = 16
 # whole run, spread over all sizes, once in hundreds. To look each up would cost more than all that
 # can be saved: such a one is computed and counted twice. Of 100 players they are the sizes 9 … 91.
 MANY = 10**12
-# With a journal nothing is computed twice, and a run counts the same however often it is resumed: so
-# many that two of 10⁷ coalitions are the same once in 20 000 runs. Of 100 players: sizes 17 … 83.
+# With a journal nothing is computed twice, and a run that is resumed counts the same. Of so many
+# coalitions, two of 10⁷ are the same once in 20 000 runs. Of 100 players: the sizes 17 … 83.
 MANY_JOURNALLED = 10**18
 
 
@@ -146,11 +146,10 @@ class Evaluator:
         self._session: Session | None = None
         self._dispatcher: Dispatcher | None = None
         # In this process, coalitions of which nothing is kept need no look.
-        here = isinstance(self.engine, SerialEngine) and (game is not None or slot is not None)
-        plain = noise is None and self.n_active == n_players and not remember_all
+        here = isinstance(self.engine, SerialEngine) and not remember_all
         self._many: BoolArray | None = None
         """The sizes of which no coalition comes twice"""
-        if here and plain:
+        if here and noise is None and self.n_active == n_players:
             least = MANY if slot is None else MANY_JOURNALLED
             many = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(least)
             self._many = many if many.any() else None

@@ -92,7 +92,6 @@ class Ledger:
                 self._failures = journal.failures(game)
             for row, key in zip(left.tolist(), bits.packed_keys(block.packed[left]), strict=True):
                 if key in self._failures:
-                    block.values[row] = math.nan
                     block.failures[row] = self._failures[key]
             left = left[[row not in block.failures for row in left.tolist()]]
         return left

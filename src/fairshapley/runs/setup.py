@@ -22,7 +22,7 @@ from fairshapley.games.on_device import DeviceGame, device_form
 from fairshapley.results.copies import Copies
 from fairshapley.runs.plan import GameFacts, Plan
 
-# Half a million rows: adding them up takes a third of a second, replaying them two seconds.
+# 800 000 rows of 100 players: adding them up takes 0.03 s, replaying them more than a second.
 CHECKED_ROW_BYTES = 16 << 20
 
 # For fewer players the host has better proxies, and coalitions come again: they are remembered.

@@ -133,7 +133,7 @@ def test_batches_of_different_games_do_not_mix(tmp_path):
         game = journal.open_game("a", 16)
         journal.append(game, [bytes(2)], [1.0])
         journal.append(game, [bytes(6)], [1.0])  # together 8 bytes for two
-        with pytest.raises(JournalError, match="different lengths"):
+        with pytest.raises(JournalError, match="2 utilities for 8 bytes"):
             journal.count(game)
 
 

@@ -12,6 +12,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -35,8 +37,8 @@ SUMS_TABLE = """
 # stay in a file that has them: nothing is copied, and so nothing is lost.
 ROW_TABLES = {"evaluations": "coalition", "arrivals": "rowid"}
 READ_ROWS = 4096
-# Small batches are put together until their coalitions have so many bytes.
-READ_BYTES = 1 << 20
+# Put together, for batches may be small; large ones, of half a second's work, have some megabytes.
+READ_BATCHES = 16
 UTILITY = np.dtype("<f8")
 # A draw of a random utility has so many bytes more, its seed.
 SEED_BYTES = 4
@@ -57,7 +59,10 @@ class RowCheck:
 class ColumnFile(JournalFile):
     """The file of a journal with the utilities of games, and a sum over the rows of each."""
 
-    _indexes: dict[int, Index]
+    @cached_property
+    def _indexes(self) -> dict[int, Index]:
+        """What was looked up of each game; empty until then."""
+        return {}
 
     @contextmanager
     def _sound(self, table: str) -> Iterator[None]:
@@ -103,13 +108,15 @@ class ColumnFile(JournalFile):
 
     def _add_to_sum(self, game: int, packed: ByteArray, values: FloatArray) -> None:
         """Keep the sum over the rows of a game; in the transaction that adds the rows."""
-        known = self._db.execute("SELECT sum FROM sums WHERE game = ?", (game,)).fetchone()
-        total = (int(known[0], 16) if known else 0) + row_sum(packed, values)
-        self._db.execute(
-            "INSERT INTO sums VALUES (?, ?, ?) ON CONFLICT (game) DO UPDATE SET "
-            "count = count + excluded.count, sum = excluded.sum",
-            (game, len(values), f"{total % MODULUS:016x}"),
-        )
+        count, total = self._sum(game)
+        total = (total + row_sum(packed, values)) % MODULUS
+        row = (game, count + len(values), f"{total:016x}")
+        self._db.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", row)
+
+    def _sum(self, game: int) -> tuple[int, int]:
+        """The number of rows and their sum, as recorded."""
+        found = self._all("SELECT count, sum FROM sums WHERE game = ?", game)
+        return (int(found[0][0]), int(found[0][1], 16)) if found else (0, 0)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -135,23 +142,13 @@ class ColumnFile(JournalFile):
             yield from self._db.execute(query + " ORDER BY id", (game, after))
 
     def _columns(self, game: int, after: int = -1) -> Iterator[tuple[int, ByteArray, FloatArray]]:
-        """The rows of a game behind a batch, a megabyte or so at a time.
-
-        Each time the last batch, the coalitions and their utilities.
-        """
+        """The rows of a game behind a batch, some batches at a time, with the last one's number."""
         found = self._all("SELECT n_players FROM games WHERE id = ?", game)
         width = bits.width(found[0][0]) if found else 0
-        coalitions, utilities, size = list[bytes](), list[bytes](), 0
-        last = after
-        for last, some, theirs in self._batches(game, after):
-            coalitions.append(some)
-            utilities.append(theirs)
-            size += len(some)
-            if size >= READ_BYTES:
-                yield last, *_joined(coalitions, utilities, width)
-                coalitions, utilities, size = [], [], 0
-        if coalitions:
-            yield last, *_joined(coalitions, utilities, width)
+        batches = self._batches(game, after)
+        while some := list(islice(batches, READ_BATCHES)):
+            numbers, coalitions, utilities = zip(*some, strict=True)
+            yield numbers[-1], *_joined(coalitions, utilities, width)
 
     def find(self, game: int, packed: ByteArray, *, refresh: bool = True) -> FloatArray:
         """The utilities of coalitions, NaN for those without one.
@@ -180,8 +177,6 @@ class ColumnFile(JournalFile):
 
     def lookup(self, game: int, keys: Sequence[bytes]) -> dict[bytes, float]:
         """The utilities of those `keys` that have one."""
-        if not keys:
-            return {}
         values = self.find(game, _as_rows(keys)).tolist()
         return {key: value for key, value in zip(keys, values, strict=True) if value == value}
 
@@ -224,7 +219,7 @@ class ColumnFile(JournalFile):
                 total += row_sum(packed, values)
                 lowest = min(lowest, float(values.min()))
                 highest = max(highest, float(values.max()))
-            known = self._known_sum(game)
+            known = self._sum(game) if self._has("sums") else None
         fault = ""
         if known is not None and known != (count, total % MODULUS):
             fault = (
@@ -240,36 +235,23 @@ class ColumnFile(JournalFile):
                 )
         return RowCheck(count, fault, known is not None)
 
-    def _known_sum(self, game: int) -> tuple[int, int] | None:
-        """The number of rows and their sum as recorded; None in a file of the first version."""
-        if not self._has("sums"):
-            return None
-        rows = self._all("SELECT count, sum FROM sums WHERE game = ?", game)
-        return (int(rows[0][0]), int(rows[0][1], 16)) if rows else (0, 0)
-
 
 def _as_rows(coalitions: ByteArray | Sequence[bytes]) -> ByteArray:
     """Keys of one length as rows of bits."""
     if isinstance(coalitions, np.ndarray):
         return coalitions
-    if len(set(map(len, coalitions))) > 1:
-        raise ValueError("coalitions of different lengths")
-    joined = np.frombuffer(b"".join(coalitions), dtype=np.uint8)
-    return joined.reshape(len(coalitions), len(coalitions[0]) if coalitions else 1)
+    width = max(map(len, coalitions), default=1)  # what is shorter fails below
+    return np.frombuffer(b"".join(coalitions), dtype=np.uint8).reshape(len(coalitions), width)
 
 
 def _joined(
     coalitions: Sequence[bytes], utilities: Sequence[bytes], width: int
 ) -> tuple[ByteArray, FloatArray]:
     """Batches as one; an error when what they hold makes no sense."""
-    for some, theirs in zip(coalitions, utilities, strict=True):
-        count, rest = divmod(len(theirs), UTILITY.itemsize)
-        if rest or len(some) not in (count * width, count * (width + SEED_BYTES)):
-            raise ValueError(f"{len(some)} bytes of coalitions, {len(theirs)} of utilities")
     values = np.frombuffer(b"".join(utilities), dtype=UTILITY)
-    packed = np.frombuffer(b"".join(coalitions), dtype=np.uint8).reshape(len(values), -1)
-    if packed.shape[1] not in (width, width + SEED_BYTES):
-        raise ValueError("coalitions of different lengths")
+    packed = np.frombuffer(b"".join(coalitions), dtype=np.uint8)
+    if len(packed) not in (len(values) * width, len(values) * (width + SEED_BYTES)):
+        raise ValueError(f"{len(values)} utilities for {len(packed)} bytes of coalitions")
     if not np.isfinite(values).all():
         raise ValueError("a value is not finite")
-    return packed, values
+    return packed.reshape(len(values), -1), values

@@ -43,8 +43,8 @@ class JournalFile:
     ----------
     path
         The file; if it does not exist it is made, and only its owner may read it.
-    schema
-        The statements that make the tables of a new file, separated by semicolons.
+    shared
+        Whether it may hold several games.
     readonly, create
         Only read; make the file if it does not exist.
     timeout
@@ -52,17 +52,20 @@ class JournalFile:
     """
 
     _checked_bytes: ClassVar[int] = CHECKED_BYTES
+    _schema: ClassVar[str]
+    """The statements that make the tables of a new file, separated by semicolons"""
 
     def __init__(
         self,
         path: str | os.PathLike[str],
-        schema: str,
         *,
-        readonly: bool,
-        create: bool,
-        timeout: float,
+        shared: bool = False,
+        readonly: bool = False,
+        create: bool = True,
+        timeout: float = 5.0,
     ) -> None:
         self.path = Path(path)
+        self.shared = shared
         self.readonly = readonly
         self._check_path("readonly=True" if readonly else "" if create else "create=False")
         with self._explained():
@@ -71,7 +74,7 @@ class JournalFile:
             self._db = self._connect("mode=ro" if readonly else "mode=rw", timeout)
         try:
             with self._explained():
-                self._prepare(schema)
+                self._prepare()
         except BaseException:
             self._db.close()
             raise
@@ -134,7 +137,7 @@ class JournalFile:
             raise
         return db
 
-    def _prepare(self, schema: str) -> None:
+    def _prepare(self) -> None:
         self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self._check_whole()
         if self._is_empty() and self.readonly:
@@ -146,7 +149,7 @@ class JournalFile:
             self._db.execute("PRAGMA synchronous = NORMAL")
         with self._transaction():
             if self._is_empty():
-                for statement in schema.split(";"):  # executescript would commit before it
+                for statement in self._schema.split(";"):  # executescript would commit before it
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             else:

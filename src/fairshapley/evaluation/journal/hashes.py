@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ WORD = 8
 MODULUS = 1 << 64
 # Those of the hash "splitmix64".
 HALF, FACTOR = np.uint64(32), np.uint64(0xBF58476D1CE4E5B9)
-# Rows hashed at a time: the arrays stay inside a processor's cache.
-SLICE_BYTES = 1 << 18
 
 
 def _mixed(words: Words) -> Words:
@@ -35,17 +32,12 @@ def _factors(count: int) -> Words:
     return _mixed(steps) | np.uint64(1)
 
 
-def _slices(packed: ByteArray, behind: int = 0) -> Iterator[tuple[slice, Words]]:
-    """Rows as words, some at a time, padded with zeros, and with some words behind each row."""
+def _words(packed: ByteArray, behind: int = 0) -> Words:
+    """Rows as words, padded with zeros, and with some more words behind each."""
     count, width = packed.shape
-    n_words = -(-width // WORD) + behind
-    step = max(1, SLICE_BYTES // (n_words * WORD))
-    for start in range(0, count, step):
-        part = packed[start : start + step]
-        padded: NDArray[Any] = np.zeros((len(part), n_words * WORD), dtype=np.uint8)
-        padded[:, :width] = part
-        words = padded.view("<u8").astype(np.uint64, copy=False)
-        yield slice(start, start + len(part)), words
+    padded: NDArray[Any] = np.zeros((count, (-(-width // WORD) + behind) * WORD), dtype=np.uint8)
+    padded[:, :width] = packed
+    return padded.view("<u8").astype(np.uint64, copy=False)
 
 
 def row_sum(packed: ByteArray, values: FloatArray) -> int:
@@ -62,13 +54,9 @@ def row_sum(packed: ByteArray, values: FloatArray) -> int:
     >>> row_sum(coalitions, values) == row_sum(coalitions, values[::-1])
     False
     """
-    numbers = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    total = 0
-    for rows, words in _slices(packed, behind=1):
-        words[:, -1] = numbers[rows]
-        hashes = _mixed(words @ _factors(words.shape[1]))
-        total += int(np.add.reduce(hashes))
-    return total % MODULUS
+    words = _words(packed, behind=1)
+    words[:, -1] = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    return int(np.add.reduce(_mixed(words @ _factors(words.shape[1]))))
 
 
 def coalition_hashes(packed: ByteArray) -> Words:
@@ -82,7 +70,6 @@ def coalition_hashes(packed: ByteArray) -> Words:
     >>> coalition_hashes(np.array([[1], [2]], dtype=np.uint8)).shape
     (2, 2)
     """
-    hashes = np.empty((len(packed), 2), dtype=np.uint64)
-    for rows, words in _slices(packed):
-        hashes[rows] = _mixed(words) @ _factors(2 * words.shape[1]).reshape(-1, 2)
+    words = _words(packed)
+    hashes: Words = _mixed(words) @ _factors(2 * words.shape[1]).reshape(-1, 2)
     return hashes

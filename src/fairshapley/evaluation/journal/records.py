@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal.columns import BATCHES_TABLE, SUMS_TABLE, ColumnFile
@@ -110,18 +109,7 @@ class Journal(ColumnFile):
     {b'\x07': 1.0}
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        shared: bool = False,
-        readonly: bool = False,
-        create: bool = True,
-        timeout: float = 5.0,
-    ) -> None:
-        super().__init__(path, SCHEMA, readonly=readonly, create=create, timeout=timeout)
-        self.shared = shared
-        self._indexes = {}
+    _schema: ClassVar[str] = SCHEMA
 
     def open_game(
         self, fingerprint: str, n_players: int, player_names: Sequence[str] | None = None
@@ -222,7 +210,10 @@ class Journal(ColumnFile):
 
     def runs(self, game: int | None = None) -> list[RunRecord]:
         """The runs of the game, or of all games, oldest first."""
-        rows = self._all(RUNS + " WHERE ?1 IS NULL OR game = ?1 ORDER BY runs.id", game)
+        return self._runs(" WHERE ?1 IS NULL OR game = ?1 ORDER BY runs.id", game)
+
+    def _runs(self, which: str, *arguments: object) -> list[RunRecord]:
+        rows = self._all(RUNS + which, *arguments)
         with self._sound("runs"):
             return [_run_record(row) for row in rows]
 
@@ -230,14 +221,12 @@ class Journal(ColumnFile):
         self, game: int, configuration: Mapping[str, object], seed: int | None = None
     ) -> RunRecord | None:
         """The newest run of the game with this configuration, and with the seed if it is given."""
-        query = RUNS + (
+        which = (
             " WHERE game = ?1 AND configuration = ?2 AND (?3 IS NULL OR seed = ?3) "
             "ORDER BY runs.id DESC LIMIT 1"
         )
         text = None if seed is None else str(seed)
-        rows = self._all(query, game, _to_json(configuration), text)
-        with self._sound("runs"):
-            return _run_record(rows[0]) if rows else None
+        return next(iter(self._runs(which, game, _to_json(configuration), text)), None)
 
 
 def _to_json(content: object) -> str:
