@@ -26,7 +26,11 @@ from fairshapley.evaluation.journal.file import DAMAGED, JournalFile
 from fairshapley.evaluation.journal.hashes import MODULUS, coalition_hashes, row_sum
 from fairshapley.evaluation.journal.index import Index
 
-BATCHES_TABLE = """
+# Replicates are what utilities change by without each group of test rows, as float32. Only games
+# that score on test rows have any; a file of version 2 has the table when it has some.
+BATCH_TABLES = """
+    CREATE TABLE IF NOT EXISTS replicates (game INTEGER NOT NULL, coalition BLOB NOT NULL,
+        changes BLOB NOT NULL, PRIMARY KEY (game, coalition)) WITHOUT ROWID;
     CREATE TABLE batches (id INTEGER PRIMARY KEY, game INTEGER NOT NULL,
         coalitions BLOB NOT NULL, utilities BLOB NOT NULL);
     CREATE INDEX batches_of_games ON batches (game)"""
@@ -80,7 +84,7 @@ class ColumnFile(JournalFile):
                 for _, packed, values in self._columns(game):
                     self._add_to_sum(game, packed, values)
         if version < 3:
-            for statement in BATCHES_TABLE.split(";"):
+            for statement in BATCH_TABLES.split(";"):
                 self._db.execute(statement)
             self._db.execute("DROP VIEW IF EXISTS utilities")  # it would not show the batches
 
@@ -159,9 +163,8 @@ class ColumnFile(JournalFile):
         index = self._indexes.get(game)
         if index is None or refresh:
             index = self._indexes[game] = self._refreshed(game, index or Index())
-        if not index.runs:
-            return np.full(len(packed), np.nan)
-        return index.find(coalition_hashes(packed))
+        found = np.full(len(packed), np.nan)
+        return index.find(coalition_hashes(packed)) if index.runs else found
 
     def _refreshed(self, game: int, index: Index) -> Index:
         """The index with all that is in the file."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.columns import BATCHES_TABLE, SUMS_TABLE, ColumnFile
+from fairshapley.evaluation.journal.columns import BATCH_TABLES, SUMS_TABLE, ColumnFile
 
 _T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
@@ -24,13 +24,8 @@ SCHEMA = f"""
         updated TEXT NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('running', 'finished', 'interrupted', 'failed')),
         evaluations INTEGER NOT NULL, result TEXT);
-    {BATCHES_TABLE};
+    {BATCH_TABLES};
     {SUMS_TABLE}"""
-# What utilities change by without each group of test rows, as float32. Only games that score on
-# test rows have any, and a journal of an older version has no such table.
-REPLICATES_TABLE = """
-    CREATE TABLE IF NOT EXISTS replicates (game INTEGER NOT NULL, coalition BLOB NOT NULL,
-        changes BLOB NOT NULL, PRIMARY KEY (game, coalition)) WITHOUT ROWID"""
 
 # The keys are one blob ?2 of pieces of ?3 bytes: one short statement for any number of keys, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
@@ -148,7 +143,6 @@ class Journal(ColumnFile):
     def append_replicates(self, game: int, rows: Mapping[bytes, bytes]) -> None:
         """Keep what the utilities of coalitions change by without each group of test rows."""
         with self._transaction():
-            self._db.execute(REPLICATES_TABLE)
             self._db.executemany(
                 "INSERT OR IGNORE INTO replicates VALUES (?, ?, ?)",
                 [(game, key, changes) for key, changes in rows.items()],
