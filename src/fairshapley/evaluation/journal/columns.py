@@ -143,7 +143,8 @@ class ColumnFile(JournalFile):
                     yield 0, _as_rows(keys).tobytes(), numbers.tobytes()
         if self._has("batches"):
             query = "SELECT id, coalitions, utilities FROM batches WHERE game = ? AND id > ?"
-            yield from self._db.execute(query + " ORDER BY id", (game, after))
+            rows = self._db.execute(query + " ORDER BY id", (game, after))
+            yield from iter(rows.fetchone, None)  # `yield from rows` closes them, maybe too late
 
     def _columns(self, game: int, after: int = -1) -> Iterator[tuple[int, ByteArray, FloatArray]]:
         """The rows of a game behind a batch, some batches at a time, with the last one's number."""
