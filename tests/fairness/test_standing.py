@@ -1,10 +1,14 @@
 """What holds, whatever was asked for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.estimators.adjusted.process import PRIOR_MEANS
 from fairshapley.fairness.certificate import allowed_half_width, tightest_epsilon1
+from fairshapley.fairness.evidence import MODEL_PARAMETERS
 
 NAMES = ["north", "south", "<b>west", "east\n"]
 
@@ -71,6 +75,35 @@ def test_what_was_asked_for_and_missed_has_a_price():
     refused = result.certificate(0.05, 0.1)
     assert "“south” is known to ±" in refused.reason
     assert "What holds instead, with a probability of at least 0.9: each value" in str(refused)
+
+
+def test_a_model_that_few_coalitions_test_is_sure_of_nothing():
+    """One player with a veto: what was seen may look like a game of that player alone."""
+    game = fs.games.TableGame([float(one & 1 and one.bit_count() > 3) for one in range(256)])
+    result = fs.estimate(game, budget=40, seed=0)
+    assert result.modelled
+    said = str(result)
+    assert "How probable any statement about all values is cannot be said" in said
+    assert "to test it takes about 230 evaluations" in said
+    assert "probability" not in said
+    certificate = result.certificate(0.5, 0.1)
+    assert "If the game is like" not in str(certificate)
+    assert certificate.tightest == np.inf
+    assert not result.decisions().signs().any()
+    assert "no tolerance band" in str(result.payout(100))
+
+
+@pytest.mark.parametrize(("evaluations", "level"), [(229, 0.1), (457, 0.01)])
+def test_a_kind_of_coalitions_that_may_be_unseen_is_rare(evaluations, level):
+    """0.98^m is at most the level from m = 114 and m = 228 pairs on."""
+    one = estimated([1.0, 2.0], [0.1, 0.1], modelled=True, counts=np.full(2, 999))
+    assert replace(one, evaluations=evaluations).test_of_model(level) == evaluations + 1
+    assert replace(one, evaluations=evaluations + 1).test_of_model(level) == 0
+    assert replace(one, evaluations=10, modelled=False).test_of_model(level) == 0
+
+
+def test_parameters_of_the_model_are_counted():
+    assert len(PRIOR_MEANS) == MODEL_PARAMETERS
 
 
 def test_a_sentence_about_hopeless_intervals_stays_true():

@@ -212,6 +212,15 @@ def test_bad_arguments_name_the_remedy(game, arguments, error, words):
         fs.estimate(game, **arguments)
 
 
+@pytest.mark.parametrize("budget", [1e2, np.float32(100), np.array(100)])
+def test_a_whole_number_may_be_written_as_a_float(game, budget):
+    result = fs.estimate(game, fs.GreedyActive(bootstrap=20.0), budget=budget, seed=0)
+    expected = fs.estimate(game, fs.GreedyActive(bootstrap=20), budget=100, seed=0)
+    assert result.to_dict()["limits"] == expected.to_dict()["limits"]
+    assert result.configuration == expected.configuration
+    np.testing.assert_array_equal(result.values, expected.values)
+
+
 def test_a_budget_that_leaves_players_out_is_refused():
     game = fs.games.Additive(np.ones(100))
     with pytest.raises(fs.BudgetError, match="36 of 100 players"):

@@ -122,3 +122,37 @@ def test_coalitions_that_come_again_make_contributions_cheaper():
     run = fs.estimate(game, "kernel", **given)
     planned = forecast(game, "kernel", pilot=True, **given)
     assert planned.needed / 1.5 < run.evaluations < 1.5 * planned.needed
+
+
+def test_the_tolerance_is_that_of_the_evaluations_that_the_time_allows():
+    class Timed(fs.games.SumOfUnanimity):
+        now = 0.0
+
+        def __call__(self, coalitions):
+            Timed.now += 0.1 * len(coalitions)
+            return super().__call__(coalitions)
+
+    game, given = Timed(20, seed=3), {"pilot": True, "seed": 5, "xi": 1.0}
+    limited = fs.Budget(evaluations=30_000, seconds=100)
+    timed = forecast(game, "mc", budget=limited, clock=lambda: Timed.now, **given)
+    assert timed.evaluations == pytest.approx(1000, abs=2)
+    plain = forecast(game, "mc", budget=timed.evaluations, clock=lambda: Timed.now, **given)
+    assert timed.epsilon1 == pytest.approx(plain.epsilon1)
+
+
+def test_the_tolerance_is_the_one_that_the_aim_reaches():
+    """At its own ξ and δ, and at the level that its last look has."""
+    game = fs.games.SumOfUnanimity(20, seed=3)
+    fair = fs.Fair(epsilon1=0.3, delta=0.02, xi=1.0)
+    planned = forecast(game, "mc", until=fair, budget=10**5, pilot=True, seed=5)
+    assert planned.needed == planned.evaluations > planned.pilot
+    assert 0.3 / 1.3 < planned.epsilon1 <= 0.3
+    short = forecast(game, "mc", until=fair, budget=planned.needed // 4, pilot=True, seed=5)
+    assert short.epsilon1 > 0.3
+
+
+def test_a_run_through_all_coalitions_has_no_tolerance():
+    game = fs.games.SumOfUnanimity(11, seed=3)
+    fair = fs.Fair(epsilon1=1e-4, delta=0.1)
+    planned = forecast(game, "mc", until=fair, budget=10**6, pilot=True, seed=5)
+    assert (planned.evaluations, planned.epsilon1) == (2048, 0.0)

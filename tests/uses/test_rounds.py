@@ -49,6 +49,16 @@ def test_errors_of_rounds_add_up():
     )
 
 
+def test_one_journal_keeps_all_rounds(tmp_path):
+    with fs.Journal(tmp_path / "run.db", shared=True) as journal:
+        given = {"budget": 12, "seed": 0, "journal": journal}
+        first, again = (estimate_rounds(federation(), "mc", **given) for _ in range(2))
+    assert first.computed > 12
+    assert again.computed == 0
+    assert again.values.tolist() == first.values.tolist()
+    assert again.journal_digest != first.journal_digest
+
+
 def test_the_report_has_a_table_of_rounds(tmp_path):
     page = estimate_rounds(federation()).report(tmp_path / "r.html").read_text(encoding="utf-8")
     for words in ("Values by part", "round 1", "all together", "sum over 2 rounds of the utility"):

@@ -133,7 +133,23 @@ def test_files_of_different_runs_do_not_fit(files, tmp_path):
     )
     other.report(tmp_path / "o.html")
     assert failed(check(files, report=tmp_path / "o.html")) == {"report"}
-    assert failed(check(files, journal=tmp_path / "o.db")) == {"journal"}
+    found = check(files, journal=tmp_path / "o.db")
+    assert failed(found) == {"journal"}
+    assert "give the journal that the run wrote" in str(found)
+    assert str(found).endswith("or these files do not belong together")
+
+
+def test_a_method_of_ones_own_has_to_be_given(tmp_path):
+    class Own(fs.MonteCarlo):
+        name = "own"
+
+    result = fs.estimate(GAME, Own(), budget=200, seed=0, journal=tmp_path / "run.db")
+    found = fs.verify(result, journal=tmp_path / "run.db")
+    assert found.holds
+    assert "recomputation: not checked, 'own' is no method of this package" in str(found)
+    assert "method=" in str(found)
+    given = fs.verify(result, journal=tmp_path / "run.db", method=Own())
+    assert "recomputation: ok" in str(given)
 
 
 def test_a_reformatted_result_is_loaded_but_not_verified(files):
@@ -153,6 +169,7 @@ def test_missing_rows_and_files_that_are_none(files):
     assert failed(check(files)) == {"journal's file", "journal's rows", "recomputation"}
     (files / "run.db").write_bytes(b"no database")
     assert failed(check(files)) == {"journal"}
+    assert "give a file that `Result.save`" in str(fs.verify(files / "run.db"))
     (files / "page.html").write_bytes(b"\xff")
     assert "report" in failed(check(files))
     with pytest.raises(fs.InputError, match="cannot read"):

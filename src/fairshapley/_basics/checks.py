@@ -37,7 +37,7 @@ def whole(
     hint: str = "",
     error: type[FairShapleyError] = InputError,
 ) -> int:
-    """A whole number in range as an int.
+    """A whole number in range as an int; 1e6 is one too.
 
     Parameters
     ----------
@@ -52,14 +52,15 @@ def whole(
 
     Examples
     --------
-    >>> whole("k", np.int64(3))
-    3
+    >>> whole("k", np.int64(3)), whole("budget", 1e6)
+    (3, 1000000)
     >>> whole("k", 2.5)
     Traceback (most recent call last):
     fairshapley.errors.InputError: k must be a whole number of at least 1, not 2.5
     """
+    exact = isinstance(value, float | np.floating) and value.is_integer()
     try:
-        number = operator.index(value)
+        number = int(value) if exact else operator.index(value)
     except TypeError:
         number = least - 1
     if isinstance(value, bool | np.bool_) or number < least or (most is not None and number > most):

@@ -178,6 +178,14 @@ Epsilon1 = Annotated[
     run_option(..., "ε1, the tolerated share of a value; by default that of the run.", "E"),
 ]
 Delta = Annotated[float, run_option(..., "δ, the probability that a statement may be wrong.", "D")]
+DeltaOfRun = Annotated[
+    float | None,
+    run_option(
+        ...,
+        "δ, the probability that a statement may be wrong; by default that of the run, or 0.1.",
+        "D",
+    ),
+]
 Pool = Annotated[
     str | None, output_option(..., "A sum: the report shows what each player gets of it.", "SUM")
 ]

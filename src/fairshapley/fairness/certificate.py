@@ -243,6 +243,8 @@ def half_widths(
     if evidence.exact:
         return np.zeros(evidence.n_players)
     check_variances(evidence.standard_errors, evidence.counts, evidence.named)
+    if evidence.test_of_model(level):
+        return np.full(evidence.n_players, np.inf)
     share = player_level(level, evidence.n_players, independent=evidence.independent)
     widths = _widths(evidence, share, bound, sequential=sequential)
     # Without variation there is no quantile to go by. An unseen kind of contribution of probability

@@ -11,6 +11,11 @@ import numpy as np
 from fairshapley._basics.text import visible
 from fairshapley._basics.types import FloatArray, IntArray
 
+# A model of a game is tested by the coalitions that it is not fitted to: it has these parameters
+# and one for each player, and as many more pairs of coalitions test it. Kinds of coalitions that it
+# may be wrong of without having seen one are at most this share of all.
+MODEL_PARAMETERS, UNSEEN = 7, 0.02
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
@@ -75,6 +80,16 @@ class Evidence:
     def variances(self) -> FloatArray:
         """The squares of the standard errors."""
         return np.square(self.standard_errors)
+
+    def test_of_model(self, level: float) -> float:
+        """The evaluations that it takes to test a model at a level, if there are fewer; else 0.
+
+        A kind of coalitions with a share p stays unseen m times with probability (1 − p)^m. The
+        model learns nothing from a pair of coalitions that comes again.
+        """
+        needed = max(2 * (self.n_players + MODEL_PARAMETERS), math.log(level) / math.log1p(-UNSEEN))
+        pairs = min(int(self.counts.min()), (self.evaluations - 2) // 2)
+        return 2 * math.ceil(needed) + 2 if self.modelled and pairs < needed else 0
 
     def scaled(self, factor: float, power: float = 1.0) -> Evidence:
         """As it is predicted to be with so many times the contributions.

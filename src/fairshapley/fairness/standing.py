@@ -92,6 +92,8 @@ class Standing:
         """All of it in words, with the names of players."""
         if self.evidence.exact:
             return ["All values are exact: signs, order and any tolerance hold."]
+        if tested := self.evidence.test_of_model(self.certificate.level):
+            return [self._untested(tested), f"nothing is certified: {MODELLED}"]
         sure = f"a probability of at least {1 - self.delta:.6g}, all of this holds together"
         said = [f"With {sure}:"]
         if self.evidence.modelled:
@@ -114,6 +116,15 @@ class Standing:
                 f"{self.evidence.evaluations:,} were made"
             )
         return said
+
+    def _untested(self, needed: float) -> str:
+        errors, coalitions = self.evidence.standard_errors, self.evidence.coalitions
+        return (
+            f"By a model of the game the standard errors are {errors.min():.3g} to "
+            f"{errors.max():.3g}. How probable any statement about all values is cannot be said: "
+            "coalitions unlike the few that were evaluated may not fit the model, and to test it "
+            f"takes {cost_text(min(needed, coalitions), coalitions)}"
+        )
 
     def _tolerance(self) -> str:
         widths = self.certificate.half_widths

@@ -287,17 +287,19 @@ class Result(Stored, Shared, Evidence):
 
     @property
     def asked(self) -> dict[str, float]:
-        """The ε1, δ and ξ that ``until=fs.Fair(…)`` asked for; empty where nobody did."""
+        """The ε1, δ and ξ of ``until=fs.Fair(…)``, or the δ of another aim; empty without one."""
         rules = [self.limits.get("until")]
+        found: list[dict[str, float]] = [{}, {}]
         while rules:
             rule = rules.pop(0)
             if not isinstance(rule, dict):
                 continue
-            if rule.get("rule") == "Fair":
-                given = {name: rule.get(name) for name in ("epsilon1", "delta", "xi")}
-                return {name: float(value) for name, value in given.items() if value is not None}
+            given = {name: rule.get(name) for name in ("epsilon1", "delta", "xi")}
+            known = {name: float(value) for name, value in given.items() if value is not None}
+            place = 0 if rule.get("rule") == "Fair" else 1
+            found[place] = found[place] or known
             rules += rule.get("rules", [])
-        return {}
+        return found[0] or found[1]
 
     def standing(
         self,
@@ -463,7 +465,7 @@ class Result(Stored, Shared, Evidence):
         *,
         title: str | None = None,
         epsilon1: float | None = None,
-        delta: float = DELTA,
+        delta: float | None = None,
         labels: Labels | None = None,
         pool: Money | None = None,
     ) -> Path:
@@ -479,7 +481,8 @@ class Result(Stored, Shared, Evidence):
             The tolerance of the certificate. By default that of ``until=fs.Fair(…)``; without one
             the page says what holds, and what 0.5 would take.
         delta
-            The probability that any statement about all players is wrong.
+            The probability that any statement about all players is wrong; by default that of
+            ``until=…``, or 0.1.
         labels
             A class or group for each player: a sequence, or a mapping of names or numbers.
         pool

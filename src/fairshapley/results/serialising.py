@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FORMAT = "fairshapley result"
 FORMAT_VERSION = 1
 # Beside the fields: what kind of file it is, and what tells that it was changed.
+SAVED = "give a file that `Result.save` or --out wrote"
 ABOUT = {"format", "version", "digest", "signature"}
 
 
@@ -169,9 +170,9 @@ def read_plain(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a saved result: {error}") from None
+        raise InputError(f"{path} is not a saved result ({error}): {SAVED}") from None
     if not isinstance(data, dict):
-        raise InputError(f"{path} is not a saved result: it holds no JSON object")
+        raise InputError(f"{path} is not a saved result, as it holds no JSON object: {SAVED}")
     return data
 
 

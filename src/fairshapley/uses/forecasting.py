@@ -26,7 +26,7 @@ from fairshapley.evaluation.prices import Prices
 from fairshapley.fairness.certificate import certify
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1
-from fairshapley.fairness.looks import planned_look
+from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
@@ -170,7 +170,7 @@ def forecast(
     engine: EngineOption = None,
     pilot: int | bool = False,
     methods: Sequence[str | Estimator[Any, Any]] = (),
-    delta: float = DELTA,
+    delta: float | None = None,
     semivalue: str | Semivalue = "shapley",
     xi: float = 1e-3,
     seed: int | None = None,
@@ -192,7 +192,7 @@ def forecast(
     methods
         Other methods to forecast too, each from a pilot of its own: `Forecast.by_method`.
     delta
-        The level of the ε1 to expect.
+        The level of the ε1 to expect; by default that of `until`, or 0.1.
     semivalue, xi, seed, journal
         As in `estimate`, for the pilot.
     clock
@@ -311,7 +311,7 @@ class _Pilot(Evaluations):
 
 
 def _predicted(
-    plain: Forecast, result: Result, pilot: _Pilot, delta: float, *, iid: bool
+    plain: Forecast, result: Result, pilot: _Pilot, delta: float | None, *, iid: bool
 ) -> Forecast:
     """The forecast with what a pilot shows."""
     made = result.evaluations
@@ -330,9 +330,26 @@ def _predicted(
         return result.scaled(factor**power * left / max(then, SCARCE))
 
     needed = min((_needed(aim, result, after) for aim in pilot.aims), default=None)
-    spent = plain.allowed if needed is None else min(needed, plain.allowed)
-    tightest = certify(after(spent), EPSILON1, delta, xi=result.xi).tightest
-    return replace(plain, pilot=made, needed=needed, epsilon1=tightest)
+    planned = replace(plain, pilot=made, needed=needed)
+    spent = planned.evaluations
+    if spent >= result.coalitions:
+        return replace(planned, epsilon1=0.0)
+    # At the ξ, the δ and the bound of the aim, and at the level that its last look then has.
+    aim = pilot.aims[0] if pilot.aims else None
+    xi, delta = getattr(aim, "xi", None), (aim.delta if aim else DELTA) if delta is None else delta
+    share = result.level_share
+    if aim is not None and spent > made:
+        before, by_then = (spent_share(one, result.n_players) for one in (spent - 1, spent))
+        share = by_then - before if spent == needed else 1.0 - by_then
+    tightest = certify(
+        replace(after(spent), evaluations=spent),
+        EPSILON1,
+        delta,
+        xi=result.xi if xi is None else xi,
+        bound=aim.certified_by if aim else "normal",
+        level=share * delta,
+    ).tightest
+    return replace(planned, epsilon1=tightest if tightest < math.inf else None)
 
 
 def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:

@@ -16,6 +16,7 @@ from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.checkpoints import PartValues
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate
+from fairshapley.runs.setup import JournalOption
 from fairshapley.semivalues import Semivalue
 from fairshapley.stopping import Budget
 
@@ -30,6 +31,7 @@ def estimate_rounds(
     xi: float = 1e-3,
     seed: int | None = None,
     engine: EngineOption = None,
+    journal: JournalOption = None,
 ) -> Result:
     """Estimate the values of the agents of a federated run, in each round and in total.
 
@@ -41,8 +43,9 @@ def estimate_rounds(
     ----------
     game
         A federated game.
-    method, budget, semivalue, xi, engine
-        As in `fairshapley.estimate`, for every round; a budget is for each.
+    method, budget, semivalue, xi, engine, journal
+        As in `fairshapley.estimate`, for every round; a budget is for each. A round is a game of
+        its own, so that a journal is one for several: ``fs.Journal(path, shared=True)``.
     seed
         Fixes all random draws.
 
@@ -65,7 +68,14 @@ def estimate_rounds(
         for place, part in enumerate(game.rounds):
             number = int(side_generator(root, f"round {place}").integers(2**62))
             one = estimate(
-                part, method, budget=budget, semivalue=semivalue, xi=xi, seed=number, engine=opened
+                part,
+                method,
+                budget=budget,
+                semivalue=semivalue,
+                xi=xi,
+                seed=number,
+                engine=opened,
+                journal=journal,
             )
             if not one.complete:
                 raise KeyboardInterrupt
@@ -96,6 +106,7 @@ def _total(game: FederatedGame, results: list[Result], seed: int) -> Result:
         fingerprint=None,
         value_range=game.value_range,
         rounds=None,
+        journal_digest=results[-1].journal_digest,
         computed=sum(one.computed for one in results),
         cache_hits=sum(one.cache_hits for one in results),
         seconds=sum(one.seconds for one in results),

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
+from fairshapley._basics.text import visible
 from fairshapley.errors import FairShapleyError, InputError
-from fairshapley.estimators import Estimator
+from fairshapley.estimators import METHODS, Estimator
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, JournalSlot
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.results.fields import plain
@@ -68,7 +69,9 @@ class Verification:
     def __str__(self) -> str:
         words = {True: "ok", False: "FAILED", None: "not checked"}
         lines = [f"{check.name}: {words[check.passed]}, {check.sentence}" for check in self.checks]
-        held = "nothing was found to be changed" if self.holds else "something was changed"
+        held = "nothing was found to be changed"
+        if not self.holds:
+            held = "something was changed, or these files do not belong together"
         return "\n".join([*lines, held])
 
 
@@ -189,7 +192,8 @@ def _journal(
             record = _record(journal, result)
             if record is None:
                 missing = "it holds no run of this game with this method and seed"
-                yield Check("journal", False, missing)
+                remedy = "give the journal that the run wrote, or none if it wrote none"
+                yield Check("journal", False, f"{missing}: {remedy}")
                 return
             yield Check("journal's file", *_file(journal, record, result, found))
             yield Check("journal's rows", *_rows(journal, record, result))
@@ -254,10 +258,16 @@ def _recomputed(
 ) -> Finding:
     """Replay the run from the journal alone, and compare."""
     started = time.monotonic()
+    if method is None and result.method not in METHODS:
+        own = f"{visible(result.method)!r:.60} is no method of this package"
+        return None, f"{own}: give the estimator to fs.verify(…, method=…)"
     try:
         again, skipped = _replay(journal, record, result, method)
     except ExhaustedError:
-        return False, "the journal lacks coalitions that the run used: it was cut, or is another's"
+        return False, (
+            "the journal lacks coalitions that the run used, so it was cut or is another's: give "
+            "the one that the run wrote"
+        )
     if again is None:
         return None, (
             "the clock or Ctrl-C ended the run before a round was done, or an older version did "

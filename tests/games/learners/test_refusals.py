@@ -108,6 +108,12 @@ def test_features_have_two_axes():
     assert not isinstance(caught.value, NotVectorisedError)
 
 
+def test_distances_that_overflow_are_refused():
+    with pytest.raises(InputError, match="divide X and X_test by the same number") as caught:
+        batch_learner(KNeighborsClassifier(1), 1e300 * X, Y, X)
+    assert not isinstance(caught.value, NotVectorisedError)
+
+
 def test_three_classes_with_liblinear():
     with pytest.raises(NotVectorisedError, match="two classes"):
         batch_learner(LogisticRegression(solver="liblinear"), X, [0, 1, 2, 0], X)

@@ -41,7 +41,7 @@ def usual(folder):
 @pytest.fixture(scope="session")
 def hostile(folder):
     names = [HOSTILE[player % len(HOSTILE)] for player in range(20)]
-    result = by_hand(20, names=names, notes=tuple(HOSTILE))
+    result = by_hand(20, names=names, notes=tuple(HOSTILE), obstacle=HOSTILE[0])
     return result.report(folder / "hostile.html", title=HOSTILE[1], labels=names)
 
 
@@ -242,6 +242,7 @@ def test_hostile_names_stay_text(chromium, hostile):
         ".map((tick) => tick.textContent.replace(/[\\u2068\\u2069]/g, ''))"
     )
     assert HOSTILE[0] in ticks
+    assert f"not to be trusted yet: {HOSTILE[0]}." in find(chromium, "#doubts").text
     assert chromium.script("return document.querySelectorAll('img, .plot a').length") == 0
     assert chromium.complaints() == []
     assert chromium.requests() == [hostile.resolve().as_uri()]

@@ -511,3 +511,44 @@ def test_the_tolerance_near_zero_is_the_one_that_was_asked_for():
     )
     assert result.stopped.startswith("certified")
     assert said(result).kind == "holds"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        fs.Fair(epsilon1=0.5, delta=0.02, xi=0.5),
+        fs.Decided(signs=True, delta=0.02),
+        fs.Seconds(at_least=1e6) | fs.Decided(signs=True, delta=0.02),
+        fs.Decided(signs=True, delta=0.3) | fs.Fair(epsilon1=0.5, delta=0.02),
+    ],
+)
+def test_the_confidence_is_the_one_that_was_asked_for(rule):
+    game = fs.games.SumOfUnanimity(10, seed=1)
+    result = fs.estimate(game, until=rule, budget=600, seed=0, progress=False)
+    assert result.standing().delta == 0.02
+    page = inner("section", report_html(result))
+    assert "98 % confidence" in page[1]
+    assert "90 % confidence" not in page[1]
+    assert "70 % confidence" in inner("section", report_html(result, delta=0.3))[1]
+
+
+def test_why_errors_are_not_to_be_trusted_yet_stands_by_the_intervals():
+    few = by_hand(counts=np.full(60, 9), obstacle="<b>a & b</b>\u202e")
+    assert len(few.doubts) == 2
+    sections = inner("section", report_html(few))
+    (values,) = (one for one in sections if "The value of each player" in one)
+    assert "not to be trusted yet: <b>a & b</b>⟨U+202E⟩; a value is the mean of 9" in values
+    assert 'id="doubts"' not in report_html(by_hand())
+
+
+def test_what_rests_on_a_model_says_so_and_is_not_called_certified():
+    game = fs.games.SumOfUnanimity(10, seed=1)
+    few, more = (fs.estimate(game, budget=budget, seed=0) for budget in (40, 260))
+    assert said(few).kind == "impossible"
+    assert "values and their errors are those of a model" in said(few).headline
+    assert not players(few).intervals.joint
+    assert "if the game is like the model that so few evaluations allow" in said(more).headline
+    page = report_html(more)
+    assert "no certificate rests on a model" in page
+    assert "assuming that averages" not in page
+    assert 'data-chart="tolerance"' not in page

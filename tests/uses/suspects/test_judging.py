@@ -203,6 +203,7 @@ HALVES = np.tile(["a", "b"], 20)
     [
         (X40, ["a"] * 40, {}, "all rows have the same label"),
         (np.ones((40, 3)), HALVES, {}, "all rows have the same features"),
+        (1e300 * X40, HALVES, {}, "too large to be squared: divide X"),
         (X40, [f"id {place}" for place in range(40)], {}, "40 classes for 40 rows.*join classes"),
         (X40, [None, *HALVES[1:]], {}, "missing labels: drop"),
         (X40, [np.nan, *np.arange(39.0)], {}, "missing labels: drop"),

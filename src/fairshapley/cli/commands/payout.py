@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import AsJson, CsvOut, Delta, Epsilon1
+from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1
 from fairshapley.cli.printing import print_json, print_shown
 from fairshapley.cli.saved import Saved, load_result
 
@@ -23,7 +23,7 @@ def divide_sum(
     unit: str = option("0.01", "Amounts are multiples of it: 0.01 for cents.", "U"),
     band: bool = option(True, "The range of amounts that the true values could give each player."),
     epsilon1: Epsilon1 = None,
-    delta: Delta = 0.1,
+    delta: DeltaOfRun = None,
     out: CsvOut = None,
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +34,7 @@ def divide_sum(
     from fairshapley._basics.checks import choice
     from fairshapley.cli.output import Ending
     from fairshapley.cli.setup import check_files
-    from fairshapley.fairness.levels import EPSILON1
+    from fairshapley.fairness.levels import DELTA, EPSILON1
 
     choice("--negative", negative, NEGATIVE)
     check_files((run,), (out, (".csv",)))
@@ -45,7 +45,7 @@ def divide_sum(
         unit=unit,
         band=band,
         epsilon1=result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
-        delta=delta,
+        delta=result.asked.get("delta", DELTA) if delta is None else delta,
     )
     ending = Ending()
     ending.write("amounts", out, divided.to_csv)

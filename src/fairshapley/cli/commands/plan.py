@@ -31,7 +31,6 @@ def plan_run(
     Example: fairshapley plan train.csv --target label --epsilon1 0.5 --xi share --journal run.db
     """
     from fairshapley.cli.setup import chosen_xi, load_game, run_limits, show_notes
-    from fairshapley.fairness.levels import DELTA
     from fairshapley.uses.forecasting import forecast
 
     made = load_game(data)
@@ -45,7 +44,6 @@ def plan_run(
         until=limits.until,
         engine=run.engine,
         pilot=True if pilot is None else pilot,
-        delta=DELTA if run.delta is None else run.delta,
         semivalue=run.semivalue,
         xi=tolerance.xi,
         seed=run.seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import Delta, Epsilon1, Pool
+from fairshapley.cli.options import DeltaOfRun, Epsilon1, Pool
 from fairshapley.cli.printing import emit
 from fairshapley.cli.saved import Saved, load_result
 
@@ -18,7 +18,7 @@ def write_report(
         None, "The run of a journal; by default the newest.", "N", name="--run"
     ),
     epsilon1: Epsilon1 = None,
-    delta: Delta = 0.1,
+    delta: DeltaOfRun = None,
     pool: Pool = None,
 ) -> None:
     """Write the HTML report of a run that was saved, or that a journal holds.

@@ -169,9 +169,9 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         checks.choice("selection", self.selection, ("greedy", "uniform"))
         checks.choice("reuse", self.reuse, ("single", "walk"))
         checks.real("alpha", self.alpha, least=0)
-        checks.whole("bootstrap", self.bootstrap, least=2)
+        checks.settle(self, bootstrap=checks.whole("bootstrap", self.bootstrap, least=2))
         if self.batch is not None:
-            checks.whole("batch", self.batch)
+            checks.settle(self, batch=checks.whole("batch", self.batch))
         if self.xi is not None:
             checks.real("xi", self.xi, least=0)
         if self.epsilon1 is not None:

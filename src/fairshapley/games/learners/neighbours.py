@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 from fairshapley._basics.checks import whole
 from fairshapley._basics.types import FloatArray
+from fairshapley.errors import InputError
 from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.inputs import Data, refuse_unless
 from fairshapley.games.learners.learner import Learner, NotVectorisedError, Predicted
@@ -173,4 +174,10 @@ def _distances(model: Any, given: Data) -> FloatArray:
     power = model.p if metric == "minkowski" else _POWERS[metric]
     if not isinstance(power, Real) or not float(power) >= 1.0:
         raise NotVectorisedError(f"p={power!r}: only Minkowski distances with p ≥ 1 are vectorised")
-    return cdist(given.X_test, given.X, "minkowski", p=float(power))
+    distances = cdist(given.X_test, given.X, "minkowski", p=float(power))
+    if not np.isfinite(distances).all():
+        raise InputError(
+            "the features are so large that distances between rows cannot be computed: divide X "
+            "and X_test by the same number, or standardise the features"
+        )
+    return distances

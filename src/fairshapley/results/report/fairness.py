@@ -114,8 +114,8 @@ class ToleranceCurves:
 
     @classmethod
     def of(cls, result: Result) -> ToleranceCurves:
-        """The curves of a result; empty where nothing can be stated."""
-        if result.exact:
+        """The curves of a result; empty where nothing can be stated, or certified."""
+        if result.exact or result.modelled:
             return cls((), {})
         pairs = [(smallest_epsilon1(result, delta), delta) for delta in LEVELS]
         certified = tuple((epsilon1, delta) for epsilon1, delta in pairs if epsilon1 is not None)

@@ -43,7 +43,7 @@ def report_html(
     *,
     title: str | None = None,
     epsilon1: float | None = None,
-    delta: float = DELTA,
+    delta: float | None = None,
     labels: Labels | None = None,
     pool: Money | None = None,
 ) -> str:
@@ -52,7 +52,8 @@ def report_html(
         raise InputError(f"title must be a string, not {title!r:.40}")
     asked = epsilon1 is not None or "epsilon1" in result.asked
     wanted = result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
-    epsilon1, delta = check_epsilon1(wanted), check_delta(delta)
+    sure = result.asked.get("delta", DELTA) if delta is None else delta
+    epsilon1, delta = check_epsilon1(wanted), check_delta(sure)
     original, written = result, now()
     if "xi" in result.asked:  # all of the page is at the tolerance that was asked for
         result = replace(result, xi=result.asked["xi"])

@@ -12,6 +12,7 @@ import numpy as np
 from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.fairness.decisions import Decisions
 from fairshapley.games.identical import identical_groups
 from fairshapley.results.wording import number
 
@@ -38,8 +39,10 @@ class Intervals:
         if result.exact:
             return cls(result.values, result.values, True)
         try:
-            decisions = result.decisions(delta)
+            decisions: Decisions | None = result.decisions(delta)
         except InputError:
+            decisions = None
+        if decisions is None or np.isinf(decisions.upper).all():
             reach = POINTWISE_ERRORS * result.standard_errors
             return cls(result.values - reach, result.values + reach, False)
         return cls(decisions.lower, decisions.upper, True)

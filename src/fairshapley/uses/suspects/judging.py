@@ -43,6 +43,8 @@ CHANCE_DRAWS = 19
 # Rows that values are computed on: each takes a sort of all others.
 MOST_TESTS = 500
 LEAST_ROWS = 20
+# Sums of a few squares of larger numbers overflow.
+LARGEST = 1e150
 
 
 @known_names
@@ -211,6 +213,8 @@ def _check(X: FloatArray, labels: NDArray[Any], sizes: IntArray) -> None:  # noq
     """An InputError for rows that nothing can be told of."""
     if len(X) < LEAST_ROWS:
         raise InputError(f"{several(len(X), 'row')} tell nothing: give at least {LEAST_ROWS}")
+    if np.abs(X).max() > LARGEST:
+        raise InputError("the features are too large to be squared: divide X by some number")
     if not (np.ptp(X, axis=0) > 0).any():
         raise InputError("all rows have the same features: give columns that differ")
     if len(sizes) == 1:
