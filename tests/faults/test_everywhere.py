@@ -34,7 +34,7 @@ from tests.faults.layers import (
     little_memory,
     small_files,
 )
-from tests.faults.oracle import Fault, Scenario, Trials, spread
+from tests.faults.oracle import Fault, Scenario, Trials, holdings, spread
 from tests.faults.pool import KINDS, Pool, failing_pool
 
 PLAIN = Scenario()
@@ -155,6 +155,13 @@ def test_a_failure_at_every_point_leaves_everything_right(name: str, folder: Pat
 
 def test_there_are_thousands_of_points() -> None:
     assert sum(case.least // case.part[1] for case in CASES.values()) >= 4_000
+
+
+def test_what_is_left_open_is_noticed(folder: Path) -> None:
+    before = holdings(folder)
+    with (folder / "left").open("w"):
+        assert not holdings(folder) <= before
+    assert holdings(folder) <= before
 
 
 def test_the_scenarios_are_what_they_say(folder: Path) -> None:
