@@ -92,7 +92,7 @@ def test_image_rows_and_padding():
     assert padded.shape == (2, 5, 5, 3)
     assert (padded[:, 1:3, 1:4] == images).all()
     assert padded.sum() == images.sum()
-    for size in ("5", 5.0, True):
+    for size in ("5", 5.5, True):
         with pytest.raises(InputError, match="size must be a whole number"):
             prepare.pad_images(images, size)
     with pytest.raises(InputError, match="do not fit"):

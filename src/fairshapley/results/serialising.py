@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMAT = "fairshapley result"
 FORMAT_VERSION = 1
 # Beside the fields: what kind of file it is, and what tells that it was changed.
-SAVED = "give a file that `Result.save` or --out wrote"
+SAVED = "give a file that a result was saved to"
 ABOUT = {"format", "version", "digest", "signature"}
 
 

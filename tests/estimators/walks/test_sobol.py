@@ -174,7 +174,7 @@ def test_too_many_players_and_too_small_a_budget_say_what_to_do():
     for points in (3, np.int64(3)):
         with pytest.raises(fs.InputError, match="power of two"):
             Sobol(points=points)
-    for points in (0, -4, 2.0, True):
+    for points in (0, -4, 2.5, True):
         with pytest.raises(fs.InputError, match="points must be a whole number"):
             Sobol(points=points)
 
