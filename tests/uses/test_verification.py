@@ -169,7 +169,7 @@ def test_missing_rows_and_files_that_are_none(files):
     assert failed(check(files)) == {"journal's file", "journal's rows", "recomputation"}
     (files / "run.db").write_bytes(b"no database")
     assert failed(check(files)) == {"journal"}
-    assert "give a file that `Result.save`" in str(fs.verify(files / "run.db"))
+    assert "give a file that a result was saved to" in str(fs.verify(files / "run.db"))
     (files / "page.html").write_bytes(b"\xff")
     assert "report" in failed(check(files))
     with pytest.raises(fs.InputError, match="cannot read"):
