@@ -40,6 +40,9 @@ REFIT_SHARE = 8
 UNITS_PER_PLAYER = 128
 # The correction for units that train each other's proxies at most doubles a variance.
 MOST_DEPENDENCE = 2.0
+# What proxies say of sizes not drawn yet is asked for so many sizes at most, and of so many entries
+# of masks for each: early on a large game nearly all sizes are such, and this takes milliseconds.
+MOST_SIZES, RING_ENTRIES = 64, 4096
 
 
 def uses_kernel(proxy: ProxyOption, n_players: int) -> bool:
@@ -241,23 +244,27 @@ class Adjustment:
         unseen = self.interior & ~weights.near(sample.sizes)
         if not unseen.any() or not len(sample.sizes):
             return 0.0
-        drawn = sample.plans[sample.plan].sum(axis=0)
-        squares = np.full(weights.n_players - 1, float(np.square(sample.gains).mean()))
-        for place in np.flatnonzero(unseen):
-            squares[place] += float(np.square(self._said(int(place) + 1)).mean())
-        parts = weights.power[unseen] * squares[unseen] / drawn[unseen]
-        return float(parts.sum()) / weights.n_players
+        places = np.flatnonzero(unseen)
+        some = places[:: -(-len(places) // MOST_SIZES)]
+        squares = np.interp(places, some, self._said(some + 1))
+        squares += np.square(sample.gains).mean()
+        drawn = np.bincount(sample.plan, minlength=len(sample.plans)) @ sample.plans[:, unseen]
+        return float((weights.power[unseen] * squares / drawn).sum()) / weights.n_players
 
-    def _said(self, size: int) -> FloatArray:
-        """What the proxies that saw all units say of n coalitions of a size, parts of a ring."""
+    def _said(self, sizes: IntArray) -> FloatArray:
+        """The mean square of what the proxies that saw all units say of coalitions of each size.
+
+        The coalitions are neighbours in a ring, from each of its places on or from some.
+        """
         n_players = self.weights.n_players
-        ring = np.arange(n_players)
-        masks = ((ring - ring[:, None]) % n_players < size).astype(np.float32)
-        said = np.zeros(n_players)
+        ring, first = np.arange(n_players), np.arange(min(n_players, -(-RING_ENTRIES // n_players)))
+        starts, repeated = np.tile(first, len(sizes)), np.repeat(sizes, len(first))
+        masks = ((ring - starts[:, None]) % n_players < repeated[:, None]).astype(np.float32)
+        said = np.zeros(len(masks))
         for stage in self.stages:
-            columns = np.full(n_players, self.sample.n_folds)
-            said += stage.proxies.predict(masks, np.full(n_players, size), columns)
-        return said
+            columns = np.full(len(masks), self.sample.n_folds)
+            said += stage.proxies.predict(masks, repeated, columns)
+        return np.square(said).reshape(len(sizes), -1).mean(axis=1)
 
     def _alike_from(self, halves: SplitPairs) -> int:
         """The block from which on no unit trained a proxy or is half of a pair."""
