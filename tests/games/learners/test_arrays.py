@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -25,8 +24,6 @@ CLASSIFIERS = [
     KNeighborsClassifier(3),
     KNeighborsClassifier(4, weights="distance"),
     GaussianNB(),
-    LinearDiscriminantAnalysis(),
-    LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2),
 ]
 BINARY = [LogisticRegression(solver="liblinear"), *CLASSIFIERS]
 REGRESSORS = [
