@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fairshapley.datasets.dataset import Dataset
 
-SourceKind: TypeAlias = Literal["scikit-learn", "synthetic", "original", "compact", "download"]
+SourceKind: TypeAlias = Literal["scikit-learn", "synthetic", "original", "compact"]
 
 
 class Wanted(NamedTuple):
@@ -28,14 +28,13 @@ Reader: TypeAlias = Callable[[tuple[Path, ...], Wanted], Dataset]
 
 @dataclass(frozen=True)
 class Source:
-    """One way to get one variant of a set.
+    """One way to get a set.
 
     Parameters
     ----------
     kind
         ``"scikit-learn"`` and ``"synthetic"`` are always there, ``"original"`` (the publisher's
-        files) and ``"compact"`` (the small copies) come from the data folder, ``"download"`` is
-        fetched by scikit-learn.
+        files) and ``"compact"`` (the small copies) come from the data folder.
     parts
         The parts that can be asked for, the default first, and the files of each.
     sha256
@@ -70,7 +69,8 @@ class Entry:
     page: str
     licence: str
     citation: str
-    variants: Mapping[str, tuple[Source, ...]]
+    variants: tuple[str, ...]
+    sources: tuple[Source, ...]
     paper: str = ""
 
     def __str__(self) -> str:
@@ -78,8 +78,9 @@ class Entry:
         if self.paper:
             lines.append(f"in the paper: {self.paper}")
         lines += [f"licence: {self.licence}", f"cite: {self.citation}", f"page: {self.page}"]
-        for variant, sources in self.variants.items():
-            lines += [f"variant {variant!r}, {_ways(source)}" for source in sources]
+        lines += [_ways(source) for source in self.sources]
+        if len(self.variants) > 1:
+            lines.append(f"variants: {', '.join(self.variants)}")
         return "\n".join(lines)
 
 
@@ -91,12 +92,8 @@ def _ways(source: Source) -> str:
 
 
 def _entry(name: str, *, variants: list[str], sources: list[dict[str, Any]], **about: str) -> Entry:
-    found: dict[str, tuple[Source, ...]] = dict.fromkeys(variants, ())
-    for fields in sources:
-        its_own = fields.pop("variants", variants)
-        for variant in its_own:
-            found[variant] += (Source(**fields),)
-    return Entry(name, variants=found, **about)
+    ways = tuple(Source(**fields) for fields in sources)
+    return Entry(name, variants=tuple(variants), sources=ways, **about)
 
 
 with Path(__file__).with_name("catalogue.toml").open("rb") as _stream:
