@@ -18,7 +18,16 @@ def test_coalitions_there_and_back(n_players):
     assert (bits.from_keys(bits.keys(masks), n_players) == masks).all()
     assert (bits.sizes(packed) == masks.sum(axis=1)).all()
     assert (bits.unpack(bits.complements(packed, n_players), n_players) == ~masks).all()
-    assert (bits.with_complements(masks)[1::2] == ~masks).all()
+    assert (bits.unpack(bits.with_complements(packed, n_players)[1::2], n_players) == ~masks).all()
+
+
+@pytest.mark.parametrize("shape", [(50, 13), (3, 40), (1, 1), (0, 2)])
+def test_rows_of_any_shape_have_keys_and_sizes(shape):
+    packed = np.random.default_rng(0).integers(256, size=(2 * shape[0], shape[1]), dtype=np.uint8)
+    packed[:, -1] = 0
+    rows = packed[::2]  # not one behind the other in memory
+    assert bits.packed_keys(rows) == [row.tobytes() for row in rows]
+    assert bits.sizes(rows).tolist() == np.unpackbits(rows, axis=1).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize(("n", "size"), [(5, 1), (6, 3), (7, 4), (7, 7)])

@@ -18,6 +18,7 @@ from fairshapley.draws import (
     random_sets,
     random_sizes,
 )
+from fairshapley.draws import permutations as random_module
 
 
 def make_draw(kind, n, rng):
@@ -108,18 +109,24 @@ def test_sets_of_a_size_are_uniform():
     assert stats.chisquare(counts).pvalue > 1e-6
 
 
-def test_tied_keys_are_drawn_again():
+def test_tied_keys_are_drawn_again(monkeypatch):
     """Keys of one bit: half of the draws of 2 of 4 players and more are tied."""
-
-    class OneBit(np.random.Generator):
-        def integers(self, low, **kwargs):
-            return super().integers(2, **kwargs)
-
-    masks = random_sets(OneBit(np.random.PCG64(9)), np.full(3_000, 2), 4)
+    monkeypatch.setattr(random_module, "_random_words", lambda rng, n: rng.integers(2, size=n))
+    masks = random_sets(np.random.default_rng(9), np.full(3_000, 2), 4)
     _, counts = np.unique(masks @ (1 << np.arange(4)), return_counts=True)
     assert counts.sum() == 3_000
     assert len(counts) == 6
     assert stats.chisquare(counts).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937])
+def test_words_are_those_of_the_generator(kind):
+    """Whatever half of a number an earlier draw has left."""
+    mine, other = np.random.Generator(kind(1)), np.random.Generator(kind(1))
+    for count in (4, 3, 1, 5, 2, 8, 0, 7):
+        words = other.integers(1 << 32, size=count, dtype=np.uint32)
+        np.testing.assert_array_equal(random_module._random_words(mine, count), words)
+        assert mine.random() == other.random()
 
 
 def test_sizes_follow_their_weights():

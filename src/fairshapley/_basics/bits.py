@@ -70,16 +70,17 @@ def complements(packed: ByteArray, n_players: int) -> ByteArray:
     return flipped
 
 
-def with_complements(masks: BoolArray) -> BoolArray:
-    """Each coalition, and after it its complement.
+def with_complements(packed: ByteArray, n_players: int) -> ByteArray:
+    """Each row, and after it its complement.
 
     Examples
     --------
-    >>> with_complements(np.array([[True, False, False]])).astype(int)
-    array([[1, 0, 0],
-           [0, 1, 1]])
+    >>> with_complements(np.array([[0b101]], dtype=np.uint8), 3)
+    array([[5],
+           [2]], dtype=uint8)
     """
-    return np.stack([masks, ~masks], axis=1).reshape(-1, masks.shape[1])
+    both = np.stack([packed, complements(packed, n_players)], axis=1)
+    return both.reshape(2 * len(packed), -1)
 
 
 def keys(masks: BoolArray) -> list[bytes]:
@@ -101,8 +102,9 @@ def packed_keys(packed: ByteArray) -> list[bytes]:
     >>> packed_keys(np.array([[5]], dtype=np.uint8))
     [b'\x05']
     """
-    step, data = packed.shape[1], packed.tobytes()
-    return [data[at : at + step] for at in range(0, len(data), step)]
+    rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}")
+    found: list[bytes] = rows.ravel().tolist()
+    return found
 
 
 def from_keys(given: Sequence[bytes], n_players: int) -> BoolArray:
@@ -125,7 +127,10 @@ def sizes(packed: ByteArray) -> SizeArray:
     >>> sizes(np.array([[5], [7]], dtype=np.uint8))
     array([2, 3], dtype=int32)
     """
-    return np.bitwise_count(packed).sum(axis=1, dtype=np.int32)
+    counts = np.bitwise_count(packed)
+    if len(packed) > packed.shape[1]:  # short rows are added up faster side by side
+        return counts.T.copy().sum(axis=0, dtype=np.int32)
+    return counts.sum(axis=1, dtype=np.int32)
 
 
 def unrank(ranks: IntArray, n_players: int, size: int) -> BoolArray:

@@ -155,6 +155,13 @@ class Estimator(ABC, Generic[State, Drawn]):
     def ask(self, state: State, rng: np.random.Generator) -> Drawn | None:
         """The coalitions of the next round; None when there is nothing left to ask."""
 
+    def go_on(self, state: State) -> Drawn | None:
+        """The next round, where all randomness of it was drawn before; else None, and `ask` tells.
+
+        `ask` gives the same round then. It is only faster: a generator for a round takes 20 µs.
+        """
+        return None
+
     @abstractmethod
     def tell(self, state: State, draw: Drawn, values: FloatArray) -> None:
         """Fold the utilities of a round into the state; NaN marks an evaluation skipped."""

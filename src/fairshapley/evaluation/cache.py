@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 
 import numpy as np
@@ -57,7 +58,7 @@ class Cache:
         known = {key: self._young[key] for key in keys if key in self._young}
         return {key: known[key] for key in islice(known, count)}
 
-    def update(self, entries: dict[bytes, float]) -> None:
+    def update(self, entries: Iterable[tuple[bytes, float]]) -> None:
         """Remember utilities."""
         self._young.update(entries)
 

@@ -381,33 +381,34 @@ class Evaluator:
         masks = draw.masks(start, stop)
         packed = self._packed(draw, start, masks)
         sizes, values = bits.sizes(packed), np.full(stop - start, np.nan)
-        unlooked = np.zeros(stop - start, dtype=bool)
-        asked = ~unlooked
+        new = rows = np.arange(stop - start)
         if self.noise is not None:
             masks, packed, values = self.noise.rows(draw, start, masks, packed)
-            asked = np.isnan(values)
+            new = rows = np.flatnonzero(np.isnan(values))
         elif self._many is not None and self._skips_looks(draw):
-            unlooked = self._many[sizes]
-            if unlooked.all():
-                return Block(start, masks, packed, sizes, values, {}, [], np.arange(len(values)))
-            asked = ~unlooked
-        rows = np.flatnonzero(asked)
+            rows = np.flatnonzero(~self._many[sizes])
+            if not len(rows):
+                return Block(start, masks, packed, sizes, values, {}, [], new)
         keys = bits.packed_keys(packed[rows])
-        found = self.cache.get_many(keys)
-        values[rows] = np.array(found, dtype=np.float64)  # NaN where there is none
-        places = zip(keys, rows.tolist(), strict=True)
-        absent = [place for place, value in zip(places, found, strict=True) if value is None]
-        first, again = dict(absent), list[tuple[bytes, int]]()
-        if pending or len(first) < len(absent):
-            first = {}
-            for key, row in absent:
-                if key in first or key in pending:
-                    again.append((key, row))
-                else:
-                    first[key] = row
-        new = np.fromiter(first.values(), np.intp, len(first))
-        if unlooked.any():  # in order: a product of matrices has other last bits in another
-            new = np.sort(np.concatenate([np.flatnonzero(unlooked), new]))
+        found, first = self.cache.get_many(keys), dict(zip(keys, rows.tolist(), strict=True))
+        again: list[tuple[bytes, int]] = []
+        if pending or len(first) < len(keys) or found.count(None) < len(found):
+            values[rows] = np.array(found, dtype=np.float64)  # NaN where there is none
+            places = zip(keys, rows.tolist(), strict=True)
+            absent = [place for place, value in zip(places, found, strict=True) if value is None]
+            first = dict(absent)
+            if pending or len(first) < len(absent):
+                first = {}
+                for key, row in absent:
+                    if key in first or key in pending:
+                        again.append((key, row))
+                    else:
+                        first[key] = row
+            looked = np.fromiter(first.values(), np.intp, len(first))
+            if len(rows) < len(new):
+                # In order: a product of matrices has other last bits in another.
+                looked = np.sort(np.concatenate([np.delete(new, rows), looked]))
+            new = looked
         return Block(start, masks, packed, sizes, values, first, again, new)
 
     def _obtain(self, block: Block, behind: int) -> None:

@@ -148,8 +148,10 @@ class Ledger:
     def _accept(self, values: FloatArray) -> FloatArray:
         """Utilities as the run takes them; the largest is noted."""
         sizes = np.abs(values)
-        usable = sizes[sizes <= LARGEST_UTILITY]
-        self.tally.largest = max(self.tally.largest, float(usable.max(initial=0.0)))
+        largest = float(sizes.max(initial=0.0))
+        if not largest <= LARGEST_UTILITY:  # or NaN
+            largest = float(sizes[sizes <= LARGEST_UTILITY].max(initial=0.0))
+        self.tally.largest = max(self.tally.largest, largest)
         return np.where(sizes < NEGLIGIBLE, 0.0, values)
 
     def _fail(self, block: Block, chunk: Chunk, at: int, reason: str) -> None:
@@ -194,8 +196,9 @@ class Ledger:
             block.values[row] = self.cache.get(key) if at is None else block.values[at]
         if self.remember and block.first:
             values = block.values[list(block.first.values())].tolist()
-            self.cache.update(dict(zip(block.first, values, strict=True)))
-            self.pending.difference_update(block.first)
+            self.cache.update(zip(block.first, values, strict=True))
+            if self.pending:
+                self.pending.difference_update(block.first)
 
 
 def _beyond(value: float) -> str:

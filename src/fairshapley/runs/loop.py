@@ -277,6 +277,8 @@ class Run:
         estimator, evaluator = self.plan.estimator, self.evaluator
         draw, self._asked = self._asked, None
         if draw is None:
+            draw = estimator.go_on(self.state)
+        if draw is None:
             draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
         if draw is None:
             return EXACT if self.estimate().exact else "the method has nothing left to ask"

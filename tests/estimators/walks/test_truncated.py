@@ -41,6 +41,19 @@ def test_nothing_is_asked_after_truncation():
     assert (state.walks, state.steps, state.shortfall) == (2, 8, 0.0)
 
 
+def test_walks_under_way_go_on_without_randomness():
+    """`go_on` gives what `ask` does, and a part of the round is the same in any slices."""
+    estimator, game = TruncatedMonteCarlo(), saturating(60, 57)
+    state, _ = by_hand(estimator, game, 66)
+    draw, asked = estimator.go_on(state), estimator.ask(state, round_generator(7, 7))
+    assert draw.width > 1
+    masks = draw.masks(0, len(draw))
+    np.testing.assert_array_equal(masks, asked.masks(0, len(asked)))
+    parts = [draw.masks(at, min(at + 4, len(draw))) for at in range(0, len(draw), 4)]
+    np.testing.assert_array_equal(masks, np.concatenate(parts))
+    assert estimator.go_on(estimator.start(state.problem)) is None
+
+
 def test_the_estimate_by_hand():
     """Every truncated walk gives 1 to its first three players and 0 to the others."""
     state, log = by_hand(TruncatedMonteCarlo(tolerance=0.3), saturating(12, 4), 6)

@@ -113,21 +113,22 @@ class KeptUnits(Course[ListedCoalitions]):
         else:
             plan = np.where(self.interior, self.plans[-1], 0.0)
             masks = random_sets(rng, 1 + random_sizes(rng, self.next_units, plan), n_players)
-        if self.weights.paired:
-            masks = bits.with_complements(masks)
-        return FreshCoalitions.of(masks, 2 if self.weights.paired else 1)
+        packed = bits.pack(masks)
+        if not self.weights.paired:
+            return FreshCoalitions(packed, n_players)
+        return FreshCoalitions(bits.with_complements(packed, n_players), n_players, together=2)
 
     def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
         """Keep the units, or add up a part of an enumerated size."""
-        masks, gains, levels = draw.masks(0, len(draw)), values, np.zeros_like(values)
+        packed, gains, levels = draw.packed, values, np.zeros_like(values)
         if self.weights.paired:
             one, other = values[::2], values[1::2]
-            masks, gains, levels = masks[::2], 0.5 * (one - other), 0.5 * (one + other)
+            packed, gains, levels = packed[::2], 0.5 * (one - other), 0.5 * (one + other)
         if due := self._due():
-            self._tell_border(due, masks, gains)
+            self._tell_border(due, bits.unpack(packed, self.problem.n_players), gains)
             return self
         planned = self.next_plan
-        self.units.add(masks, gains, len(self.plans) - 1, levels)
+        self.units.add_packed(packed, gains, len(self.plans) - 1, levels)
         self.told += len(gains)
         return self._planned() if self.told == planned else self
 

@@ -87,9 +87,8 @@ class StreamedUnits:
             return self.units(start, stop)
         first = start // 2
         rows = self.packed[first : -(-stop // 2)]
-        both = np.stack([rows, bits.complements(rows, self.n_players)], axis=1)
-        flat = both.reshape(2 * len(rows), -1)
-        return bits.unpack(flat[start - 2 * first : stop - 2 * first], self.n_players)
+        both = bits.with_complements(rows, self.n_players)
+        return bits.unpack(both[start - 2 * first : stop - 2 * first], self.n_players)
 
     def units(self, start: int, stop: int) -> BoolArray:
         """The coalitions of the units `start` … `stop` − 1, without complements."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.estimators.statistics.store import CoalitionStore
 
 # Masks as numbers. Products with single precision take half the time, and counts of players are
@@ -56,15 +56,21 @@ class Units(CoalitionStore):
 
         The levels of pairs, half of v(S) + v(N ∖ S), are kept so that pairs can be split.
         """
-        kept = ~np.isnan(gains)
-        packed = bits.pack(masks[kept])
-        self.append(
-            packed,
-            sizes=bits.sizes(packed),
-            gains=gains[kept],
-            levels=np.broadcast_to(levels, kept.shape)[kept],
-            plans=np.broadcast_to(plan, kept.shape)[kept],
-        )
+        self.add_packed(bits.pack(masks), gains, plan, levels)
+
+    def add_packed(
+        self,
+        packed: ByteArray,
+        gains: FloatArray,
+        plan: int | IntArray,
+        levels: FloatArray | float = 0.0,
+    ) -> None:
+        """The same, of coalitions as bits."""
+        if (skipped := np.isnan(gains)).any():
+            kept = ~skipped
+            packed, gains = packed[kept], gains[kept]
+            plan, levels = (np.broadcast_to(one, kept.shape)[kept] for one in (plan, levels))
+        self.append(packed, sizes=bits.sizes(packed), gains=gains, levels=levels, plans=plan)
 
     @property
     def sizes(self) -> IntArray:
@@ -94,10 +100,10 @@ class Units(CoalitionStore):
         single = Units(self.n_players)
         for start in range(0, len(self), self.block):
             rows = slice(start, start + self.block)
-            both = bits.with_complements(self.masks(rows))
+            both = bits.with_complements(self["packed"][rows], self.n_players)
             gains, levels = self.gains[rows], self["levels"][rows]
             values = np.stack([levels + gains, levels - gains], axis=1).ravel()
-            single.add(both, values, np.repeat(self.plans[rows], 2))
+            single.add_packed(both, values, np.repeat(self.plans[rows], 2))
         return single
 
     def rows(self, chosen: IntArray, start: int = 0) -> Iterator[tuple[slice, MaskArray]]:

@@ -55,9 +55,11 @@ class Steps:
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
-        walk, step = np.divmod(np.arange(start, stop), self.width)
-        sizes = (self.size + step).astype(self.ranks.dtype)
-        return self.ranks[self.going[walk]] < sizes[:, None]
+        sizes = np.arange(self.size, self.size + self.width, dtype=self.ranks.dtype)
+        first, last = start // self.width, -(-stop // self.width)
+        masks: BoolArray = self.ranks[self.going[first:last], None] < sizes[:, None]
+        begin = start - first * self.width
+        return masks.reshape(-1, masks.shape[2])[begin : begin + stop - start]
 
 
 @dataclass(eq=False)
@@ -170,16 +172,23 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
 
     def ask(self, state: TruncatedState, rng: np.random.Generator) -> Steps | None:
         """The next coalitions on each walk that goes on, or the first of a new batch."""
-        n_players, batch = state.problem.n_players, state.batch
+        n_players = state.problem.n_players
         if n_players == 1:
             return None
-        width = max(1, state.steps // max(state.walks, 1) // ROUND_SHARE)
-        if batch is not None and len(batch.going):
-            return Steps(batch.ranks, batch.going, batch.size, min(width, n_players - batch.size))
+        if (further := self.go_on(state)) is not None:
+            return further
         most = max(BATCH_WALKS, min(n_players, BATCH_ENTRIES // n_players))
         busy = state.problem.in_flight
         walks = round_length(state.walks, early=most, most=most, early_share=BATCH_SHARE, busy=busy)
-        return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1, width)
+        return Steps(random_ranks(rng, walks, n_players), np.arange(walks), 1, _width(state))
+
+    def go_on(self, state: TruncatedState) -> Steps | None:
+        """The next coalitions on the walks of a batch under way."""
+        batch = state.batch
+        if batch is None or not len(batch.going):
+            return None
+        width = min(_width(state), state.problem.n_players - batch.size)
+        return Steps(batch.ranks, batch.going, batch.size, width)
 
     def tell(self, state: TruncatedState, draw: Steps, values: FloatArray) -> None:
         """Take the steps; at the end of the batch fold in its contributions."""
@@ -199,9 +208,11 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
             enough = in_a_row >= self.patience
         if draw.last:
             enough[:, -1] = False  # the last marginal contribution is known
-        ended = enough.any(axis=1)
-        batch.ends[going[ended]] = draw.size + enough.argmax(axis=1)[ended]
-        batch.going, batch.size = going[~ended & (not draw.last)], draw.size + draw.width
+        if enough.any():
+            ended = enough.any(axis=1)
+            batch.ends[going[ended]] = draw.size + enough.argmax(axis=1)[ended]
+            going = going[~ended]
+        batch.going, batch.size = going[: 0 if draw.last else None], draw.size + draw.width
         if not len(batch.going):
             _finish(state, batch)
 
@@ -221,6 +232,11 @@ class TruncatedMonteCarlo(Estimator[TruncatedState, Steps]):
             f"{state.shortfall / state.walks:.3g} of v(N) − v(∅) = "
             f"{state.problem.full - state.problem.empty:.3g} was left over at the end of a walk",
         )
+
+
+def _width(state: TruncatedState) -> int:
+    """How many steps of each walk a round takes."""
+    return max(1, state.steps // max(state.walks, 1) // ROUND_SHARE)
 
 
 def _begin(problem: Problem, ranks: RankArray) -> WalkBatch:
