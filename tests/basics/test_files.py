@@ -120,3 +120,11 @@ def test_a_watched_stream_stops_where_it_is_refused():
     with pytest.raises(InputError, match="too much"):
         stream.read()
     assert sum(seen) < 10**6 + 1
+
+
+@pytest.mark.parametrize("given", [5, None, b"bytes", ["a"], "a\0b"])
+def test_what_is_no_path_is_refused_with_words(given):
+    takes = [fs.verify, fs.Result.load, RESULT.save, RESULT.report, RESULT.payout(10).to_csv]
+    for call in (*takes, fs.Journal, lambda path: fs.verify(RESULT, report=path or 0)):
+        with pytest.raises(InputError, match="must be the path of a file"):
+            call(given)

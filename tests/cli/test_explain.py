@@ -46,3 +46,13 @@ def test_a_page_shows_all_rows_and_each(folder):
     assert "What matters in all rows" in page
     assert "Row 2" in page
     assert run("explain", *DATA, "--report", "page.txt").exit_code == 2
+
+
+def test_rows_have_their_number_in_the_file(folder):
+    """Without --test some rows are drawn, and the first of them is not the first of the file."""
+    data = ("train.csv", "--target", "label", "--rows", "3", "--quiet")
+    found = json.loads(run("explain", *data, "--json").stdout)
+    made = fs.table_game("train.csv", "label")
+    assert found["row"] == list(made.test_numbers[:3]) != [1, 2, 3]
+    given = run("explain", *DATA, "--json")
+    assert json.loads(given.stdout)["row"] == [1, 2, 3]

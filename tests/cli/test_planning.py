@@ -100,6 +100,8 @@ def test_nearest_neighbours_value_every_row_in_closed_form(folder):
     assert result.method == "knn_shapley"
     assert result.n_players == 24
     assert "in place of the model" in done.stderr
+    assert "LogisticRegression" not in done.stderr
+    assert "no rows are worth 0\n" in done.stderr
     assert done.stdout.count("row ") == 24
     from fairshapley.tabular import read_table, table_game
 

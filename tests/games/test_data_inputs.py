@@ -205,6 +205,10 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
             {"model": Ridge(), "metric": "neg_mse", "test": (X, np.full(24, 1e200))},
             "test targets up to 1e[+]200 are too large",
         ),
+        (
+            {"model": Ridge(), "metric": "r2", "test": (X, np.linspace(0, 1e-200, len(X)))},
+            "too little for squared errors: multiply y",
+        ),
         ({"unfittable": "skip"}, "one of 'raise', 'constant'"),
         ({"vectorised": "yes"}, "None, True or False"),
         ({"player_names": ["a"]}, "1 names for 24 players"),

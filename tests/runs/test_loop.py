@@ -372,3 +372,12 @@ def test_between_two_rounds_an_estimate_is_computed_once(game):
         game, Counted(), budget=500, until=fs.Fair(epsilon1=0.5, delta=0.1, xi=0.01), seed=0
     )
     assert len(told_at_estimates) == len(set(told_at_estimates))
+
+
+def test_ten_players_are_solved_when_no_budget_is_given():
+    """All their coalitions are hardly more than the 100 evaluations per player of the default."""
+    result = fs.estimate(fs.games.SumOfUnanimity(10, seed=0), seed=0)
+    assert result.exact
+    assert result.evaluations == 1024
+    assert "1,024 evaluations, 102 per player" in str(result)
+    assert fs.estimate(fs.games.SumOfUnanimity(11, seed=0), seed=0).evaluations <= 1100

@@ -201,3 +201,9 @@ def test_a_group_whose_rows_are_all_for_scoring_is_named():
     assert lost
     assert all(name in said for name in sorted(lost)[:1])
     assert not any("no value" in note for note in table_game(rows, "y", test_size=0.5).notes)
+
+
+def test_a_number_as_the_name_of_a_column_is_an_error_of_ours():
+    table = pa.table({"0": X[:25], "1": LABELS[:25]})
+    with pytest.raises(InputError, match=r"no column 1 .target.: .* did you mean '1'"):
+        table_game(table, 1)

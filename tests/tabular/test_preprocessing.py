@@ -97,3 +97,12 @@ def test_features_are_finite_whatever_the_numbers(numbers):
     except InputError:
         return
     assert np.isfinite(known.encode(train, "training")).all()
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-300, 1e300])
+def test_columns_of_any_size_are_standardised(scale):
+    """Masses of electrons in kilograms are numbers like others."""
+    numbers = np.random.default_rng(0).normal(size=30)
+    table = pa.table({"x": scale * numbers})
+    features = Preprocessor.fit(table, ["x"]).encode(table, "training")[:, 0]
+    np.testing.assert_allclose(features, (numbers - numbers.mean()) / numbers.std(), rtol=1e-9)

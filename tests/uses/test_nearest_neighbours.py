@@ -280,7 +280,10 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
         ({"metric": 3}, "metric must be"),
         ({"metric": np.ones(2)}, "metric must be"),
         ({"metric": "haversine"}, "metric 'haversine' cannot be used"),
-        ({"X": [[1e200], [0.0], [1.0]]}, "gives inf between test point 0 and training point 0"),
+        (
+            {"X": [[1e308], [0.0], [1.0]], "X_test": [[-1e308]], "metric": "manhattan"},
+            "gives inf between test point 0 and training point 0",
+        ),
         ({"player_names": ["a"]}, "player_names has 1 names for 3 players"),
         ({"xi": -1.0}, "xi"),
     ],
@@ -288,3 +291,19 @@ POINTS = {"X": [[0.0], [1.0], [2.0]], "y": [0, 1, 0], "X_test": [[0.5]], "y_test
 def test_bad_input_is_named(wrong, message):
     with pytest.raises(fs.InputError, match=message):
         knn_shapley(**POINTS | wrong)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_the_scale_of_the_features_does_not_matter(scale):
+    draw = np.random.default_rng(0)
+    x, tests = draw.normal(size=(9, 2)), draw.normal(size=(5, 2))
+    y, truths = np.arange(9) % 2, [0] * 5
+    usual, other = (fs.knn_shapley(s * x, y, s * tests, truths, k=2).values for s in (1.0, scale))
+    np.testing.assert_allclose(other, usual)
+    models = [KNeighborsClassifier(2), KNeighborsClassifier(2, weights="distance", p=3)]
+    for model in models:
+        usual, other = (
+            fs.exact(fs.games.DataGame(model, (s * x, y), (s * tests, truths))).values
+            for s in (1.0, scale)
+        )
+        np.testing.assert_allclose(other, usual)

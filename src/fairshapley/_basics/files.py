@@ -20,6 +20,23 @@ MAX_BYTES = 2**30
 """The most bytes of a table, unpacked; it takes two to three times as much memory"""
 
 
+def as_path(given: Any, name: str = "path") -> Path:
+    """The path of a file, or an InputError for what cannot be one.
+
+    Examples
+    --------
+    >>> as_path(5)
+    Traceback (most recent call last):
+    ...
+    fairshapley.errors.InputError: path must be the path of a file, not 5
+    """
+    if isinstance(given, str | os.PathLike):
+        with suppress(TypeError):  # a path of bytes
+            if "\0" not in str(found := Path(given)):
+                return found
+    raise InputError(f"{name} must be the path of a file, not {given!r:.60}")
+
+
 def write_whole(target: Path, content: bytes) -> None:
     """Write a file: the old one or the new one is there, never a part.
 

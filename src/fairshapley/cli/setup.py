@@ -12,7 +12,7 @@ import numpy as np
 
 from fairshapley._basics.digests import read_key
 from fairshapley._basics.files import same_place
-from fairshapley._basics.text import one_line
+from fairshapley._basics.text import one_line, several
 from fairshapley.cli.exits import LONGEST, say
 from fairshapley.cli.options import (
     DataOptions,
@@ -53,9 +53,12 @@ CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 MOST_EVALUATIONS = 10**12
 XI_NAMES = ("auto", "share", "mean")
 LOO_NOTE = "method loo: what is lost without each player; players that replace each other get 0"
-KNN_NOTE = (
-    "method knn: the utility is that of {} nearest neighbours, in place of the model and the metric"
-)
+KNN_UTILITIES = {
+    "classification": "the share of the right class among the {} nearest neighbours; no rows are "
+    "worth 0",
+    "regression": "minus the squared error of the mean of the {} nearest neighbours; no rows are "
+    "worth what the mean of all rows scores",
+}
 
 
 @dataclass(frozen=True)
@@ -149,22 +152,23 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
 
     check_computed(data, run)
     xi = XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi
-    game, note = made.game, LOO_NOTE
+    game, notes = made.game, (*made.notes, LOO_NOTE)
+    task: Literal["classification", "regression"] = "classification"
     if run.method == KNN:
         k = neighbours(run)
-        note = KNN_NOTE.format(k)
+        task = task if game.classes is not None else "regression"
+        said = f"method knn, in place of the model and the metric: {KNN_UTILITIES[task].format(k)}"
+        notes = (*made.notes_on_rows, f"{several(game.n_players, 'player')}; {said}")
     else:
         check_places(run)
-    notes = (*made.notes, note)
     show_notes(notes, quiet=quiet)
     with recorded(inputs=input_files(data.train, data.test), notes=notes):
         if run.method == LOO:
             return leave_one_out_result(game, engine=run.engine, journal=run.journal, xi=xi)
         (train, answers), (test, truths) = game.train, game.test
-        task: Literal["classification", "regression"] = "classification"
-        if game.classes is None:
+        if task == "regression":
             centre = float(np.mean(answers))
-            task, answers, truths = "regression", answers - centre, truths - centre
+            answers, truths = answers - centre, truths - centre
         names = game.player_names
         return knn_shapley(train, answers, test, truths, k=k, task=task, player_names=names, xi=xi)
 

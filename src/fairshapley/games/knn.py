@@ -15,7 +15,13 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions, check_names
-from fairshapley.games.player_data import equal_content, feature_matrix, label_codes, target_vector
+from fairshapley.games.player_data import (
+    equal_content,
+    feature_matrix,
+    label_codes,
+    target_vector,
+    within_reach,
+)
 
 Task: TypeAlias = Literal["classification", "regression"]
 DistanceMetric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
@@ -179,6 +185,7 @@ class KNNUtilityGame:
             distances *= -2.0
             distances += self._squares
         else:
+            tests, points = within_reach(tests, points)
             distances = cdist(tests, points, "sqeuclidean")
         if not np.isfinite(distances).all():
             test, point = np.argwhere(~np.isfinite(distances))[0].tolist()

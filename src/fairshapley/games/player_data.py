@@ -20,6 +20,25 @@ Datasets: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """One matrix per player: a list, or a dict whose keys are the players' names"""
 
 
+def within_reach(
+    *parts: FloatArray, axis: int | None = None, power: float = 2.0
+) -> tuple[FloatArray, ...]:
+    """Arrays on one scale on which their powers neither overflow nor vanish.
+
+    They are multiplied by a power of two, which is exact, and left alone where they need it not.
+    With `axis=0` each column has a scale of its own.
+
+    Examples
+    --------
+    >>> bool(np.ptp(within_reach(np.array([[1e-300], [3e-300]]))[0]) > 0.1)
+    True
+    """
+    largest = np.max([np.abs(part).max(axis=axis) for part in parts], axis=0)
+    exponents = np.frexp(largest)[1]
+    exponents = np.where(np.abs(exponents) > 600 / min(power, 600.0), exponents, 0)
+    return tuple(np.ldexp(part, -exponents) for part in parts) if exponents.any() else parts
+
+
 def feature_matrix(features: Any, what: str) -> FloatArray:
     """A read-only copy as a matrix of finite floats, or an InputError that names `what`.
 

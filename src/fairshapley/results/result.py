@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.files import write_whole
+from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.text import several
@@ -507,7 +507,7 @@ class Result(Stored, Shared, Evidence):
         page = report_html(
             self, title=title, epsilon1=epsilon1, delta=delta, labels=labels, pool=pool
         )
-        write_whole(Path(path), page.encode("utf-8"))
+        write_whole(as_path(path), page.encode("utf-8"))
         return Path(path)
 
     def to_frame(self, kind: Any = "pandas") -> Any:

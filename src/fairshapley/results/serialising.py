@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from fairshapley._basics.digests import content_digest, signature, signed_by
-from fairshapley._basics.files import write_whole
+from fairshapley._basics.files import as_path, write_whole
 from fairshapley.errors import InputError
 from fairshapley.results.fields import checked, plain
 from fairshapley.results.loading_checks import contradictions, wrong_parts
@@ -73,7 +73,7 @@ class Stored:
             raise
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"cannot write {path}, the result is not plain: {error}") from error
-        write_whole(Path(path), content)
+        write_whole(as_path(path), content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Self:
@@ -86,7 +86,7 @@ class Stored:
         key
             The secret that the file must be signed with; by default no signature is looked at.
         """
-        return from_plain(cls, read_plain(Path(path)), key)
+        return from_plain(cls, read_plain(as_path(path)), key)
 
 
 def sealed(result: Stored, key: bytes | None = None) -> dict[str, Any]:

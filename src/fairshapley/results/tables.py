@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.files import check_replaceable, same_place, write_whole
+from fairshapley._basics.files import as_path, check_replaceable, same_place, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import plain_cell
 from fairshapley.errors import InputError
@@ -52,7 +52,7 @@ def check_writable(
     ...
     fairshapley.errors.InputError: cannot write /no/such/folder/values.csv: ...
     """
-    file = Path(path)
+    file = as_path(path)
     if endings and file.suffix.lower() not in endings:
         raise InputError(f"cannot write {file}: its name must end in {' or '.join(endings)}")
     for other in inputs:
@@ -195,7 +195,7 @@ def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> 
     ...     file.read_text().split()
     ['method,mse', 'mc,0.5']
     """
-    write_whole(Path(path), csv_bytes({name: [row[name] for row in rows] for name in rows[0]}))
+    write_whole(as_path(path), csv_bytes({name: [row[name] for row in rows] for name in rows[0]}))
 
 
 def csv_bytes(columns: dict[str, Sequence[Any]]) -> bytes:

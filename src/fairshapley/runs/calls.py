@@ -304,10 +304,15 @@ def run_limits(
         return Budget(evaluations=exact_draws(n_players)), ()
     if budget is not None or until is not None or exact_one:
         return budget, ()
-    each = DEFAULT_EVALUATIONS_PER_PLAYER
-    evaluations = each * n_players
-    note = f"no budget was given: {evaluations:,} evaluations, {each} per player, were allowed"
+    evaluations = default_evaluations(n_players)
+    each = f"{evaluations / n_players:.0f} per player"
+    note = f"no budget was given: {evaluations:,} evaluations, {each}, were allowed"
     return Budget(evaluations=evaluations), (note,)
+
+
+def default_evaluations(n_players: int) -> int:
+    """What a run may take when nobody says: all coalitions of ten players are hardly more."""
+    return max(DEFAULT_EVALUATIONS_PER_PLAYER * n_players, 1 << min(n_players, 10))
 
 
 def resolve_method(
@@ -332,7 +337,7 @@ def resolve_method(
         marginals = limits.marginals or any(isinstance(rule, Marginals) for rule in rules)
         # Finite-sample bounds need contributions of a known range, which a proxy does not have.
         bounded = any(rule.certified_by == "bernstein" for rule in rules)
-        allowed = limits.evaluations or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+        allowed = limits.evaluations or default_evaluations(n_players)
         fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed and not random
         if fits and not marginals and on_error != "skip":
             chosen = METHODS["exact"]()

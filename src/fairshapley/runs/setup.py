@@ -99,8 +99,6 @@ def opened_journal(
             )
         yield journal
         return
-    if not isinstance(journal, str | os.PathLike):
-        raise InputError(f"journal must be the path of a file, not {journal!r}")
     with Journal(journal, readonly=readonly, create=create) as opened:
         yield opened
 

@@ -13,7 +13,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.preprocessing import StandardScaler
 
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.text import quoted
+from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
@@ -47,6 +47,8 @@ class TabularGame:
     metric: str
     feature_names: tuple[str, ...]
     """A name for each column of `features`"""
+    test_numbers: tuple[int, ...]
+    """The number of each test row in its file, from 1"""
 
     @property
     def features(self) -> FloatArray:
@@ -65,6 +67,12 @@ class TabularGame:
     def test_features(self) -> FloatArray:
         """The rows to score on, encoded in the same way."""
         return self.game.test[0]
+
+    @property
+    def notes_on_rows(self) -> tuple[str, ...]:
+        """The decisions that hold also where the rows are not valued by this game."""
+        about_game = (_players(self.game), "no rows are worth")
+        return tuple(note for note in self.notes if not note.startswith(about_game))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +236,18 @@ def table_game(
     best = "what the best constant prediction scores on the test rows"
     why = best if game.empty_value == game.constant_value else "as given"
     notes += [
-        f"{game.n_players:,} players; utility: {wanted} of {game.model!r} on the test rows; "
-        f"coalitions are {how}",
+        f"{_players(game)}: {wanted} of {game.model!r} on the test rows; coalitions are {how}",
         f"no rows are worth {game.empty_value:.6g}, {why}",
     ]
     notes.extend(_copies(game, players, grouped=group_by is not None))
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
-    return TabularGame(game, tuple(notes), labels, wanted, fitted.feature_names)
+    numbers = tuple(scored.numbers.tolist())
+    return TabularGame(game, tuple(notes), labels, wanted, fitted.feature_names, numbers)
+
+
+def _players(game: DataGame) -> str:
+    return f"{several(game.n_players, 'player')}; utility"
 
 
 def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
@@ -273,6 +285,11 @@ def _targets(
         notes.append(f"{len(np.unique(classes))} classes of {name!r:.60}: {few}")
         scored_classes = test.classes(text=train.is_text)
         unknown = ~np.isin(scored_classes, classes)
+        if unknown.all():
+            raise InputError(
+                "no test row has a class that a training row has: encode both in the same way, and "
+                "give several rows of each class"
+            )
         if unknown.any():
             names = quoted([str(one) for one in np.unique(scored_classes[unknown])])
             notes.append(

@@ -254,6 +254,6 @@ def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:
     if name not in table.column_names:
         raise InputError(
             f"the {what} rows have no column {name!r:.60} ({role}): they have "
-            f"{quoted(table.column_names)}{near_miss(name, table.column_names)}"
+            f"{quoted(table.column_names)}{near_miss(str(name), table.column_names)}"
         )
     return table.column(name)

@@ -49,6 +49,8 @@ class Preprocessor:
     """The columns of numbers, with what they hold"""
     texts: tuple[str, ...]
     """The columns of text"""
+    sizes: FloatArray
+    """The largest size in each of them; numbers are divided by it before anything is squared"""
     scaler: Any
     """What makes features of the numbers; None where there are none"""
     encoder: Any
@@ -79,9 +81,10 @@ class Preprocessor:
                 else "no column is left to learn from: the table has the target alone"
             )
         texts = tuple(name for name in cells if name not in numbers)
-        scaler = _scaler().fit(_matrix(cells, numbers)) if numbers else None
+        sizes = np.array([np.nanmax(np.abs(cells[name])) or 1.0 for name in numbers])
+        scaler = _scaler().fit(_matrix(cells, numbers) / sizes) if numbers else None
         encoder = _encoder().fit(_matrix(cells, texts)) if texts else None
-        fitted = cls(numbers, texts, scaler, encoder, tuple(_shortened(dropped)))
+        fitted = cls(numbers, texts, sizes, scaler, encoder, tuple(_shortened(dropped)))
         return replace(fitted, notes=(*fitted._sentences(cells), *fitted.notes))
 
     @property
@@ -116,7 +119,7 @@ class Preprocessor:
         cells = self._cells(table, what)
         parts: list[FloatArray] = []
         if self.numbers:
-            parts.append(self.scaler.transform(_matrix(cells, self.numbers)))
+            parts.append(self.scaler.transform(_matrix(cells, self.numbers) / self.sizes))
         if self.texts:
             parts.append(self.encoder.transform(_matrix(cells, self.texts)))
         return np.concatenate(parts, axis=1)
@@ -194,7 +197,7 @@ class Preprocessor:
             words = [_SPECIAL_NUMBERS[kind]] if kind in _SPECIAL_NUMBERS else []
             if place in marked:
                 steps = self.scaler["scaled"]
-                median = steps["median"].statistics_[place] * steps["size"].scale_[place]
+                median = steps["median"].statistics_[place] * self.sizes[place]
                 missing = several(int(np.isnan(cells[name]).sum()), "missing value")
                 words.append(
                     f"{missing} replaced by the median of the training rows, {median:.6g}, and "
@@ -244,12 +247,10 @@ def _scaler() -> Any:
     """Numbers standardised, the median for missing ones, and a mark for these."""
     from sklearn.impute import MissingIndicator, SimpleImputer
     from sklearn.pipeline import FeatureUnion, Pipeline
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+    from sklearn.preprocessing import StandardScaler
 
     scaled = Pipeline(
         [
-            # Sums and squares of numbers near the largest float would overflow.
-            ("size", MaxAbsScaler()),
             ("median", SimpleImputer(strategy="median")),
             ("standard", StandardScaler()),
         ]

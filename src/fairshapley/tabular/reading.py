@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, WatchedStream
+from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, WatchedStream, as_path
 from fairshapley._basics.text import one_line, quoted
 from fairshapley.errors import InputError
 from fairshapley.tabular.decimals import DECIMALS, Decimal, read_decimals
@@ -84,7 +84,7 @@ def read_table(
         raise InputError(f"max_bytes must be at least 1, not {max_bytes}")
     if decimal not in DECIMALS:
         raise InputError(f"decimal must be auto, ',' or '.', not {decimal!r:.40}")
-    file = Path(path)
+    file = as_path(path)
     notes: list[str] = []
     with _opened(file, max_bytes) as stream:
         if _is_parquet(file, stream):

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
+from fairshapley._basics.files import as_path
 from fairshapley._basics.text import visible
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, Estimator
@@ -123,9 +124,9 @@ def verify(
     checks, checked = _result(result, key)
     if checked is not None:  # otherwise there is nothing to compare the other files with
         if report is not None:
-            checks.append(Check("report", *_page(Path(report), checked)))
+            checks.append(Check("report", *_page(as_path(report, "report"), checked)))
         if journal is not None:
-            checks += _journal(Path(journal), checked, method, recompute)
+            checks += _journal(as_path(journal, "journal"), checked, method, recompute)
     return Verification(tuple(checks))
 
 
@@ -133,7 +134,7 @@ def _result(
     given: Result | str | os.PathLike[str], key: bytes | None
 ) -> tuple[list[Check], Result | None]:
     if not isinstance(given, Result):
-        return _saved(Path(given), key)
+        return _saved(as_path(given, "result"), key)
     if key is not None:
         raise InputError("a result in memory has no signature: give the file that was saved")
     found = next(contradictions(given), "")

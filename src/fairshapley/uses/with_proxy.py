@@ -21,12 +21,7 @@ from fairshapley.evaluation.engines import EngineOption
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
-from fairshapley.runs.calls import (
-    DEFAULT_EVALUATIONS_PER_PLAYER,
-    estimate,
-    resolve_method,
-    run_limits,
-)
+from fairshapley.runs.calls import default_evaluations, estimate, resolve_method, run_limits
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import JournalOption, check_game
 from fairshapley.semivalues import Semivalue, parse_semivalue
@@ -163,7 +158,7 @@ def estimate_with_proxy(
 def _default(budget: Budget | None, n_players: int) -> Budget:
     """Many evaluations of the proxy for each of the game."""
     given = None if budget is None else budget.evaluations
-    evaluations = given or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+    evaluations = given or default_evaluations(n_players)
     return Budget(evaluations=PROXY_EVALUATIONS * evaluations)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import fairshapley as fs
@@ -271,3 +272,16 @@ def test_outputs_must_not_change_their_number():
 
     with pytest.raises(fs.GameError, match="returned 2 outputs where it had returned 1"):
         FeatureGame(predict, IRIS, rows=0)(coalitions(4))
+
+
+def test_one_row_needs_a_background():
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(IRIS, SPECIES)
+    with pytest.raises(fs.InputError, match="nothing to be compared with: give background="):
+        fs.explain(model, IRIS[:1])
+    assert np.abs(fs.explain(model, IRIS[:1], IRIS).values).max() > 0
+
+
+def test_a_row_that_the_model_refuses_is_an_error_of_ours():
+    model = LogisticRegression(max_iter=500).fit(IRIS, SPECIES)
+    with pytest.raises(fs.GameError, match="predict raised ValueError: Input X contains NaN"):
+        fs.explain(model, np.full((1, 4), np.nan), IRIS)

@@ -43,10 +43,7 @@ def explain_table(
 
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     made = load_game(data)
-    # The game of rows is not played here.
-    about_rows = ("no rows are worth", f"{made.game.n_players:,} players; ")
-    notes = [note for note in made.notes if not note.startswith(about_rows)]
-    show_notes(notes, quiet=quiet)
+    show_notes(made.notes_on_rows, quiet=quiet)
     groups: dict[str, list[str]] = {}
     for name in made.feature_names:
         groups.setdefault(_ADDED.sub("", name), []).append(name)
@@ -61,8 +58,7 @@ def explain_table(
         seed=seed,
         progress=False if quiet else None,
     )
-    # Rows of a table are counted from 1.
-    found = replace(found, rows=tuple(row + 1 for row in found.rows))
+    found = replace(found, rows=tuple(made.test_numbers[row] for row in found.rows))
     columns: dict[str, Any] = found.to_frame("dict")
     ending = Ending()
     ending.write("values", out, lambda path: write_whole(path, csv_bytes(columns)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from fairshapley._basics.digests import file_digest
+from fairshapley._basics.files import as_path
 from fairshapley.errors import InputError, JournalError
 
 APPLICATION_ID = 0x4653484A  # "FSHJ": fairshapley journal
@@ -64,7 +65,7 @@ class JournalFile:
         create: bool = True,
         timeout: float = 5.0,
     ) -> None:
-        self.path = Path(path)
+        self.path = as_path(path, "journal")
         self.shared = shared
         self.readonly = readonly
         self._check_path("readonly=True" if readonly else "" if create else "create=False")

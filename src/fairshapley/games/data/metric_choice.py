@@ -181,6 +181,11 @@ def make_metric(
         )
     if name == "r2" and np.ptp(counted) == 0:
         raise InputError("all test targets are equal, so that there is no r2: use 'neg_mse'")
+    if name == "r2" and np.ptp(counted) < 1 / LARGEST_TARGET:
+        raise InputError(
+            f"test targets differ by {np.ptp(counted):.3g} at most, too little for squared errors: "
+            "multiply y of train and test"
+        )
     kind = _kind(name, model, n_classes)
     if kind == "probability" and not hasattr(model, "predict_proba"):
         raise InputError(

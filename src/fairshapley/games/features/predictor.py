@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import checks
+from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import FingerprintError, GameError, InputError
 from fairshapley.games.features.tables import Table, as_numbers
@@ -148,7 +149,15 @@ class Predictor:
 
     def __call__(self, rows: Any) -> FloatArray:
         """The predictions for some rows as a float array (rows, outputs)."""
-        answer = self._call(rows, len(rows))
+        try:
+            answer = self._call(rows, len(rows))
+        except GameError:
+            raise
+        except Exception as error:
+            raise GameError(
+                f"predict raised {type(error).__name__}: {error}. It was called with "
+                f"{several(len(rows), 'row')} made from X and the background"
+            ) from error
         if answer.shape[1] != self.n_outputs:
             raise GameError(
                 f"predict returned {answer.shape[1]} outputs where it had returned "

@@ -21,6 +21,7 @@ from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.inputs import Data, refuse_unless
 from fairshapley.games.learners.learner import Learner, NotVectorisedError, Predicted
 from fairshapley.games.learners.ties import label
+from fairshapley.games.player_data import within_reach
 
 # scikit-learn's names of the distances, with the powers of those that are named for one.
 _POWERS = {
@@ -174,7 +175,8 @@ def _distances(model: Any, given: Data) -> FloatArray:
     power = model.p if metric == "minkowski" else _POWERS[metric]
     if not isinstance(power, Real) or not float(power) >= 1.0:
         raise NotVectorisedError(f"p={power!r}: only Minkowski distances with p ≥ 1 are vectorised")
-    distances = cdist(given.X_test, given.X, "minkowski", p=float(power))
+    tests, rows = within_reach(given.X_test, given.X, power=float(power))
+    distances = cdist(tests, rows, "minkowski", p=float(power))
     if not np.isfinite(distances).all():
         raise InputError(
             "the features are so large that distances between rows cannot be computed: divide X "

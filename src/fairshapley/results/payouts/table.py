@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from fairshapley._basics.files import write_whole
+from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray
@@ -109,7 +108,7 @@ class Payout:
 
         The rest, where there is one, is in `notes` and `rest` alone.
         """
-        write_whole(Path(path), csv_bytes(self._columns()))
+        write_whole(as_path(path), csv_bytes(self._columns()))
 
     def headline(self) -> str:
         """What was divided, in a line."""

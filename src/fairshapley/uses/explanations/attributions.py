@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.files import write_whole
+from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -198,7 +198,7 @@ class Attributions:
         title
             The title of the page.
         """
-        written = Path(path)
+        written = as_path(path)
         write_whole(written, self.to_html(title).encode())
         return written
 

@@ -44,7 +44,7 @@ def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> 
     ends = np.stack([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
     known = game.expectation(rows).each(ends, np.arange(len(rows)))
     off = np.abs(found.sum(axis=1) - (known[1] - known[0])).max()
-    if off > share * np.abs(known).max():
+    if not off <= share * np.abs(known).max():
         return None
     explained = Explained.nothing(known[:, :, list(outputs)], n_players)
     explained.settle(slice(None), found[:, :, list(outputs)], 2, how)

@@ -177,6 +177,11 @@ def _subject(model: Any, X: Any, device: Any, options: dict[str, Any]) -> Subjec
         return Texts(model, X, **options)
     if isinstance(X, np.ndarray) and X.ndim in (3, 4):
         return Images(model, X, **options)
+    if options["background"] is None and len(X) == 1:
+        raise InputError(
+            "one row alone has nothing to be compared with: give background=, rows that are "
+            "typical, such as those that the model was trained on"
+        )
     return FeatureGame(model, X, output=0, **columns, **options)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.files import write_whole
+from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import one_line, quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
@@ -179,7 +179,7 @@ class Suspects:
         most
             How many rows to write; by default all that were judged.
         """
-        write_whole(Path(path), csv_bytes(self.columns(_most(most))))
+        write_whole(as_path(path), csv_bytes(self.columns(_most(most))))
 
     def to_frame(self, kind: Any = "pandas", *, most: int | None = None) -> Any:
         """The same as a table of pandas, polars, Arrow or another kind, see `Result.to_frame`."""
@@ -189,7 +189,7 @@ class Suspects:
         """Write what was found as one HTML file: sentences, a chart, the first suspects."""
         from fairshapley.uses.suspects.page import page
 
-        target = Path(path)
+        target = as_path(path)
         write_whole(target, page(self, title).encode("utf-8"))
         return target
 

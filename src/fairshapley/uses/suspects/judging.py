@@ -15,9 +15,9 @@ from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_names
-from fairshapley.games.player_data import column, feature_matrix, label_codes
+from fairshapley.games.player_data import column, feature_matrix, label_codes, within_reach
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tabular.columns import Target, as_texts, column_of, read_target
+from fairshapley.tabular.columns import Target, as_texts, column_of, kind_of, read_target
 from fairshapley.tabular.memory import arrow_table, row_labels
 from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
@@ -43,8 +43,6 @@ CHANCE_DRAWS = 19
 # Rows that values are computed on: each takes a sort of all others.
 MOST_TESTS = 500
 LEAST_ROWS = 20
-# Sums of a few squares of larger numbers overflow.
-LARGEST = 1e150
 
 
 @known_names
@@ -171,12 +169,16 @@ def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) ->
     if (sizes < FOLDS).any():
         small = quoted([str(one) for one in classes[sizes < FOLDS]])
         notes = (*notes, f"classes of fewer than {FOLDS} rows cannot be judged: {small}")
-    scaler, known = StandardScaler().fit(X), None
+    known = None
     for features, truths in pairs[1:]:
         seen = np.isin(truths, classes)
         if features.shape[1] != X.shape[1] or not seen.any():
             raise InputError("the test rows have other columns or other classes: give such rows")
-        known = scaler.transform(features[seen]), np.searchsorted(classes, truths[seen])
+        known = features[seen], np.searchsorted(classes, truths[seen])
+    X, *others = within_reach(X, *([] if known is None else [known[0]]), axis=0)  # noqa: N806
+    scaler = StandardScaler().fit(X)
+    if known is not None:
+        known = scaler.transform(others[0]), known[1]
     named = check_names(named, len(X)) or tuple(f"row {one}" for one in range(1, len(X) + 1))
     return _Data(scaler.transform(X), codes, classes, known, labels, named, notes, table)
 
@@ -202,6 +204,8 @@ def _from_table(
             given = read_target(found, target, what)
             whole = given.guessed_task() == "classification"
             labels = given.classes(text=given.is_text) if whole else given.values
+            if kind_of(target, found.column(target)) == "yes/no":
+                labels = labels.astype(bool)  # as the table has them
             pairs.append((encoder.encode(found, what), labels))
     named: Any = row_labels(rows)
     if names is not None:
@@ -213,8 +217,6 @@ def _check(X: FloatArray, labels: NDArray[Any], sizes: IntArray) -> None:  # noq
     """An InputError for rows that nothing can be told of."""
     if len(X) < LEAST_ROWS:
         raise InputError(f"{several(len(X), 'row')} tell nothing: give at least {LEAST_ROWS}")
-    if np.abs(X).max() > LARGEST:
-        raise InputError("the features are too large to be squared: divide X by some number")
     if not (np.ptp(X, axis=0) > 0).any():
         raise InputError("all rows have the same features: give columns that differ")
     if len(sizes) == 1:
