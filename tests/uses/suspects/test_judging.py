@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 import fairshapley as fs
 from fairshapley.errors import InputError
@@ -237,3 +239,43 @@ def test_the_scale_of_the_features_does_not_matter(scale):
     x, labels, *_ = planted(100, n_classes=2)
     usual, other = (fs.suspects(one, labels, checked=False) for one in (x, scale * x))
     np.testing.assert_allclose(other.probability, usual.probability, rtol=1e-6)
+
+
+def test_a_rare_class_does_not_make_the_share_of_wrong_labels_look_known():
+    """That nobody is labelled with it by mistake says nothing about two frequent classes."""
+    draw = np.random.default_rng(0)
+    labels = np.where(draw.random(300) < 0.5, "x", "y")
+    labels[0] = "rare"
+    found = fs.suspects(draw.normal(size=(300, 4)), labels)
+    assert found.mistakes.upper > 0.3
+    assert "how many are wrong is hardly known" in str(found)
+    assert found.checks.auc < 0.65  # no label is made wrong by calling it rare
+
+
+def test_the_range_of_wrong_labels_allows_for_chance():
+    """One row is the least that can be wrong, whatever the rate."""
+    x, truths = make_classification(150, 6, class_sep=1.5, flip_y=0, random_state=1)
+    few = fs.suspects(x, truths, checked=False).mistakes
+    assert few.lower == 0
+    assert 1 / 150 <= few.upper < 0.1
+    x, truths = make_classification(60, 6, class_sep=5.0, flip_y=0, random_state=1)
+    assert "no row looks like one with a wrong label" in str(fs.suspects(x, truths, checked=False))
+
+
+def test_labels_given_blindly_are_counted_where_classes_are_not_balanced():
+    """Mistakes in proportion to how frequent a label is; 8 of 10 ranges at least hold the truth."""
+    held = 0
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        truths = draw.choice(3, 500, p=[0.6, 0.35, 0.05])
+        x = draw.normal(size=(500, 5))
+        x[np.arange(500), truths] += 2.5
+        labels = np.where(draw.random(500) < 0.25, draw.permutation(truths), truths)
+        _, few = true_classes(_held_out(x, labels), labels)
+        held += few.lower <= (labels != truths).mean() <= few.upper
+    assert held >= 8
+
+
+def _held_out(x, labels):
+    """Probabilities of labels by one model, which is enough for a test of the model of mistakes."""
+    return cross_val_predict(LogisticRegression(), x, labels, cv=5, method="predict_proba")

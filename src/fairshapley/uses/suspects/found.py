@@ -110,10 +110,15 @@ class Suspects:
         """What was found, in words."""
         few, done = self.mistakes, self.checks
         have = "has" if self.n_likely == 1 else "have"
-        said = [
-            f"{self.n_likely:,} of {len(self.names):,} rows {have} a label that is probably wrong; "
+        known = (
             f"about {100 * few.share:.2g} % of all labels are "
             f"({100 * few.lower:.2g} to {100 * few.upper:.2g} %): {PATTERNS[few.pattern]}"
+        )
+        if few.upper == 0:
+            known = "no row looks like one with a wrong label"
+        said = [
+            f"{self.n_likely:,} of {len(self.names):,} rows {have} a label that is probably wrong; "
+            + known
         ]
         if few.upper - few.lower > WIDE:
             said.append(
@@ -131,8 +136,9 @@ class Suspects:
         if done is not None:
             better = "better" if done.chance.better else "no better"
             said += [
-                f"of {several(done.planted, 'label')} made wrong on purpose, {done.found:,} were "
-                f"among the first {done.planted:,} new suspects (AUC {done.auc:.3f})",
+                f"of {several(done.planted, 'label')} made wrong on purpose, {done.found:,} "
+                f"{'was' if done.found == 1 else 'were'} among the first {done.planted:,} new "
+                f"suspects (AUC {done.auc:.3f})",
                 f"{done.metric}: {done.removed[0]:.4g} with all {done.n_rows:,} rows, "
                 f"{done.chance.utility:.4g} without the first "
                 f"{several(done.n_rows - done.chance.keep, 'suspect')}, "

@@ -316,12 +316,15 @@ def _plant(
     """Make labels wrong that are probably right: how many, how many are found, and the AUC."""
     from sklearn.metrics import roc_auc_score
 
-    rng = side_generator(seed, "planted")
-    candidates = np.flatnonzero(right if right.mean() > PLANTED else right | True)
+    rng, codes = side_generator(seed, "planted"), data.codes[rows].copy()
+    # A label that hardly any row has would be found at once, and nobody makes such mistakes.
+    usual = np.flatnonzero(np.bincount(codes) >= FOLDS)
+    able = np.isin(codes, usual)
+    candidates = np.flatnonzero(able & right if right.mean() > PLANTED else able)
     planted = max(1, int(PLANTED * len(candidates)))
     hit = rng.choice(candidates, planted, replace=False)
-    codes, n_classes = data.codes[rows].copy(), len(data.classes)
-    codes[hit] = (codes[hit] + rng.integers(1, n_classes, size=planted)) % n_classes
+    moved = np.searchsorted(usual, codes[hit]) + rng.integers(1, len(usual), size=planted)
+    codes[hit] = usual[moved % len(usual)]
     both = None if share is None else min(share + PLANTED, 0.99 * MOST_WRONG)
     suspect = _judge(data, rows, codes, both, seed).probability[candidates]
     wrong = np.isin(candidates, hit)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.stats import poisson
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 
@@ -54,8 +55,9 @@ def true_classes(
     the true classes have p = q·T⁻¹, up to a power that makes them sharper or flatter; by Bayes'
     rule a row labelled j has the true class i with a probability in proportion to p[i]·T[i, j].
 
-    Three patterns of T are tried: mistakes of any kind, with one rate; a rate for each class; and
-    for each class one other that it is mistaken for. The rate and the power are those under
+    Three patterns of T are tried: mistakes of any kind, with one rate, for all other labels alike
+    or for frequent ones more often; a rate for each class; and for each class one other that it is
+    mistaken for. The rate and the power are those under
     which the labels are likely. Probabilities are averages over all rates, weighed by likelihood,
     since a flat likelihood means that nobody knows the rate.
 
@@ -101,13 +103,20 @@ def true_classes(
         total += weights[place] * classes
         wrong[place] = 1 - classes[np.arange(n_rows), codes].mean()
     total /= total.sum(axis=1, keepdims=True)
-    order = np.argsort(wrong, kind="stable")
-    below = np.cumsum(weights[order])
-    lower, upper = (
-        float(wrong[order][min(int(np.searchsorted(below, level)), len(order) - 1)])
-        for level in (0.05, 0.95)
-    )
+    lower, upper = _range(n_rows, n_rows * wrong, weights)
     return total, Mistakes(float(weights @ wrong), lower, upper, found[int(costs.argmin())][1])
+
+
+def _range(n_rows: int, means: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """From and to which share of wrong labels, with a probability of 0.9.
+
+    Whatever the rate, how many of these rows are wrong is a matter of chance: taken for Poisson,
+    which is wider than sums of the probabilities of single rows are when the model is right.
+    """
+    likely = weights > UNLIKELY
+    below = weights[likely] @ poisson.cdf(np.arange(n_rows + 1), means[likely, None])
+    lower, upper = np.searchsorted(below / below[-1], (0.05, 0.95)).tolist()
+    return lower / n_rows, upper / n_rows
 
 
 def _patterns(chances: FloatArray, codes: IntArray) -> Iterator[tuple[str, FloatArray, int]]:
@@ -115,6 +124,8 @@ def _patterns(chances: FloatArray, codes: IntArray) -> Iterator[tuple[str, Float
     n_classes = chances.shape[1]
     others = ~np.eye(n_classes, dtype=bool)
     yield "any", others / (n_classes - 1), 0
+    # Somebody who labels blindly gives frequent labels more often.
+    yield "any", others * chances.mean(axis=0), 0
     if n_classes <= MOST_CLASSES:
         yield "by class", _learnt(chances, codes, others, single=False), n_classes - 1
         if n_classes > 2:
