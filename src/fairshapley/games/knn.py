@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
@@ -24,9 +24,15 @@ from fairshapley.games.player_data import (
 )
 
 Task: TypeAlias = Literal["classification", "regression"]
-DistanceMetric: TypeAlias = str | Callable[[FloatArray, FloatArray], float]
+DistanceMetric: TypeAlias = Literal["euclidean", "manhattan", "chebyshev", "cosine"]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
+# What scipy calls them.
+_DISTANCES: dict[str, Any] = {
+    "manhattan": "cityblock",
+    "chebyshev": "chebyshev",
+    "cosine": "cosine",
+}
 # Whole numbers below this are exact as doubles.
 _EXACT = 2.0**53
 
@@ -57,7 +63,7 @@ class KNNUtilityGame:
     task
         "classification" or "regression".
     metric
-        A metric of scikit-learn's `pairwise_distances`, by name, or a function of two points.
+        "euclidean", "manhattan", "chebyshev" or "cosine".
     player_names
         Names for the training points.
 
@@ -101,8 +107,7 @@ class KNNUtilityGame:
             self.targets = target_vector(y, self.n_players, "y", "X")
             self.test_targets = target_vector(y_test, self.n_tests, "y_test", "X_test")
         self.k = checks.whole("k", k, most=(1 << 31) - 1)
-        self.metric = _metric(metric)
-        self._check_metric()
+        self.metric = checks.choice("metric", metric, get_args(DistanceMetric))
         self.player_names = check_names(player_names, self.n_players)
         self.value_range = self._value_range()
 
@@ -179,7 +184,7 @@ class KNNUtilityGame:
         """
         tests, points = self.test_features[part], self.features
         if self.metric != "euclidean":
-            distances = self._by_metric(tests, points)
+            distances = cdist(tests, points, _DISTANCES[self.metric])
         elif self._squares is not None:
             distances = tests @ points.T
             distances *= -2.0
@@ -195,30 +200,6 @@ class KNNUtilityGame:
                 "another metric"
             )
         return distances
-
-    def _by_metric(self, tests: FloatArray, points: FloatArray) -> FloatArray:
-        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
-
-        try:
-            if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
-                return np.asarray(pairwise_distances(tests > 0, points > 0, metric=self.metric))
-            return np.asarray(pairwise_distances(tests, points, metric=self.metric))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"metric {self.metric!r} cannot be used: {error}") from error
-
-    def _check_metric(self) -> None:
-        """An InputError for a metric that these features do not fit."""
-        if self.metric == "euclidean":
-            return
-        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
-
-        if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
-            both = np.concatenate([np.unique(self.features), np.unique(self.test_features)])
-            if not np.isin(both, (0.0, 1.0)).all():
-                raise InputError(
-                    f"metric {self.metric!r} compares what is present: give features of 0 and 1"
-                )
-        self._by_metric(self.test_features[:1], self.features[:1])
 
     @cached_property
     def _squares(self) -> FloatArray | None:
@@ -275,19 +256,3 @@ def _stable_order(distances: FloatArray) -> NDArray[np.intp]:
     if tied.any():
         order[tied] = np.argsort(distances[tied], axis=1, kind="stable")
     return order
-
-
-def _metric(metric: Any) -> DistanceMetric:
-    if callable(metric):
-        return metric
-    if not isinstance(metric, str) or metric in ("precomputed", "nan_euclidean"):
-        raise InputError(
-            f"metric must be the name of a metric that compares two points, such as 'euclidean', "
-            f"'manhattan' or 'cosine', or a function of two points, not {metric!r}"
-        )
-    if metric in ("mahalanobis", "seuclidean"):
-        raise InputError(
-            f"metric {metric!r} depends on the covariance of the data: whiten or standardise the "
-            "features and use 'euclidean'"
-        )
-    return "euclidean" if metric in ("l2", "sqeuclidean") else metric

@@ -55,8 +55,7 @@ def knn_shapley(
         "classification" or "regression". Centre the targets of a regression: where fewer
         than k points are there, zeros take the place of the missing ones.
     metric
-        A metric of scikit-learn's `pairwise_distances`, by name, or a function of two points.
-        Equal distances are ordered by row.
+        "euclidean", "manhattan", "chebyshev" or "cosine". Equal distances are ordered by row.
     player_names
         Names for the training points.
     xi
@@ -81,9 +80,7 @@ def knn_shapley(
         X, y, X_test, y_test, k=k, task=task, metric=metric, player_names=player_names
     )
     values, identical = _values(game)
-    own = getattr(game.metric, "__qualname__", type(game.metric).__qualname__)
-    named = game.metric if isinstance(game.metric, str) else str(own)
-    method = {"name": "knn_shapley", "k": game.k, "task": game.task, "metric": named}
+    method = {"name": "knn_shapley", "k": game.k, "task": game.task, "metric": game.metric}
     return exact_result(
         game,
         values,
