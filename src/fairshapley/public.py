@@ -49,7 +49,7 @@ from fairshapley.tabular.building import TabularGame, table_game
 from fairshapley.uses.approximator import shapiq_approximator
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve
-from fairshapley.uses.explanations import Attributions, explain, shap_explanation
+from fairshapley.uses.explanations import Attributions, explain
 from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
@@ -134,7 +134,6 @@ __all__ = [
     "metrics",
     "required_fidelity",
     "resume",
-    "shap_explanation",
     "shapiq_approximator",
     "suspects",
     "table_game",

@@ -1,7 +1,5 @@
 """Rows explained one by one: against TreeSHAP, for several outputs, and in shap's plots."""
 
-import os
-import signal
 import warnings
 from math import factorial
 
@@ -19,7 +17,7 @@ from tests.data_folder import needs
 import fairshapley as fs
 from fairshapley.datasets import load
 from fairshapley.games.features import FeatureGame
-from fairshapley.uses.explanations import explain, shap_explanation
+from fairshapley.uses.explanations import explain
 
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
@@ -160,50 +158,12 @@ def test_the_mean_of_the_rows_is_the_game_of_the_mean(wine_game):
     assert_allclose(found.values.mean(axis=0), fs.exact(mean).values, atol=1e-12)
 
 
-def test_a_sampled_row_is_the_same_alone_and_among_others_and_for_all_outputs(wine_game):
-    """Outputs with the same draws share every prediction; their values still sum to 0."""
-    options = {"method": "mc", "budget": 40, "seed": 5}
-    together = explain(wine_game, [7, 8], outputs="all", **options)
-    alone = explain(wine_game, [8], outputs="all", **options)
-    assert_array_equal(together.values[1], alone.values[0])
-    assert_array_equal(together.standard_errors[1], alone.standard_errors[0])
-    assert (together.standard_errors > 0).any()
-    assert_allclose(together.values.sum(axis=2), 0.0, atol=1e-12)
-    seeds = {result.seed for row in together.results for result in row}
-    assert len(seeds) == 2
-
-
-def test_sampled_values_lie_around_the_exact_ones(wine_game):
-    """18 values of 60 walks or so, |z| < 5: false alarms below 1 in 1000 with Student's tails."""
-    exact = explain(wine_game, [0, 60, 170])
-    sampled = explain(wine_game, [0, 60, 170], method="mc", budget=56, seed=1)
-    moved = sampled.standard_errors > 0
-    assert moved.any()
-    off = np.abs(sampled.values - exact.values)[moved] / sampled.standard_errors[moved]
-    assert off.max() < 5
-
-
 def test_a_journal_serves_all_rows(wine_game, tmp_path):
     path = tmp_path / "rows.journal"
     first = explain(wine_game, [0, 1], journal=path, seed=0)
     again = explain(wine_game, [0, 1], journal=path, seed=0)
     assert_array_equal(first.values, again.values)
     assert [row[0].computed for row in again.results] == [0, 0]
-
-
-def test_ctrl_c_keeps_the_finished_rows():
-    def predict(rows):
-        if (rows[:, 0] == 7.0).any():
-            os.kill(os.getpid(), signal.SIGINT)
-        return rows.sum(axis=1)
-
-    game = FeatureGame(predict, [[1.0, 2.0], [7.0, 0.0], [3.0, 3.0]], background=[[0.0, 0.0]])
-    found = explain(game, method="exact")
-    assert found.rows == (0,)
-    assert not found.complete
-    assert_array_equal(found.values, [[1.0, 2.0]])
-    with pytest.raises(KeyboardInterrupt):
-        explain(game, [1, 2], method="exact")
 
 
 def test_an_error_names_its_row():
@@ -215,9 +175,6 @@ def test_an_error_names_its_row():
     game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], background=[[1.0, 1.0]])
     with pytest.raises(fs.GameError, match=r"for row 1 where coalition \(0,\)"):
         explain(game)
-    with pytest.raises(fs.GameError, match=r"coalition \(0,\)") as caught:
-        explain(game, method="exact")
-    assert caught.value.__notes__ == ["It was raised while row 1 was explained."]
 
 
 def test_frames_have_a_line_per_row_and_output(wine_game):
@@ -236,7 +193,6 @@ def test_frames_have_a_line_per_row_and_output(wine_game):
         ({"outputs": []}, "at least one output"),
         ({"outputs": [0, "0"]}, "each of them once"),
         ({"outputs": [3]}, "output must be a whole number from -3 to 2"),
-        ({"method": "guess"}, "unknown method"),
     ],
 )
 def test_bad_arguments_are_named(wine_game, arguments, message):
@@ -244,11 +200,9 @@ def test_bad_arguments_are_named(wine_game, arguments, message):
         explain(wine_game, **{"rows": [0], **arguments})
 
 
-def test_only_feature_games_are_explained(wine_game):
+def test_only_feature_games_are_explained():
     with pytest.raises(fs.InputError, match="explain needs rows"):
         explain(fs.games.Additive([1.0]))
-    with pytest.raises(fs.InputError, match="the result has 1 players and the game 6"):
-        shap_explanation(wine_game, fs.exact(fs.games.Additive([1.0])))
 
 
 # --- shap's plots -------------------------------------------------------------------------------
@@ -264,7 +218,7 @@ def test_shap_draws_the_explanation(shap, wine_game):
     assert list(every.output_names) == ["0", "1", "2"]
     assert_array_equal(own.data, WINE[[2, 5, 100], :6])
     assert_array_equal(every[..., 1].values, own.values)
-    mean = shap_explanation(wine_game, fs.exact(wine_game.for_rows([2, 5])))
+    mean = fs.exact(wine_game.for_rows([2, 5])).to_shap()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shap's own, about matplotlib and numpy
         for draw, what in (
@@ -359,7 +313,7 @@ def test_explanations_are_readable_in_console_and_notebook():
     assert "array(" not in text
     assert "&lt;b&gt;" in found._repr_html_()
     assert "<b>" not in found._repr_html_()
-    sampled = fs.explain(game, 0, method="mc", budget=60, seed=0)
+    sampled = fs.explain(game, 0, budget=60, seed=0)
     assert " ± " in str(sampled)
     assert "estimated" in str(sampled)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics import bits, checks
+from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
@@ -35,9 +35,6 @@ DEFAULT_TOLERANCE = 0.1
 # A probability that a model has summed up may exceed 1 by its rounding, in single precision by
 # some 1e-7, no more.
 _ROUNDING = 1e-6
-# Memory for utilities of all outputs, each with a bytes object, its place in a dictionary and the
-# head of a small array.
-_BYTES, _OVERHEAD = 256 * 2**20, 300
 
 
 class FeatureGame:
@@ -177,11 +174,6 @@ class FeatureGame:
         positions = check_rows(rows, self.n_rows)
         self.rows = tuple(positions.tolist())
         self._expectation = self.expectation(positions)
-        self._known: dict[bytes, FloatArray] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the utilities that are kept: they are useless elsewhere."""
-        return vars(self) | {"_known": {}}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -204,20 +196,6 @@ class FeatureGame:
         """What the players show in some rows of X."""
         return self._players.data(self.data.take(rows))
 
-    def for_output(self, output: int | str) -> FeatureGame:
-        """The same game for another output; the two share their predictions.
-
-        Examples
-        --------
-        >>> game = FeatureGame(lambda X: np.stack([X[:, 0], -X[:, 0]], axis=1), [[1.0]], output=0)
-        >>> game.for_output(1)(np.array([[True]]))
-        array([-1.])
-        """
-        other = copy.copy(self)
-        other.output = check_output(output, self.output_names)
-        other._known = self._known
-        return other
-
     def for_rows(self, rows: Rows) -> FeatureGame:
         """The same game for other rows of X, with the same background.
 
@@ -230,22 +208,6 @@ class FeatureGame:
         other = copy.copy(self)
         other._choose_rows(rows)
         return other
-
-    def each_row(self, rows: Rows = None) -> Iterator[FeatureGame]:
-        """One game for each of some rows of X, by default for each row of this game.
-
-        They share the background, and the model is hashed only once for all their fingerprints.
-
-        Examples
-        --------
-        >>> game = FeatureGame(lambda X: X[:, 0], [[1.0], [2.0]])
-        >>> [float(one(np.array([[True]]))[0]) for one in game.each_row()]
-        [1.0, 2.0]
-        """
-        positions = self.rows if rows is None else check_rows(rows, self.n_rows)
-        source = copy.copy(self)
-        source.predictor = self.predictor.hashed()
-        return (source.for_rows(int(row)) for row in positions)
 
     def expectation(self, rows: IntArray) -> Expectation:
         """The utilities of some rows of X, each for itself."""
@@ -275,21 +237,7 @@ class FeatureGame:
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
-        if self.n_outputs == 1:
-            values = self._expectation.values(masks)[:, 0]
-        else:
-            values = self._remembered(masks)[:, self.output]
-        return self._within_range(masks, values)
-
-    def _remembered(self, masks: BoolArray) -> FloatArray:
-        """The utilities of all outputs, of which the game of another one has computed some."""
-        if len(self._known) * (8 * self.n_outputs + _OVERHEAD) > _BYTES:
-            self._known.clear()
-        keys = bits.keys(masks)
-        new = [at for at, key in enumerate(keys) if key not in self._known]
-        fresh = self._expectation.values(masks[new])
-        self._known.update(zip([keys[at] for at in new], fresh, strict=True))
-        return np.array([self._known[key] for key in keys]).reshape(len(keys), self.n_outputs)
+        return self._within_range(masks, self._expectation.values(masks)[:, self.output])
 
     def _within_range(self, masks: BoolArray, values: FloatArray) -> FloatArray:
         """The utilities, without the rounding that leads out of the range."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
-from fairshapley.errors import FingerprintError, GameError, InputError
+from fairshapley.errors import GameError, InputError
 from fairshapley.games.features.tables import Table, as_numbers
 from fairshapley.games.fingerprints.content import fingerprint
 
@@ -90,7 +88,6 @@ class Predictor:
         self.max_rows = max_rows or max(1, min(_MOST_ROWS, _ENTRIES // widest))
         if self.place and self.place["device"].type == "cuda":
             self.max_rows = max_rows or max(1, _CUDA_ENTRIES // widest)
-        self._fingerprint: str | None = None
 
     @property
     def place(self) -> dict[str, Any]:
@@ -108,14 +105,7 @@ class Predictor:
 
     def __fingerprint_state__(self) -> str:
         """The function alone: how many rows it is handed at a time is no part of a game."""
-        return self._fingerprint or fingerprint(self.function)
-
-    def hashed(self) -> Predictor:
-        """The same, with its fingerprint taken now: a large model is not hashed for every row."""
-        other = copy.copy(self)
-        with suppress(FingerprintError):  # reported where a fingerprint is needed
-            other._fingerprint = fingerprint(self.function)
-        return other
+        return fingerprint(self.function)
 
     def _probe(self, table: Table) -> FloatArray:
         """Predictions of a few rows, or an InputError when they cannot be used.

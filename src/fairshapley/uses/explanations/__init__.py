@@ -4,7 +4,7 @@
 `attributions` is what both give.
 """
 
-from fairshapley.uses.explanations.attributions import Attributions, shap_explanation
+from fairshapley.uses.explanations.attributions import Attributions
 from fairshapley.uses.explanations.explain import explain
 
-__all__ = ["Attributions", "explain", "shap_explanation"]
+__all__ = ["Attributions", "explain"]

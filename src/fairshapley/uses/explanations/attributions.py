@@ -264,24 +264,3 @@ def gathered(
         segments=subject.segments[positions[kept]] if isinstance(subject, Images) else None,
         complete=complete,
     )
-
-
-def shap_explanation(game: FeatureGame, result: Result) -> Any:
-    """The result of one feature game as a `shap.Explanation` with one value per player.
-
-    For the mean over rows, whose values have no row to show beside them, ``data`` is None.
-
-    Examples
-    --------
-    >>> import fairshapley as fs
-    >>> from fairshapley.games.features import FeatureGame
-    >>> game = FeatureGame(lambda X: X[:, 0], [[1.0], [2.0]], rows=1)
-    >>> shap_explanation(game, fs.exact(game)).values
-    array([0.5])
-    """
-    if result.n_players != game.n_players:
-        raise InputError(
-            f"the result has {result.n_players} players and the game {game.n_players}: give the "
-            "result of this game"
-        )
-    return result.to_shap(game.player_data[0] if len(game.rows) == 1 else None)

@@ -11,7 +11,6 @@ import numpy as np
 
 from fairshapley._basics.arguments import known_names
 from fairshapley.errors import InputError
-from fairshapley.estimators import Estimator, Exact
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games.features import FeatureGame
@@ -20,11 +19,9 @@ from fairshapley.games.features.feature_game import GameKind
 from fairshapley.games.features.pieces import Images, Pieces, Texts
 from fairshapley.randomness import root_seed
 from fairshapley.runs.setup import JournalOption
-from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, parse_budget
 from fairshapley.uses.explanations.attributions import Attributions, gathered
-from fairshapley.uses.explanations.job import Job, one_by_one
-from fairshapley.uses.explanations.together import EXACT_PLAYERS
+from fairshapley.uses.explanations.job import Job
 
 Outputs: TypeAlias = int | str | Iterable[int | str] | None
 Subject: TypeAlias = FeatureGame | Pieces
@@ -42,10 +39,8 @@ def explain(
     groups: Any = None,
     feature_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
-    method: str | Estimator[Any, Any] = "auto",
     budget: int | Budget | None = None,
     until: Rule | None = None,
-    semivalue: str | Semivalue = "shapley",
     xi: float | None = None,
     seed: int | None = None,
     max_rows: int | None = None,
@@ -56,8 +51,11 @@ def explain(
 ) -> Attributions:
     """Explain the predictions of a model: the values of the features for each row.
 
-    Rows are explained together: they share one draw of coalitions, whose mixtures are stacked into
-    few calls of the model, and a row that is done leaves its evaluations to the others.
+    Values are exact up to 10 players, where all coalitions fit the budget, and where a linear model
+    or trees (with shap) have a closed form. Otherwise rows are explained together: they share one
+    draw of coalitions, whose mixtures are stacked into few calls of the model, and a row that is
+    done leaves its evaluations to the others. Another method or semivalue explains one row with
+    `fairshapley.estimate` and a `FeatureGame`.
 
     Parameters
     ----------
@@ -88,18 +86,12 @@ def explain(
         patches on a side, (down, across), or a segmentation.
     feature_names, output_names, max_rows
         As for a `FeatureGame`.
-    method
-        "auto": exact up to 10 players, or where all coalitions fit the budget, and where a linear
-        model or trees (with shap) have a closed form; otherwise estimated for all rows together.
-        Any other method or semivalue explains one row after the other.
     budget
         Evaluations for each row: coalitions, of which each takes as many predictions as there are
         background rows. With a rule, the mean over the rows.
     until
         A rule such as ``fs.Fair(epsilon1=0.5, delta=0.1)`` that each row is to meet. With neither
         a budget nor a rule: ε1 = 0.05, δ = 0.1, or 100 evaluations per player.
-    semivalue
-        As in `fairshapley.estimate`.
     xi
         The tolerance near zero; by default the mean |value| of each row.
     seed
@@ -130,7 +122,7 @@ def explain(
     row 1: 2 = 1 on average, x0 +3, x1 -2
     mean |value| over the rows: x0 3, x1 2
     """
-    started, weights = time.monotonic(), parse_semivalue(semivalue)
+    started = time.monotonic()
     given = isinstance(model, FeatureGame)
     subject: Subject = model
     if given:
@@ -144,21 +136,11 @@ def explain(
         subject = _subject(model, X, device, options | masker_options(background, X))
     positions = check_rows(rows, subject.n_rows)
     chosen, single = _check_outputs(outputs, subject, given=given)
-    if method == "auto" and weights.name == "shapley":
-        job = Job(
-            subject, positions, chosen, _check_budget(budget), until,
-            None if xi is None else check_xi(xi), root_seed(seed), started, engine, journal,
-        )  # fmt: skip
-        results, complete = job.run(progress)
-    else:
-        if not isinstance(subject, FeatureGame):
-            raise InputError("texts and images are explained by method='auto': leave method out")
-        free = method == "auto" and budget is None and until is None
-        results, complete = one_by_one(
-            subject, positions, chosen, seed=root_seed(seed), engine=engine, journal=journal,
-            method=Exact() if free and subject.n_players <= EXACT_PLAYERS else method,
-            budget=budget, until=until, semivalue=weights, xi=1e-3 if xi is None else xi,
-        )  # fmt: skip
+    job = Job(
+        subject, positions, chosen, _check_budget(budget), until,
+        None if xi is None else check_xi(xi), root_seed(seed), started, engine, journal,
+    )  # fmt: skip
+    results, complete = job.run(progress)
     return gathered(subject, positions, chosen, results, single=single, complete=complete)
 
 
