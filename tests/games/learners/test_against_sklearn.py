@@ -126,11 +126,11 @@ CASES = {
         30,
         tight(class_weight="balanced", fit_intercept=False),
     ),
-    "logistic, three classes, weights": (
+    "logistic, three classes, balanced": (
         "wine",
-        LogisticRegression(class_weight={0: 3.0, 2: 0.5}),
+        LogisticRegression(class_weight="balanced"),
         30,
-        tight(class_weight={0: 3.0, 1: 1.0, 2: 0.5}),
+        tight(class_weight="balanced"),
     ),
     "ridge": ("diabetes", Ridge(), 200),
     "ridge, no intercept": ("breast cancer", Ridge(alpha=0.1, fit_intercept=False), 60),
@@ -141,13 +141,9 @@ CASES = {
     "linear, many features": ("breast cancer", LinearRegression(), 60),
     "5 neighbours": ("breast cancer", KNeighborsClassifier(), 200),
     "1 neighbour, three classes": ("wine", KNeighborsClassifier(1), 60),
-    "neighbours by distance": ("wine", KNeighborsClassifier(7, weights="distance", p=1), 60),
+    "neighbours, Manhattan": ("wine", KNeighborsClassifier(7, p=1), 60),
     "neighbours, regression": ("diabetes", KNeighborsRegressor(), 60),
-    "neighbours, regression by distance": (
-        "diabetes",
-        KNeighborsRegressor(3, weights="distance", p=3),
-        60,
-    ),
+    "neighbours, regression, p = 3": ("diabetes", KNeighborsRegressor(3, p=3), 60),
     "naive Bayes": ("breast cancer", GaussianNB(), 200),
     "naive Bayes, three classes": ("wine", GaussianNB(var_smoothing=1e-3), 60),
 }

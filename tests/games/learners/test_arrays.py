@@ -22,7 +22,6 @@ CLASSIFIERS = [
     LogisticRegression(class_weight="balanced", fit_intercept=False),
     RidgeClassifier(),
     KNeighborsClassifier(3),
-    KNeighborsClassifier(4, weights="distance"),
     GaussianNB(),
 ]
 BINARY = [LogisticRegression(solver="liblinear"), *CLASSIFIERS]
@@ -30,7 +29,6 @@ REGRESSORS = [
     Ridge(),
     LinearRegression(),
     KNeighborsRegressor(3),
-    KNeighborsRegressor(3, weights="distance"),
 ]
 CASES = [
     *((model, "three") for model in CLASSIFIERS),

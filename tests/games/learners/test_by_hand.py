@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier
 
 from fairshapley.games.learners import batch_learner
 
@@ -38,12 +38,6 @@ def test_logistic_balanced_weights():
     )
     learner = batch_learner(model, [[-1.0], [-1.0], [1.0]], [0, 0, 1], [[1.0]])
     np.testing.assert_allclose(learner.predict(rows("111"), "probability")[0, 0, 1], 3 / 4)
-
-
-def test_logistic_weights_by_class():
-    model = LogisticRegression(C=math.log(3), class_weight={0: 2.0, 1: 2.0})
-    learner = batch_learner(model, [[-1.0], [1.0]], [0, 1], [[1.0]])
-    np.testing.assert_allclose(learner.predict(rows("11"), "probability")[0, 0, 1], 3 / 4)
 
 
 def test_logistic_three_classes_and_two_of_them():
@@ -108,18 +102,6 @@ def test_neighbours_vote():
 def test_neighbours_at_equal_distance_come_in_order():
     learner = batch_learner(KNeighborsClassifier(1), [[1.0], [-1.0]], [1, 0], [[0.0]])
     assert learner.predict(rows("11"), "label").tolist() == [[1]]
-
-
-def test_neighbours_by_distance():
-    X, y = [[0.0], [2.0], [5.0]], [1.0, 4.0, 7.0]
-    model = KNeighborsRegressor(2, weights="distance")
-    learner = batch_learner(model, X, y, [[0.5], [2.0]])
-    got = learner.predict(rows("111", "101", "110"), "value")
-    # Weights 1/0.5 and 1/1.5; a row at distance 0 is the answer.
-    near = (1 / 0.5 + 4 / 1.5) / (1 / 0.5 + 1 / 1.5)
-    far = (1 / 0.5 + 7 / 4.5) / (1 / 0.5 + 1 / 4.5)
-    between = (1 / 2 + 7 / 3) / (1 / 2 + 1 / 3)
-    np.testing.assert_allclose(got, [[near, 4.0], [far, between], [near, 4.0]])
 
 
 def test_many_neighbours():

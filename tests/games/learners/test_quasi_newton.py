@@ -41,7 +41,7 @@ def unfinished(learner, sets):
         {},
         {"solver": "liblinear", "C": 0.1},
         {"class_weight": "balanced"},
-        {"class_weight": {False: 3.0}, "fit_intercept": False},
+        {"class_weight": "balanced", "fit_intercept": False},
     ],
     ids=str,
 )

@@ -19,7 +19,6 @@ MODELS = {
     "ridge": RidgeClassifier(),
     "bayes": GaussianNB(),
     "votes": KNeighborsClassifier(6),
-    "weighted votes": KNeighborsClassifier(6, weights="distance"),
 }
 
 

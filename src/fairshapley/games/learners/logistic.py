@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
 from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.designs import Products, design
 from fairshapley.games.learners.inputs import Data, number, refuse_unless, switch
@@ -82,9 +81,7 @@ class LogisticLearner(Learner):
         super().__init__(where, kinds, n_rows, largest)
         self._n_classes = n_classes
         self._codes = where.integers(codes)
-        class_weight = _class_weight(model, classes)
-        self._class_weight = None if class_weight is None else where.reals(class_weight)
-        self._balanced = isinstance(model.class_weight, str)
+        self._balanced = model.class_weight is not None
         self._train, self._test = where.reals(columns), where.reals(columns_test)
         self._reach = lengths(where.xp, self._test, 1)
         self._penalties = where.reals(penalties[:, None])
@@ -104,8 +101,6 @@ class LogisticLearner(Learner):
         counts = self._indicator @ weights
         present = counts > 0
         n_present = xp.sum(xp.astype(present, xp.int64), axis=0)
-        if self._class_weight is not None:
-            weights = weights * self._class_weight[self._codes][:, None]
         if self._balanced:
             n_rows = xp.sum(counts, axis=0)
             shares = n_rows / (xp.astype(n_present, self.where.real) * counts)
@@ -223,6 +218,7 @@ def _check_parameters(model: Any) -> None:
     refuse_unless(model, "solver", ("liblinear", *FREE_INTERCEPT))
     refuse_unless(model, "penalty", ("l2", "deprecated"))
     refuse_unless(model, "multi_class", ("auto", "deprecated"))
+    refuse_unless(model, "class_weight", (None, "balanced"))
     ratio = getattr(model, "l1_ratio", None)
     if model.penalty == "deprecated" and not (ratio is None or ratio == 0):
         raise NotVectorisedError(
@@ -237,21 +233,3 @@ def _check_parameters(model: Any) -> None:
             f"LogisticRegression(max_iter={model.max_iter!r}, tol={model.tol!r}) may stop before "
             "the minimum, where the vectorised fit does not: keep max_iter ≥ 100 and tol ≤ 1e-4"
         )
-
-
-def _class_weight(model: Any, classes: Any) -> FloatArray | None:
-    given = model.class_weight
-    if given is None or (isinstance(given, str) and given == "balanced"):
-        return None
-    if not isinstance(given, dict):
-        raise NotVectorisedError(
-            f"LogisticRegression(class_weight={given!r}): only None, 'balanced' and a dictionary "
-            "are vectorised"
-        )
-    known = classes.tolist()
-    if not set(given) <= set(known):
-        raise NotVectorisedError("class_weight names a class that y does not have")
-    weights = np.array([float(given.get(label, 1.0)) for label in known])
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise NotVectorisedError("class_weight has a weight that is not a finite number above 0")
-    return weights

@@ -61,22 +61,14 @@ class _Neighbours(Learner):
                 f"{size / 1e9:.1f} GB; use fewer test rows, or fit one coalition at a time"
             )
         n_neighbors, distances = _n_neighbors(model), _distances(model, given)
-        by_distance = model.weights == "distance"
         super().__init__(where, kinds, n_rows, given.largest_array(len(contributions), 0))
         order = np.argsort(distances, axis=1, kind="stable")
-        ordered = np.take_along_axis(distances, order, axis=1)
         sums = contributions[:, order]
         self._n_neighbors = n_neighbors
         self._order = where.integers(order.T)
-        self._coinciding: Array | None = None
-        if by_distance:
-            coinciding = ordered == 0.0
-            sums = sums / np.where(coinciding, 1.0, ordered)
-            if coinciding.any():
-                self._coinciding = where.booleans(coinciding.T[:, :, None])
         sums = np.ascontiguousarray(sums.transpose(2, 0, 1))[..., None]
         # Votes are counted in bytes, which are eight times as many per cache line as floats.
-        votes = not by_distance and n_neighbors < 256 and bool(np.isin(sums, (0.0, 1.0)).all())
+        votes = n_neighbors < 256 and bool(np.isin(sums, (0.0, 1.0)).all())
         self._sums = where.xp.astype(where.reals(sums), where.xp.uint8 if votes else where.real)
 
     def _summed(self, sets: Array) -> tuple[Array, Array]:
@@ -89,14 +81,9 @@ class _Neighbours(Learner):
         found = xp.zeros((n_test, sets.shape[1]), dtype=small, device=sets.device)
         shape = (self._sums.shape[1], *found.shape)
         sums = xp.zeros(shape, dtype=self._sums.dtype, device=sets.device)
-        coincided = xp.zeros(found.shape, dtype=xp.bool, device=sets.device)
         for rank in range(n_ranks):
             here = xp.take(sets, self._order[rank, :], axis=0) & (found < self._n_neighbors)
             found += here
-            if self._coinciding is not None:
-                # A row at distance 0 outweighs all others; such rows come first.
-                here = here & (self._coinciding[rank, ...] | ~coincided)
-                coincided = coincided | (here & self._coinciding[rank, ...])
             sums += here * self._sums[rank, ...]
             if rank % RANKS_PER_LOOK == RANKS_PER_LOOK - 1 and bool(xp.all(found == wanted)):
                 break
@@ -104,7 +91,7 @@ class _Neighbours(Learner):
 
 
 class NeighboursClassifierLearner(_Neighbours):
-    """`sklearn.neighbors.KNeighborsClassifier` with votes that are equal or by distance.
+    """`sklearn.neighbors.KNeighborsClassifier` with equal votes.
 
     Examples
     --------
@@ -133,7 +120,7 @@ class NeighboursClassifierLearner(_Neighbours):
 
 
 class NeighboursRegressorLearner(_Neighbours):
-    """`sklearn.neighbors.KNeighborsRegressor` with means that are plain or weighted by distance.
+    """`sklearn.neighbors.KNeighborsRegressor` with plain means.
 
     Examples
     --------
@@ -147,20 +134,16 @@ class NeighboursRegressorLearner(_Neighbours):
     """
 
     def __init__(self, model: Any, given: Data, where: Backend) -> None:
-        targets = given.targets[None, :]
-        if model.weights == "distance":
-            targets = np.vstack([targets, np.ones_like(targets)])
-        super().__init__(model, given, where, ["value"], targets)
+        super().__init__(model, given, where, ["value"], given.targets[None, :])
 
     def _predict(self, sets: Array, kind: Predicted) -> Array:
         sums, found = self._summed(sets)
-        divisor = found if sums.shape[0] == 1 else sums[1, ...]
-        return self.where.xp.permute_dims(sums[0, ...] / divisor, (1, 0))
+        return self.where.xp.permute_dims(sums[0, ...] / found, (1, 0))
 
 
 def _n_neighbors(model: Any) -> int:
     """The k of a model whose other parameters are vectorised."""
-    refuse_unless(model, "weights", ("uniform", "distance", None))
+    refuse_unless(model, "weights", ("uniform", None))
     refuse_unless(model, "metric_params", (None,))
     hint = ": others are not vectorised"
     return whole("n_neighbors", model.n_neighbors, hint=hint, error=NotVectorisedError)
