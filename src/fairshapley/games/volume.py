@@ -46,8 +46,6 @@ class VolumeGame:
     omega
         ω, the edge of the cubes, in the unit of the features. None gives the plain volume
         √(det(XᵀX) + 1e−8) of all rows.
-    alpha
-        α, from 0 (a copy adds nothing but its pull on the mean) to below 1; by default as above.
     player_names
         Names for the players; by default the keys of a dict.
 
@@ -74,17 +72,11 @@ class VolumeGame:
         datasets: Datasets,
         omega: float | None = 0.1,
         *,
-        alpha: float | None = None,
         player_names: Sequence[str] | None = None,
     ) -> None:
         self.datasets, self.player_names = read_datasets(datasets, player_names)
         self.n_players = len(self.datasets)
         self.omega = None if omega is None else checks.real("omega", omega, above=0)
-        self.alpha = None if alpha is None else checks.real("alpha", alpha)
-        if self.alpha is not None and (self.omega is None or not 0 <= self.alpha < 1):
-            raise InputError(
-                f"alpha is {self.alpha:g}: give a number from 0 to below 1, and only with omega"
-            )
         self.identical_players = equal_datasets(self.datasets)
         # Division by a power of two loses no digit, and keeps squares within range.
         largest = np.max([np.abs(rows).max(axis=0) for rows in self.datasets], axis=0)
@@ -97,7 +89,7 @@ class VolumeGame:
         self._lows = np.stack([rows.min(axis=0) for rows in self.datasets])
 
     def __fingerprint_state__(self) -> object:
-        return self.datasets, self.omega, self.alpha
+        return self.datasets, self.omega, None  # where α once was, as journals have it
 
     def _check_size(self) -> None:
         """An InputError where a volume could overflow, or cubes could not be told apart."""
@@ -106,8 +98,7 @@ class VolumeGame:
         # Hadamard: no determinant exceeds the product of the columns' squared lengths.
         with np.errstate(divide="ignore"):
             largest = float(np.log(norms).sum() + np.log(self._scale).sum())
-        # The factor of the cubes is at most (1 − α)^−cubes, and exp(1/9) by default (`_log_rho`).
-        largest += 1 / 9 if self.alpha is None else -len(pooled) * math.log1p(-self.alpha)
+        largest += 1 / 9  # the factor of the cubes, at most (`_log_rho`)
         if largest > _LARGEST_LOG:
             raise InputError(
                 f"volumes could reach exp({largest:.0f}), more than a float holds: divide all "
@@ -151,7 +142,7 @@ class VolumeGame:
             means = np.add.reduceat(rows[order], first, axis=0) / counts[:, None]
             starts = np.searchsorted(coalition[order[first]], np.arange(len(masks)))
             log_determinants = _log_determinants(means / self._scale, starts)
-            factor = _log_rho(counts, starts, self.alpha)
+            factor = _log_rho(counts, starts)
         log_determinants += 2 * np.log(self._scale).sum()
         return np.exp(np.logaddexp(log_determinants, math.log(_FLOOR)) / 2 + factor)
 
@@ -177,14 +168,13 @@ def _groups(coalition: NDArray[np.intp], cubes: IntArray) -> tuple[IntArray, Int
     return order.astype(np.int64), first.astype(np.int64)
 
 
-def _log_rho(counts: IntArray, starts: NDArray[np.intp], alpha: float | None) -> FloatArray:
+def _log_rho(counts: IntArray, starts: NDArray[np.intp]) -> FloatArray:
     """The log of Π over cubes of 1 + α + … + α^count, for each coalition.
 
     With the default α = 1/(10c) of c cubes it is below −c·log(1 − α) ≤ c·α/(1 − α) ≤ 1/9.
     """
     n_cubes = np.diff(starts, append=len(counts))
-    shares = 1 / (10.0 * n_cubes) if alpha is None else np.full(len(starts), alpha)
-    each = np.repeat(shares, n_cubes)
+    each = np.repeat(1 / (10.0 * n_cubes), n_cubes)
     logs = np.log1p(-(each ** (counts + 1))) - np.log1p(-each)
     return np.add.reduceat(logs, starts)
 
