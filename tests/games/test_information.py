@@ -230,8 +230,6 @@ def test_learning_from_some_rows_is_fixed_by_the_seed():
     assert noises[0] == noises[1] != noises[2]
     everything = InformationGame(datasets, targets, fit_rows=10_000)
     assert everything.noise == InformationGame(datasets, targets).noise
-    restarted = InformationGame(datasets, targets, restarts=2)
-    assert restarted.noise == pytest.approx(everything.noise, rel=1e-2)
 
 
 def test_a_parameter_that_the_bounds_chose_is_reported():
@@ -310,7 +308,6 @@ HEIGHTS = [[0.0, 1.0], [0.5, 0.2]]
         ({"targets": [[1e300, 0.0], [-1e300, 0.0]]}, "targets are too large"),
         ({"targets": HEIGHTS, "datasets": [[[1e200], [0]], [[1], [2]]]}, "standardise"),
         (KERNEL | {"datasets": [[[1e200]], [[0.0]]]}, "features up to 1e.200 are too large"),
-        ({"targets": HEIGHTS, "restarts": -1}, "restarts must be a whole number"),
         ({"targets": HEIGHTS, "fit_rows": 1}, "fit_rows must be a whole number of at least 2"),
         ({"targets": HEIGHTS, "seed": -1}, "seed must not be negative"),
         ({"targets": HEIGHTS, "datasets": {"a": LINE[0], "b": LINE[1]}}, "same names"),

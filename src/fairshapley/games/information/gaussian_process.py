@@ -63,7 +63,6 @@ def fit_kernel(
     targets: FloatArray,
     *,
     fit_rows: int | None = None,
-    restarts: int = 0,
     seed: int = 0,
 ) -> Kernel:
     """The kernel with its unknown parameters learnt; the mean of the targets is taken off.
@@ -76,8 +75,8 @@ def fit_kernel(
         The rows of all agents.
     fit_rows
         The number of rows to learn from, drawn without replacement; None takes all.
-    restarts, seed
-        Further random starts of the optimiser, and the seed of all draws.
+    seed
+        The seed of that draw.
 
     Examples
     --------
@@ -103,7 +102,6 @@ def fit_kernel(
         )
     targets = (targets - targets.mean()) / np.sqrt(variance)
     starts = _starts(kernel, _typical_distance(_thinned(features)), variance)
-    restarts = checks.whole("restarts", restarts, least=0)
     with one_thread_if_small(len(features)), warnings.catch_warnings():
         # Bounds are looked at below. An optimiser that stops short of its tolerance leaves
         # parameters that are as good a choice as any near them.
@@ -112,8 +110,6 @@ def fit_kernel(
             process = GaussianProcessRegressor(
                 _most_likely(starts, _thinned(features), _thinned(targets)),
                 alpha=0.0,
-                n_restarts_optimizer=restarts,
-                random_state=int(rng.integers(1 << 31)),
             ).fit(features, targets)
         except (np.linalg.LinAlgError, ValueError) as error:
             raise InputError(

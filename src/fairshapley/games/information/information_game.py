@@ -59,10 +59,8 @@ class InformationGame:
     fit_rows
         The number of rows to learn from, drawn from all agents; by default all. The time to
         learn grows with the third power: thousands of rows take minutes.
-    restarts
-        Further starts of the optimiser, at random; the best end is taken.
     seed
-        The seed of the drawn rows and of the restarts.
+        The seed of the drawn rows.
     player_names
         Names for the agents; by default the keys of a dict.
 
@@ -96,7 +94,6 @@ class InformationGame:
         scale: float | None = None,
         noise: float | None = None,
         fit_rows: int | None = None,
-        restarts: int = 0,
         seed: int = 0,
         player_names: Sequence[str] | None = None,
     ) -> None:
@@ -114,7 +111,6 @@ class InformationGame:
                 np.concatenate(self.datasets),
                 np.concatenate(_targets(datasets, targets, self.datasets, kernel.unknown)),
                 fit_rows=fit_rows,
-                restarts=restarts,
                 seed=seed,
             )
         self.length_scale, self.scale, self.noise = kernel.known()
