@@ -296,7 +296,7 @@ class FederatedGame:
         return low / parts, high / parts
 
 
-def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum") -> FloatArray:
+def normalised_mean(values: ArrayLike) -> FloatArray:
     """The paper's total: the values of each round scaled to add up to 1, then averaged.
 
     Every round weighs the same, however much it improved the model; the plain total, which is
@@ -305,10 +305,7 @@ def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum"
     Parameters
     ----------
     values
-        The values of the agents (columns) in each round (rows).
-    by
-        What a round is divided by: the "sum" of its values, which must be positive, or the sum of
-        their "absolute" values, for rounds that may lose.
+        The values of the agents (columns) in each round (rows); the sum of a row is above 0.
 
     Examples
     --------
@@ -324,12 +321,11 @@ def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum"
             "values must be a table of finite numbers, a row for each round and a column for each "
             "agent"
         )
-    absolute = checks.choice("by", by, ("sum", "absolute")) == "absolute"
-    scale = (np.abs(table) if absolute else table).sum(axis=1)
+    scale = table.sum(axis=1)
     if (scale <= 0).any():
         at = int(np.flatnonzero(scale <= 0)[0])
-        remedy = "leave it out" if absolute else "by='absolute', or rounds with empty=0.0"
         raise InputError(
-            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
+            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: leave it out, or "
+            "take rounds with empty=0.0"
         )
     return (table / scale[:, None]).mean(axis=0)
