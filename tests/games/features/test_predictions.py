@@ -174,7 +174,7 @@ def test_groups_show_what_is_in_them():
     game = FeatureGame(
         lambda rows: rows["right"], frame, groups=[["red", "blue"], ["left", "right"]]
     )
-    assert game.player_data.tolist() == [
+    assert game.shown(np.array(game.rows)).tolist() == [
         ["red", "left"],
         ["False, False", "<NA>, 0.25"],
         ["blue", "right"],

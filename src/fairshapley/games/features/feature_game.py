@@ -187,11 +187,6 @@ class FeatureGame:
         """The background rows, as predict would be handed them."""
         return self._background.handed(np.arange(len(self._background)))
 
-    @property
-    def player_data(self) -> NDArray[Any]:
-        """What the players show in each explained row, for plots: (rows, players)."""
-        return self.shown(np.array(self.rows))
-
     def shown(self, rows: IntArray) -> NDArray[Any]:
         """What the players show in some rows of X."""
         return self._players.data(self.data.take(rows))
