@@ -51,6 +51,10 @@ def round_generator(seed: int, round_index: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(sequence))
 
 
+SEED_BYTES = 4
+"""The size of the seed of a draw of a random utility"""
+
+
 def draw_seeds(seed: int, numbers: IntArray) -> NDArray[np.uint32]:
     """A seed for each of the numbered draws of a random utility (the hash "splitmix64").
 

@@ -22,11 +22,10 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.games.game import Game, is_async
-from fairshapley.randomness import draw_seeds
+from fairshapley.randomness import SEED_BYTES, draw_seeds
 from fairshapley.semivalues import log_binomial
 
-SEED_BITS = 32
-SEED_BYTES = SEED_BITS // 8
+SEED_BITS = 8 * SEED_BYTES
 # Each of v(∅) and v(N) has one of 3·n draws, as have coalitions drawn twice. With a proxy, noise of
 # variance σ² leaves some 6·σ² for each evaluation in a value, and r draws of v(N) leave σ²/(n²·r):
 # the sum is least where r is one of 2.4·n draws, and of more for methods that leave more noise.

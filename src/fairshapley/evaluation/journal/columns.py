@@ -25,6 +25,7 @@ from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal.file import DAMAGED, JournalFile
 from fairshapley.evaluation.journal.hashes import MODULUS, coalition_hashes, row_sum
 from fairshapley.evaluation.journal.index import Index
+from fairshapley.randomness import SEED_BYTES
 
 # Replicates are what utilities change by without each group of test rows, as float32. Only games
 # that score on test rows have any; a file of version 2 has the table when it has some.
@@ -44,8 +45,6 @@ READ_ROWS = 4096
 # Put together, for batches may be small; large ones, of half a second's work, have some megabytes.
 READ_BATCHES = 16
 UTILITY = np.dtype("<f8")
-# A draw of a random utility has so many bytes more, its seed.
-SEED_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -254,6 +253,7 @@ def _joined(
     """Batches as one; an error when what they hold makes no sense."""
     values = np.frombuffer(b"".join(utilities), dtype=UTILITY)
     packed = np.frombuffer(b"".join(coalitions), dtype=np.uint8)
+    # A draw of a random utility has its seed behind the coalition.
     if len(packed) not in (len(values) * width, len(values) * (width + SEED_BYTES)):
         raise ValueError(f"{len(values)} utilities for {len(packed)} bytes of coalitions")
     if not np.isfinite(values).all():
