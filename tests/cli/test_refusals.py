@@ -170,7 +170,7 @@ def test_other_commands_refuse_alike(folder):
     refused(run("demo", "--epsilon1", 0), "epsilon1")
     refused(run("demo", "--folder", "train.csv"), "folder")
     refused(run("compare", "train.csv", "--target", "label", "--methods", "mc,magic"), "magic")
-    refused(run("compare", "train.csv", "--target", "label"), "--truth-budget")
+    refused(run("compare", "train.csv", "--target", "label"), "give --truth, a result of value")
     refused(
         run("exact", "train.csv", "--target", "label", "--test", "test.csv", "--drop", "x"), "x"
     )

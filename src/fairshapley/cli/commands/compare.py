@@ -22,7 +22,7 @@ from fairshapley.cli.options import (
     run_option,
 )
 from fairshapley.cli.printing import print_json, print_shown
-from fairshapley.errors import BudgetError, InputError
+from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
     from fairshapley._basics.types import FloatArray
@@ -43,12 +43,9 @@ def compare_methods(
     repeats: int = run_option(20, "Runs of each method, each with its own seed."),
     truth: Path | None = run_option(
         None,
-        "A result (.json) to use as the truth. Without it, the values of up to 16 "
-        "players are computed exactly.",
+        "A result (.json) to use as the truth, such as that of value with 100 times the "
+        "budget. Without it, the values of up to 16 players are computed exactly.",
         "FILE",
-    ),
-    truth_budget: int | None = run_option(
-        None, "Use a long run of the method adjusted as the truth.", "N"
     ),
     semivalue: Semivalue = "shapley",
     epsilon1: float = run_option(0.5, "ε1 of the certificates.", "E"),
@@ -86,13 +83,10 @@ def compare_methods(
         raise InputError(f"--repeats must be at least 2, not {repeats}")
     run = RunOptions(semivalue=semivalue, budget=spent, xi=xi, seed=seed, anyway=anyway)
     limits = run_limits(run, made.game)
-    # Exact values or a file cost nothing here, and a long run is part of the plan.
-    known, sentence = (None, "") if truth_budget is not None else _truth(made, truth, None, run)
+    known, sentence = _truth(made, truth, semivalue)
     one = forecast(made.game, budget=spent)
-    planned = replace(one, allowed=len(names) * repeats * one.allowed + (truth_budget or 0))
+    planned = replace(one, allowed=len(names) * repeats * one.allowed)
     announce(planned, ["take fewer --repeats, or a smaller --budget"], run, quiet=quiet)
-    if truth_budget is not None:
-        known, sentence = _truth(made, truth, truth_budget, run)
     show_notes((*made.notes, sentence), quiet=quiet)
     tolerance = chosen_xi(made.game, run, limits, quiet=quiet)
     comparison = compared(
@@ -130,43 +124,26 @@ def _method_names(text: str) -> list[str]:
     return names
 
 
-def _truth(
-    made: TabularGame, file: Path | None, budget: int | None, run: RunOptions
-) -> tuple[FloatArray | None, str]:
-    """What counts as the truth: a file, a long run, or (None) exact values."""
-    from fairshapley.cli.setup import check_budget
+def _truth(made: TabularGame, file: Path | None, semivalue: str) -> tuple[FloatArray | None, str]:
+    """What counts as the truth: a file, or (None) exact values."""
     from fairshapley.results.result import Result
-    from fairshapley.runs.calls import estimate
     from fairshapley.uses.audits import EXACT_TRUTH_PLAYERS
 
     players = made.game.n_players
-    if file is not None and budget is not None:
-        raise InputError("--truth and --truth-budget exclude each other: give one")
     if file is not None:
         result = Result.load(file)
-        if result.n_players != players or result.semivalue != run.semivalue:
+        if result.n_players != players or result.semivalue != semivalue:
             raise InputError(
                 f"{file} holds {result.semivalue} values of {result.n_players} players, these are "
-                f"{run.semivalue} values of {players}: give the result of the same game"
+                f"{semivalue} values of {players}: give the result of the same game"
             )
         if result.player_names != made.game.player_names:
             raise InputError(f"{file} has other players: give the result of the same game")
         return result.values, f"the truth is {file}"
-    if budget is not None:
-        if check_budget(budget) is not None and budget <= (run.budget or 0):
-            raise BudgetError("--truth-budget must be larger than --budget, better 100 times")
-        result = estimate(
-            made.game, "adjusted", budget=budget, semivalue=run.semivalue, seed=run.seed + 10**6
-        )
-        error = float(result.standard_errors.max())
-        return result.values, (
-            f"the truth is a run of adjusted with {result.evaluations:,} evaluations, its standard "
-            f"errors are up to {error:.3g}"
-        )
     if players > EXACT_TRUTH_PLAYERS:
         raise InputError(
-            f"the true values of {players} players are not known: give --truth-budget, 100 times "
-            "the budget, or --truth, or make fewer players with --group-by"
+            f"the true values of {players} players are not known: give --truth, a result of value "
+            "with 100 times the budget, or make fewer players with --group-by"
         )
     return None, "the truth is exact: every coalition was evaluated"
 
