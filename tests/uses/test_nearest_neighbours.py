@@ -281,7 +281,7 @@ def test_the_scale_of_the_features_does_not_matter(scale):
     y, truths = np.arange(9) % 2, [0] * 5
     usual, other = (fs.knn_shapley(s * x, y, s * tests, truths, k=2).values for s in (1.0, scale))
     np.testing.assert_allclose(other, usual)
-    models = [KNeighborsClassifier(2), KNeighborsClassifier(2, weights="distance", p=3)]
+    models = [KNeighborsClassifier(2), KNeighborsClassifier(2, p=3)]
     for model in models:
         usual, other = (
             fs.exact(fs.games.DataGame(model, (s * x, y), (s * tests, truths))).values
