@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
 
 import fairshapley as fs
 from fairshapley.tabular import table_game
@@ -157,7 +159,25 @@ def test_the_command_line_names_copies(tmp_path, monkeypatch):
     asked = ("exact", "train.csv", "--target", "y", "--test", "test.csv", "--group-by", "who")
     done = run(*asked)
     assert done.exit_code == 0
-    assert "copies: 'Ann' and 'Eve' hold the same rows" in done.stdout
+    assert "copies: 'Ann' and 'Eve' have the same rows" in done.stdout
     merged = run(*asked, "--merge-identical")
     assert "Ann = Eve" in merged.stdout
     assert "copies:" not in merged.stdout
+
+
+def test_a_supplier_of_one_row_is_not_accused_for_a_row_like_many():
+    """Two columns of irises, to a tenth of a centimetre: rows are near or equal by chance."""
+    iris = load_iris()
+    features = StandardScaler().fit_transform(iris.data[:, [0, 2]])
+    for row in range(0, 150, 10):
+        owner = np.zeros(150, dtype=int)
+        owner[row] = 1
+        assert find_copies(features, iris.target, owner, ["big", "small"]).groups == ()
+
+
+def test_a_part_of_the_rows_of_another_is_said_to_be_one(tmp_path):
+    features, answers = of_ann()
+    part = made(("Eve", features[:8], answers[:8]))
+    said = "'Ann' and 'Eve' overlap: all rows of one are also another's"
+    assert said in part.notes
+    assert any(said in one for one in fs.exact(part.game).warnings)

@@ -67,6 +67,20 @@ def near_miss(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {plain[found[0]]!r:.60}?" if found else ""
 
 
+def common_rows(share: float, *, near: bool, counts: Sequence[int]) -> str:
+    """What players have in common, of whom each shares so many rows with another one.
+
+    Examples
+    --------
+    >>> common_rows(1.0, near=False, counts=[20, 20]), common_rows(0.9, near=True, counts=[1, 20])
+    ('have the same rows', "overlap: 90 % of the rows of one are also another's, or nearly so")
+    """
+    if share == 1 and len(set(counts)) == 1:
+        return f"have {'nearly ' * near}the same rows"
+    part = "all rows" if share == 1 else f"{100 * share:.0f} % of the rows"
+    return f"overlap: {part} of one are also another's{', or nearly so' * near}"
+
+
 def visible(text: str) -> str:
     r"""A text from the data, with letters that hide, reorder or cover others made visible.
 

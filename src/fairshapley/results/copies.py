@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairshapley._basics.text import quoted
+from fairshapley._basics.text import common_rows, quoted
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -32,10 +32,9 @@ def copies_sentences(result: Result) -> list[str]:
     said = []
     for found in result.copies:
         who = quoted([names[player] for player in found.players])
-        what = "hold the same rows"
-        if found.near or found.share < 1:
-            rows = "nearly the same rows" if found.near else "the same rows"
-            what = f"share {rows} ({100 * found.share:.0f} % or more)"
+        rows = result.row_counts or (1,) * result.n_players
+        counts = [rows[player] for player in found.players]
+        what = common_rows(found.share, near=found.near, counts=counts)
         sentence = f"copies: {who} {what}"
         if math.isfinite(found.earned) and math.isfinite(found.lost):
             about = "" if result.exact else "about "

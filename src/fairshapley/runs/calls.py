@@ -337,7 +337,7 @@ def resolve_method(
         marginals = limits.marginals or any(isinstance(rule, Marginals) for rule in rules)
         # Finite-sample bounds need contributions of a known range, which a proxy does not have.
         bounded = any(rule.certified_by == "bernstein" for rule in rules)
-        allowed = limits.evaluations or default_evaluations(n_players)
+        allowed = limits.evaluations or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed and not random
         if fits and not marginals and on_error != "skip":
             chosen = METHODS["exact"]()

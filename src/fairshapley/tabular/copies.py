@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import binom
 
-from fairshapley._basics.text import quoted, several
+from fairshapley._basics.text import common_rows, quoted
 from fairshapley._basics.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
 # A player is named when so much of its rows is there in those of another one, and so much more
 # than with players by the way: where rows have few different values, some are equal by chance.
 LEAST_SHARE, LEAST_EXCESS = 0.5, 0.3
-# Rows nearer than this share of the typical distance to the nearest row of another player are
-# nearly the same; so are targets that differ by this share of their spread.
+# Rows nearer than this share of the typical distance to the nearest row of another player, and of
+# that between the rows of the other one, are nearly the same; so are targets that differ by this
+# share of their spread.
 NEAR = 0.1
+# So many rows in common, or more, must be less probable than this if they were by chance.
+BY_CHANCE = 0.05
 # Rows of each player that are looked for among the others', and players beyond which only equal
 # rows are: a search among 100 players of 200 rows each takes seconds.
 MOST_SOUGHT, MOST_PLAYERS = 200, 200
@@ -72,14 +76,19 @@ def find_copies(
     equal = (rows @ held.T).toarray() / counts[:, None]
     np.fill_diagonal(equal, 0.0)
     near = _near_shares(features, targets, owner, counts) if len(names) <= MOST_PLAYERS else equal
-    groups = _groups(equal, near, 1 - different / counts)
+    groups = _groups(equal, near, 1 - different / counts, counts)
     repeated = tuple(
         f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
         f"{'is' if distinct == 1 else 'are'} distinct"
         for player, distinct in enumerate(different.tolist())
         if counts[player] >= 4 and distinct <= LEAST_SHARE * counts[player]
     )
-    return FoundCopies(groups, (*_group_notes(groups, names), *repeated))
+    notes = [
+        f"{quoted([names[player] for player in players])} "
+        + common_rows(share, near=only_near, counts=counts[list(players)].tolist())
+        for players, share, only_near in groups
+    ]
+    return FoundCopies(groups, (*notes, *repeated))
 
 
 def merged_players(
@@ -201,14 +210,17 @@ def _near_shares(
 
     n_players, places = len(counts), _sought(owner, counts)
     points = _points(features, targets)
-    distances = np.full((len(places), n_players), np.inf)
+    distances, spacing = np.full((len(places), n_players), np.inf), np.full(n_players, np.inf)
     for player in range(n_players):
-        tree = NearestNeighbors(n_neighbors=1).fit(points[owner == player])
+        own = np.unique(points[owner == player], axis=0)
+        tree = NearestNeighbors(n_neighbors=1).fit(own)
         distances[:, player] = tree.kneighbors(points[places])[0][:, 0]
+        if len(own) > 1:
+            spacing[player] = np.median(tree.kneighbors()[0])
     distances[np.arange(len(places)), owner[places]] = np.inf
     nearest = distances.min(axis=1)
     typical = float(np.median(nearest[np.isfinite(nearest)])) if n_players > 1 else 0.0
-    close = distances <= NEAR * typical
+    close = distances <= NEAR * np.minimum(typical, spacing)
     sums = np.stack(
         [np.bincount(owner[places], weights=one, minlength=n_players) for one in close.T]
     )
@@ -223,7 +235,7 @@ def _sought(owner: IntArray, counts: IntArray) -> IntArray:
 
 
 def _groups(
-    equal: FloatArray, near: FloatArray, inside: FloatArray
+    equal: FloatArray, near: FloatArray, inside: FloatArray, counts: IntArray
 ) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
     """Players whose common rows are many, and more than chance brings.
 
@@ -232,6 +244,9 @@ def _groups(
     shares = np.maximum(equal, near)
     by_the_way = np.maximum(_typical(shares), inside)
     linked = (shares >= LEAST_SHARE) & (shares - by_the_way[:, None] >= LEAST_EXCESS)
+    # One row of one is there again by chance where rows have few different values.
+    again = (inside @ counts + 1) / (counts.sum() + 1)
+    linked &= binom.sf(np.rint(shares * counts[:, None]) - 1, counts[:, None], again) < BY_CHANCE
     count, group = connected_components(linked.astype(np.float64), directed=False)
     found = []
     for number in range(count):
@@ -252,17 +267,3 @@ def _typical(shares: FloatArray) -> FloatArray:
         return np.zeros(n_players)
     others = shares[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
     return np.median(others, axis=1)
-
-
-def _group_notes(
-    groups: Sequence[tuple[tuple[int, ...], float, bool]], names: Sequence[str]
-) -> list[str]:
-    notes = []
-    for players, share, near in groups:
-        rows = "nearly the same rows" if near else "the same rows"
-        notes.append(
-            f"{several(len(players), 'player')} have {rows}"
-            f"{'' if share == 1 else f', {100 * share:.0f} % or more'}: "
-            f"{quoted([names[player] for player in players])}"
-        )
-    return notes
