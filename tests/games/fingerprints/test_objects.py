@@ -1,0 +1,216 @@
+"""Fingerprints of objects, models and games, in this process and in others."""
+
+import dataclasses
+import functools
+import os
+import random
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from fairshapley.errors import InputError
+from fairshapley.games import (
+    Additive,
+    Affine,
+    FunctionGame,
+    LinearCombination,
+    PlantedGame,
+    TableGame,
+    WeightedVoting,
+    fingerprint,
+)
+from tests.games.fingerprints.samples import Tensor, define, distinct, same
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    rate: float
+    names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    rate: float
+
+
+class Model:
+    n_players = 2
+
+    def __init__(self, k):
+        self.k = k
+        self.hook = self.__call__
+
+    def __call__(self, coalitions):
+        return self.total * len(coalitions)
+
+    @functools.cached_property
+    def total(self):
+        return 2 * self.k
+
+
+class Cached(Model):
+    def __call__(self, coalitions):
+        self.cache = object()
+
+    def __fingerprint_state__(self):
+        return self.k
+
+
+class Named(Tensor):
+    """What cannot be hashed, and says what it is."""
+
+    def __init__(self, name):
+        self.fingerprint, self.array = str(name), threading.Lock()
+
+
+def fitted(model, k):
+    X = np.random.default_rng(0).normal(size=(40, 3))  # noqa: N806
+    return model.fit(X, X[:, k] > 0)
+
+
+# What is equal when built again from the same number, other for another, and not changed by use.
+FAMILIES = {
+    "generator": np.random.default_rng,
+    "random state": np.random.RandomState,
+    "random": random.Random,
+    "tensor": Tensor,
+    "dataclass": lambda k: Settings(0.1 * k),
+    "dataclass with a default": lambda k: Settings(0.1, ("a",) * k),
+    "slots": Slotted,
+    "object": Model,
+    "object with a cache": Cached,
+    "method": lambda k: Model(k).__call__,
+    "fingerprint attribute": Named,
+    "closure": lambda k: lambda c: k * len(c),
+    "closure of a closure": lambda k: (lambda inner: lambda c: inner() + len(c))(lambda: k),
+    "recursive function": lambda k: define(
+        "def make(k):\n  def f(c): return f(c - k)\n  return f\nfn = make(k)", k=k
+    ),
+    "attribute of a function": lambda k: define("def fn(c): return fn.k\nfn.k = k", k=k),
+    "partial": lambda k: functools.partial(len, k),
+    "lru_cache": lambda k: functools.lru_cache(lambda c: k),
+    "wrapped function": lambda k: functools.wraps(len)(lambda c: k),
+    "decorator of a library": lambda k: np.errstate()(lambda c: k),
+    "vectorize": lambda k: np.vectorize(lambda c: k),
+    "logistic regression": lambda k: LogisticRegression(C=k),
+    "scorer": lambda k: make_scorer(accuracy_score, normalize=k == 1),
+    "fitted logistic regression": lambda k: fitted(LogisticRegression(), k),
+    "fitted SVC": lambda k: fitted(SVC(), k),
+    "fitted tree": lambda k: fitted(DecisionTreeClassifier(random_state=0), k),
+    "fitted forest": lambda k: fitted(RandomForestClassifier(2, random_state=0), k),
+    "additive": lambda k: Additive([1.0, k]),
+    "voting": lambda k: WeightedVoting([4, 3, k], 5),
+    "planted": lambda k: PlantedGame(6, seed=k),
+    "table": lambda k: TableGame([0.0, 1.0, 2.0, k]),
+    "function game": lambda k: FunctionGame(lambda c: k * len(c), 2),
+    "function game with a key": lambda k: FunctionGame(len, 2, key=str(k)),
+    "players": lambda k: FunctionGame(len, k),
+    "affine": lambda k: Affine(Additive([1.0, 2.0]), scale=k),
+    "combination": lambda k: LinearCombination([WeightedVoting([2, 1], 3), Additive([k, 1])]),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_equal_content_is_equal_and_use_changes_nothing(name):
+    make = FAMILIES[name]
+    obj = make(1)
+    before = fingerprint(obj)
+    for _ in range(20 if hasattr(obj, "n_players") else 0):  # often: Python specialises byte code
+        obj(np.ones((2, obj.n_players), dtype=bool))
+    if name == "lru_cache":
+        obj(())
+    getattr(obj, "shapley_values", None)
+    assert fingerprint(obj) == before == fingerprint(make(1))
+    assert before != fingerprint(make(2))
+    if name in ("generator", "random state", "random"):
+        obj.random()
+        assert fingerprint(obj) != before
+
+
+def test_labels_of_plain_games_do_not_count_and_a_key_stands_for_the_function():
+    assert same(TableGame([0, 1]), TableGame([0, 1], player_names=["a"]))
+    labels = {"value_range": (0, 2), "player_names": ["a", "b"]}
+    assert same(FunctionGame(len, 2), FunctionGame(len, 2, **labels))
+    assert same(FunctionGame(len, 3, key="size"), FunctionGame(lambda c: len(c), 3, key="size"))
+    assert distinct(FunctionGame(len, 3, key="size"), FunctionGame(len, 4, key="size"), len)
+    for key in ("", 5, b"size", ["size"]):
+        with pytest.raises(InputError, match="key must be a string"):
+            FunctionGame(len, 3, key=key)
+
+
+def test_a_fitted_model_of_neighbours_keeps_its_fingerprint_when_it_predicts():
+    x, y = load_iris(return_X_y=True)
+    for algorithm in ("kd_tree", "ball_tree"):
+        model = KNeighborsClassifier(3, algorithm=algorithm).fit(x, y)
+        before = fingerprint(FunctionGame(lambda s, model=model: float(len(s)), 3))
+        model.predict(x)
+        assert fingerprint(FunctionGame(lambda s, model=model: float(len(s)), 3)) == before
+        other = KNeighborsClassifier(3, algorithm=algorithm).fit(x + (x == x[0]), y)
+        assert fingerprint(FunctionGame(lambda s, model=other: float(len(s)), 3)) != before
+
+
+# --- processes --------------------------------------------------------------------------------
+
+SCRIPT = """
+import enum, functools, dataclasses
+import numpy as np, pandas as pd
+from random import random
+from scipy.stats import norm
+from sklearn.ensemble import RandomForestClassifier
+from fairshapley.games import *
+
+WORDS = {"alpha", "beta", "gamma", "delta"}
+TABLE = {word: len(word) for word in WORDS}
+
+@dataclasses.dataclass
+class Config:
+    words: frozenset
+    nested: dict
+
+def helper(c):
+    known = sum(TABLE[w] for w in WORDS if w in {"alpha", "beta", "gamma"})
+    return known + even(len(c)) + norm.cdf(0.1) + random()
+
+def even(k): return k == 0 or odd(k - 1)
+def odd(k): return k != 0 and even(k - 1)
+
+class Mine(Config):
+    n_players = 3
+    def __call__(self, coalitions):
+        return np.array([helper(c) for c in coalitions])
+
+model = RandomForestClassifier(3, random_state=0).fit(np.eye(4), [0, 1, 0, 1])
+games = [
+    FunctionGame(lambda c: helper(c), 3),
+    FunctionGame(functools.partial(lambda c, f: f(c), f=helper), 3),
+    Mine(frozenset(WORDS), {"fns": {helper, even, odd}, "frame": pd.DataFrame({"a": ["x", "y"]})}),
+    PlantedGame(8, seed=1),
+    LinearCombination([Additive([1.0, 2.0]), WeightedVoting([1, 2], 2)]),
+    model,
+]
+print(*(fingerprint(game) for game in games))
+"""
+
+
+def test_fingerprints_do_not_depend_on_the_process(tmp_path):
+    found = set()
+    for seed, folder in (("1", "here"), ("2", "there")):
+        path = tmp_path / folder / f"script_{seed}.py"
+        path.parent.mkdir()
+        path.write_text("\n" * int(seed) + SCRIPT)
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, str(path)]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.add(run.stdout)
+    assert len(found) == 1
+    assert len(set(found.pop().split())) == 6
