@@ -142,3 +142,17 @@ def test_guarantee_is_a_calculator(rows):
     assert "(0.5, " in saved.stdout
     assert "-0)" not in saved.stdout
     assert "one of them" in run("guarantee", "values.json", "--players", "3").stderr
+
+
+def test_features_that_follow_from_others_do_not_make_all_volumes_zero(tmp_path, monkeypatch):
+    """The categories of each of two texts add up to 1, so that one of them is known already."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    lines = [
+        f"{'abc'[at % 3]},{draw.normal():.6f},{'uvw'[draw.integers(3)]},{'xy'[draw.integers(2)]}"
+        for at in range(60)
+    ]
+    (tmp_path / "rows.csv").write_text("who,z,one,two\n" + "\n".join(lines) + "\n")
+    done = run("volume", *DATA, "--json")
+    assert min(values(done)[0]) > 1
+    assert "left out, since they follow from the others: \"two = 'y'\"" in done.stderr

@@ -188,7 +188,7 @@ def test_whole_numbers_beyond_64_bits_are_said_and_kept_apart_as_texts(tmp_path)
     file = write(tmp_path / "rows.csv", f"a,b\n{big},1e300\n{big + 1},0.5\n")
     table = read_table(file)
     assert module.notes_of(table) == [
-        "whole numbers beyond 64 bits, of which the first 15 digits count: 'a'"
+        "numbers beyond 64 bits, of which the first 15 digits count: 'a'"
     ]
     kept = read_table(file, texts=["a"])
     assert kept.column("a").to_pylist() == [str(big), str(big + 1)]

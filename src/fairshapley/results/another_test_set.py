@@ -56,9 +56,10 @@ def both_errors(result: Result, delta: float) -> str:
     if not result.exact:
         estimation = f"standard errors up to {number(np.nanmax(result.standard_errors))}"
     reach = another_set(result.replicates, delta)
+    span = f"± {number(reach.min())} to " if len(reach) > 1 else ""
     return (
         f"Estimation: {estimation}. Test set: standard errors up to {number(errors.max())} from "
         "the choice of the test rows. With another test set of the same size every value would "
-        f"lie within ± {number(reach.min())} to ± {number(reach.max())} of this one, all together "
+        f"lie within {span}± {number(reach.max())} of this one, all together "
         f"with {100 * (1 - delta):g} % confidence."
     )

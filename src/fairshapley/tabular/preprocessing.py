@@ -73,6 +73,8 @@ class Preprocessor:
             cells[name] = values
             if kind != "text":
                 numbers[name] = kind
+        if not cells and table.num_rows == 1:
+            raise InputError("one training row has nothing to differ from: give more rows")
         if not cells:
             raise InputError(
                 f"no column is left to learn from: {dropped[0]}. Add columns of numbers or of "

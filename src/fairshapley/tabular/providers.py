@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.tabular.columns import as_numbers, column_of, kind_of, texts_of
@@ -27,7 +28,12 @@ class Providers:
 
 
 def read_providers(
-    table: pa.Table, group_by: str, target: str | None = None, drop: Sequence[str] = ()
+    table: pa.Table,
+    group_by: str,
+    target: str | None = None,
+    drop: Sequence[str] = (),
+    *,
+    independent: bool = False,
 ) -> Providers:
     """The providers of a table, in the order in which they appear.
 
@@ -43,6 +49,9 @@ def read_providers(
         The column of numbers to be predicted, where there is one; standardised.
     drop
         Columns to leave out.
+    independent
+        Leave out features that follow from others, such as the last category of a second text:
+        with them every volume is 0.
 
     Examples
     --------
@@ -59,8 +68,15 @@ def read_providers(
     used = {group_by, target, *drop}
     fitted = Preprocessor.fit(table, [name for name in table.column_names if name not in used])
     features = fitted.encode(table, what)
-    places = {name: np.flatnonzero(np.array(owners) == name) for name in dict.fromkeys(owners)}
-    notes = [*fitted.notes, f"{len(places):,} providers by {group_by!r:.60}"]
+    names, codes = np.unique(np.array(owners, dtype=object), return_inverse=True)
+    places = {name: np.flatnonzero(codes == at) for at, name in enumerate(names)}
+    places = {name: places[name] for name in dict.fromkeys(owners)}
+    notes = [*fitted.notes, f"{several(len(places), 'provider')} by {group_by!r:.60}"]
+    if independent:
+        kept = _independent(features)
+        rest = [name for at, name in enumerate(fitted.feature_names) if at not in kept]
+        features = features[:, kept]
+        notes += [f"left out, since they follow from the others: {quoted(rest)}"] if rest else []
     targets = None
     if target is not None:
         column = column_of(table, target, what, "target=")
@@ -77,3 +93,19 @@ def read_providers(
         targets = {name: answers[rows] for name, rows in places.items()}
         notes.append(f"target {target!r:.60}, standardised")
     return Providers({name: features[rows] for name, rows in places.items()}, targets, tuple(notes))
+
+
+def _independent(features: FloatArray) -> list[int]:
+    """The columns that do not depend on those before them."""
+    columns, kept = np.linalg.qr(features).R.T, []
+    basis = np.zeros((0, columns.shape[1]))
+    for at, column in enumerate(columns):
+        rest = column
+        for _ in range(2):  # once more for what rounding left
+            rest = rest - basis.T @ (basis @ rest)
+        length = float(np.linalg.norm(rest))
+        # Far above what rounding leaves of a column that depends on others.
+        if length > 1e-9 * float(np.linalg.norm(column)):
+            kept.append(at)
+            basis = np.vstack([basis, rest / length])
+    return kept

@@ -106,7 +106,7 @@ def check_content(table: pa.Table, where: str) -> list[str]:
     --------
     >>> import pyarrow as pa
     >>> check_content(pa.table({"a": [1e30]}), "rows.csv")
-    ["whole numbers beyond 64 bits, of which the first 15 digits count: 'a'"]
+    ["numbers beyond 64 bits, of which the first 15 digits count: 'a'"]
     """
     _check_names(table.column_names, where)
     if not table.num_rows:
@@ -120,7 +120,7 @@ def check_content(table: pa.Table, where: str) -> list[str]:
                 huge.append(name)
     if not huge:
         return []
-    return [f"whole numbers beyond 64 bits, of which the first 15 digits count: {quoted(huge)}"]
+    return [f"numbers beyond 64 bits, of which the first 15 digits count: {quoted(huge)}"]
 
 
 def notes_of(table: pa.Table) -> list[str]:
@@ -239,7 +239,7 @@ def _read_csv(
     try:
         opened = io.BufferedReader(WatchedStream(_unpacked(file, stream), census), 2**16)
         head = opened.peek(1)
-        if not head:
+        if not head.strip():
             raise InputError(
                 f"{file} is empty: give a line with the names of the columns, and rows"
             )
@@ -264,7 +264,7 @@ def _read_csv(
     except UnicodeDecodeError:
         raise _wrong_encoding(file, census.encoding) from None
     except (pa.ArrowException, OSError, ValueError) as error:
-        remedy = ""
+        remedy = "; save it as CSV again"
         if "columns, got" in str(error):
             sign = census.separator
             remedy = f"; give each row a cell for each column, and quotes to cells with {sign!r}"

@@ -39,7 +39,8 @@ def value_volume(
         return VolumeGame(found.features, omega or None)
 
     note = f"utility: the robust volume of the rows, ω = {omega:g}"
-    _value(make, note, data, run, output, drop=() if target is None else (target,))
+    left_out = () if target is None else (target,)
+    _value(make, note, data, run, output, drop=left_out, independent=True)
 
 
 def value_information(
@@ -115,6 +116,7 @@ def _value(
     *,
     target: str | None = None,
     drop: tuple[str, ...] = (),
+    independent: bool = False,
 ) -> None:
     """Read the table, make the game of its providers, and value it."""
     from fairshapley.cli.setup import input_files, table_reader
@@ -122,6 +124,7 @@ def _value(
 
     prepare(run, output, (data.table,))
     table = table_reader(data, [data.group_by])(data.table, max_rows=data.max_rows)
-    found = read_providers(table, data.group_by, target, (*drop, *(data.drop or ())))
+    left_out = (*drop, *(data.drop or ()))
+    found = read_providers(table, data.group_by, target, left_out, independent=independent)
     inputs, notes = input_files(data.table), (*found.notes, note)
     value_game(make(found), run, output, notes=notes, inputs=inputs, title=data.table.name)
