@@ -36,7 +36,7 @@ def result(values, errors=0.0, pairs=(), **more):
     return fs.Result(**(plain | more))
 
 
-@given(VALUES, POOLS, st.sampled_from(["zero", "charge", "shift"]))
+@given(VALUES, POOLS, st.sampled_from(["zero", "charge"]))
 def test_amounts_add_up_and_grow_with_the_values(values, pool, negative):
     values = np.append(values, 300.0 + 100.0 * len(values))  # the sum is positive
     payout = result(values).payout(pool, negative=negative)
@@ -93,8 +93,6 @@ def test_by_hand():
     charged = result(values).payout(9, negative="charge")
     assert charged.amounts == (9, -3, 3)
     assert "is charged" in charged.notes[0]
-    shifted = result(values).payout(6, negative="shift")
-    assert shifted.amounts == (4, 0, 2)
     thirds = result([1.0, 1.0, 1.0]).payout(100)
     assert thirds.amounts == (Decimal("33.33"),) * 3
     assert thirds.rest == Decimal("0.01")
@@ -121,7 +119,7 @@ def test_large_units_and_pools_are_exact():
     arrays(np.float64, 5, elements=st.floats(-1, 1, width=32)),
     arrays(np.float64, 5, elements=st.floats(0, 0.125, width=32)),
     arrays(np.float64, 5, elements=st.floats(-1, 1, width=32)),
-    st.sampled_from(["zero", "charge", "shift"]),
+    st.sampled_from(["zero", "charge"]),
     st.booleans(),
 )
 def test_any_truth_within_the_intervals_is_paid_within_the_band(
@@ -250,9 +248,8 @@ def test_csv_has_no_formulas(tmp_path):
         ([1.0], {"negative": "ignore"}, "'charge'"),
         ([1.0, np.nan], {}, "1 players have no value yet"),
         ([0.0, 0.0], {}, "no player has a positive value"),
-        ([-1.0, 0.0], {}, "negative='shift'"),
+        ([-1.0, 0.0], {}, "nothing to pay for"),
         ([1.0, -1.0], {"negative": "charge"}, "use negative='zero'"),
-        ([0.0, 0.0], {"negative": "shift"}, "same value"),
         ([1.0], {"delta": 2.0}, "delta"),
     ],
 )

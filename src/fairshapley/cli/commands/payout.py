@@ -9,16 +9,14 @@ from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1
 from fairshapley.cli.printing import print_json, print_shown
 from fairshapley.cli.saved import Saved, load_result
 
-NEGATIVE = ("zero", "charge", "shift")
+NEGATIVE = ("zero", "charge")
 
 
 def divide_sum(
     run: Saved,
     pool: str = option(..., "What is divided, such as 1000.", "SUM"),
     negative: str = option(
-        "zero",
-        "Players with negative values: zero pays them nothing, charge takes from them, "
-        "shift lifts all values until the lowest is zero.",
+        "zero", "Players with negative values: zero pays them nothing, charge takes from them."
     ),
     unit: str = option("0.01", "Amounts are multiples of it: 0.01 for cents.", "U"),
     band: bool = option(True, "The range of amounts that the true values could give each player."),
@@ -41,7 +39,7 @@ def divide_sum(
     result = load_result(run)
     divided = result.payout(
         pool,
-        negative=cast("Literal['zero', 'charge', 'shift']", negative),
+        negative=cast("Literal['zero', 'charge']", negative),
         unit=unit,
         band=band,
         epsilon1=result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,

@@ -72,11 +72,5 @@ def known_sum_bounds(lower: Integers, upper: Integers, total: int, units: int) -
     return None if total <= 0 else (lower * units // total, _ceil(upper * units, total))
 
 
-def shifted(lower: Integers, upper: Integers) -> Bounds:
-    """Intervals of values from which the lowest was taken off where that is negative."""
-    least, most = max(0, -upper.min()), max(0, -lower.min())
-    return np.maximum(lower + least, 0), np.maximum(upper + most, 0)
-
-
 def _ceil(numerator: Any, denominator: Any) -> Any:
     return -(-numerator // denominator)

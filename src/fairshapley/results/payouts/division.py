@@ -22,7 +22,6 @@ from fairshapley.results.payouts.band import (
     integers,
     known_sum_bounds,
     positive_bounds,
-    shifted,
     signed_bounds,
 )
 from fairshapley.results.payouts.other_test_sets import other_bounds
@@ -59,8 +58,6 @@ def payout(
     negative
         What becomes of players with a negative value. "zero": they get nothing, and the others
         share the pool. "charge": they pay, and the others share the pool and what they pay.
-        "shift": the lowest value is taken off all, so that the lowest gets nothing and a player
-        of value zero is paid.
     unit
         The smallest amount of money.
     band
@@ -75,7 +72,7 @@ def payout(
     >>> [str(amount) for amount in payout(result, 9, negative="charge").amounts]
     ['9.00', '-3.00', '3.00']
     """
-    choice("negative", negative, ("zero", "charge", "shift"))
+    choice("negative", negative, ("zero", "charge"))
     check_delta(delta)
     whole, step = units_of(pool, unit)
     if not np.isfinite(result.values).all():
@@ -155,14 +152,9 @@ def _weights(averaged: Integers, negative: Negative) -> list[int]:
     """What to divide in proportion to; its sum is positive."""
     weights, advice = {
         "charge": (averaged, "the values add up to nothing that is positive: use negative='zero'"),
-        "shift": (
-            averaged - min(0, averaged.min()),
-            "all players have the same value, which is not positive: divide equally yourself",
-        ),
         "zero": (
             np.maximum(averaged, 0),
-            "no player has a positive value, so there is nothing to pay for: keep the pool, or use "
-            "negative='shift'",
+            "no player has a positive value, so there is nothing to pay for: keep the pool",
         ),
     }[negative]
     if sum(weights) <= 0:
@@ -180,8 +172,6 @@ def _about_values(result: Result, averaged: Integers, negative: Negative) -> lis
             "zero": f"{'gets' if one else 'get'} nothing; the others share the pool in proportion "
             "to theirs",
             "charge": f"{'is' if one else 'are'} charged, and the others share that as well",
-            "shift": f"{'counts' if one else 'count'} from the lowest, which was taken off all "
-            "values",
         }
         notes.append(f"{several(below, 'player')} with a negative value {treated[negative]}")
     if result.semivalue != "shapley":
@@ -224,8 +214,7 @@ def _band(
     elif negative == "charge":
         bounds = known_sum_bounds(lower, upper, total, units)
     else:
-        ranges = shifted(lower, upper) if negative == "shift" else (lower, upper)
-        bounds = positive_bounds(*ranges, sizes, units)
+        bounds = positive_bounds(lower, upper, sizes, units)
     if bounds is None:
         return None, "no tolerance band: the true values may add up to nothing positive"
     if result.exact:

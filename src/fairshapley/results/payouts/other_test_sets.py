@@ -53,7 +53,5 @@ def other_bounds(
 
 def _shares(values: FloatArray, negative: Negative) -> FloatArray:
     """The share of each player, that of a value below zero too: it may be above with other rows."""
-    if negative == "shift":
-        values = values - min(0.0, float(values.min()))
     total = float(np.maximum(values, 0).sum() if negative == "zero" else values.sum())
     return values / total if total > 0 else np.full(len(values), np.nan)

@@ -15,7 +15,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.results.payouts.amounts import shown, text
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, csv_bytes, shortened
 
-Negative: TypeAlias = Literal["zero", "charge", "shift"]
+Negative: TypeAlias = Literal["zero", "charge"]
 
 ROWS_SHOWN = 20
 
