@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
-from fairshapley.cli import completion
 from fairshapley.cli.groups import argument, option
 from fairshapley.errors import InputError
 
@@ -73,7 +72,6 @@ class DataOptions(FileOptions):
         "auto",
         "logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator as "
         "package:estimator (its code is run). auto: logistic for classes, ridge for numbers.",
-        autocompletion=completion.models,
     )
     task: str = data_option(
         "auto", "classification, regression, or auto: by the model and the target."
@@ -83,7 +81,6 @@ class DataOptions(FileOptions):
         "The utility: accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse "
         "or pinball(0.9) for numbers, errors with a minus; or the name of a scorer of "
         "scikit-learn. By default accuracy, or r2 for numbers.",
-        autocompletion=completion.metrics,
     )
     group_by: str | None = data_option(
         None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
@@ -138,9 +135,7 @@ class DataOptions(FileOptions):
 
 Semivalue = Annotated[
     str,
-    run_option(
-        ..., "shapley, banzhaf, or beta(16,1) and the like.", autocompletion=completion.semivalues
-    ),
+    run_option(..., "shapley, banzhaf, or beta(16,1) and the like."),
 ]
 Seed = Annotated[int, run_option(..., "Fixes all random draws.")]
 Xi = Annotated[
@@ -152,7 +147,6 @@ Xi = Annotated[
         "|value| or a little less, from two pilot runs. All are fixed before the run starts. "
         "auto: 0.001 for metrics from 0 to 1, else share.",
         "X",
-        autocompletion=completion.tolerances,
     ),
 ]
 Journal = Annotated[
@@ -167,7 +161,6 @@ Engine = Annotated[
         ...,
         "Who computes: serial, processes, processes:4, threads:32, dask://host:port, ray, "
         "ray://host:port. The result is the same, except with threads, whose rounds are larger.",
-        autocompletion=completion.engines,
     ),
 ]
 
@@ -223,7 +216,6 @@ class RunOptions:
         "auto, or a method as in docs/methods.md; knn: the exact values of rows for "
         "nearest neighbours in place of the model, of tens of thousands in seconds; loo: what "
         "is lost without each player, one fit for each.",
-        autocompletion=completion.methods,
     )
     option: list[str] | None = run_option(
         None,

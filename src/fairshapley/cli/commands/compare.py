@@ -7,7 +7,6 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairshapley.cli import completion
 from fairshapley.cli.options import (
     Anyway,
     AsJson,
@@ -35,7 +34,6 @@ def compare_methods(
     methods: str = run_option(
         "adjusted,mc,kernel",
         "Methods, with commas between them.",
-        autocompletion=completion.method_list,
     ),
     budget: int | None = run_option(
         None, "Utility evaluations of each run; by default 20 for each player.", "N"

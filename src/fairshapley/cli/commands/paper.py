@@ -19,12 +19,6 @@ paper_app = typer.Typer(
 )
 
 
-def _experiments(incomplete: str) -> list[str]:
-    from fairshapley_paper import EXPERIMENTS
-
-    return [name for name in EXPERIMENTS if name.startswith(incomplete)]
-
-
 @paper_app.command("list", cls=Command)
 def list_experiments() -> None:
     """List the experiments, with the table or figure each belongs to.
@@ -49,9 +43,7 @@ def list_experiments() -> None:
 @paper_app.command("run", cls=Command)
 @grouped
 def run_experiment(
-    name: str = argument(
-        ..., "A name or label as `paper list` gives it.", autocompletion=_experiments
-    ),
+    name: str = argument(..., "A name or label as `paper list` gives it."),
     trials: int | None = option(None, "By default as many as in the paper.", "N"),
     quick: bool = option(False, "Small settings: within two minutes.", name="--quick"),
     out: Path = option(Path("paper-results"), "The folder for tables and figures.", "DIR"),
