@@ -440,7 +440,7 @@ class Result(Stored, Shared, Evidence):
         ----------
         kind
             "values" with intervals; "fidelity" of all players with the one needed; "convergence"
-            of the minimum fidelity; "sizes", the mean marginal by coalition size.
+            of the minimum fidelity.
         axes
             Where to draw; by default a new figure.
         most, simultaneous
@@ -455,7 +455,6 @@ class Result(Stored, Shared, Evidence):
             "values": partial(plots.plot_values, most=most, simultaneous=simultaneous, **sure),
             "fidelity": partial(plots.plot_fidelity, epsilon1=epsilon1, **sure),
             "convergence": partial(plots.plot_convergence, epsilon1=epsilon1, **sure),
-            "sizes": plots.plot_sizes,
         }
         return drawn[checks.choice("kind", kind, tuple(drawn))](self, axes)
 

@@ -49,7 +49,7 @@ def texts(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize("kind", ["values", "fidelity", "convergence", "sizes"])
+@pytest.mark.parametrize("kind", ["values", "fidelity", "convergence"])
 def test_axes_are_taken_and_returned(run, kind):
     axes = plt.subplots()[1]
     assert run.plot(kind, axes) is axes
@@ -138,19 +138,6 @@ def test_convergence_ends_where_the_run_did(run):
     assert low.get_ydata()[-1] == pytest.approx(run.lower_fidelity().min())
     with pytest.raises(fs.InputError, match="holds no history"):
         altered(run, history=()).plot("convergence")
-
-
-def test_marginals_by_size():
-    """v(S) = |S|²: the marginal of a player that joins s others is 2s + 1."""
-    game = fs.games.FunctionGame(lambda coalition: len(coalition) ** 2, 6)
-    line = fs.exact(game).plot("sizes").get_lines()[1]
-    np.testing.assert_allclose(line.get_xdata(), np.arange(6))
-    np.testing.assert_allclose(line.get_ydata(), 2 * np.arange(6) + 1)
-
-
-def test_no_profile_no_sizes(run):
-    with pytest.raises(fs.InputError, match="holds no profile"):
-        altered(run, profile=()).plot("sizes")
 
 
 @pytest.mark.parametrize(

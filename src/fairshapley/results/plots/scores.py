@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley.errors import InputError
 from fairshapley.fairness.guarantees import required_fidelity
 from fairshapley.fairness.levels import DELTA, EPSILON1
-from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, log_scale, new_axes
+from fairshapley.results.plots.canvas import BLUE, ORANGE, log_scale, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,32 +114,3 @@ def _draw_required(axes: Axes, needed: float, aim: str) -> None:
     axes.axhline(needed, color=ORANGE, linestyle="--", label=f"needed for {aim}")
     log_scale(axes, "y")
     axes.legend()
-
-
-def plot_sizes(result: Result, axes: Axes | None = None) -> Axes:
-    """What a player adds on average to a coalition of each size.
-
-    The difference of the mean utilities of neighbouring sizes, from the coalitions that the run
-    asked for.
-
-    Parameters
-    ----------
-    result
-        A result whose `profile` was recorded.
-    axes
-        Where to draw; by default a new figure.
-    """
-    if len(result.profile) < 2:
-        raise InputError(
-            "there are no marginals by size to draw: the result holds no profile; estimate it again"
-        )
-    sizes = np.array([one.size for one in result.profile])
-    means = np.array([one.mean for one in result.profile])
-    marginals = np.diff(means) / np.diff(sizes)
-    axes = new_axes(axes)
-    axes.axhline(0.0, color=GREY, linewidth=0.8)
-    mark = "o" if marginals.size <= 50 else ""
-    axes.plot(sizes[:-1], marginals, marker=mark, markersize=4, color=BLUE)
-    axes.set_xlabel("size of the coalition that a player joins")
-    axes.set_ylabel("mean marginal contribution")
-    return axes
