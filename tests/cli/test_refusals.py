@@ -26,7 +26,7 @@ FILES = {
     "empty": (b"", "is empty"),
     "blank lines": (b"\n\n\n", "is empty: give a line"),
     "a class for each row": (b"a,y\n1,p\n2,q\n3,r\n4,s\n5,t\n", "several rows of each class"),
-    "two rows": (b"a,b,y\n1,2,no\n2,1,yes\n", "give more rows"),
+    "two rows": (b"a,b,y\n1,2,no\n2,1,no\n", "give more rows"),
     "header only": (HEAD.encode(), "no rows"),
     "one row": (b"a,b,y\n1,2,no\n", "one row"),
     "one class": (b"a,b,y\n1,2,no\n2,1,no\n3,2,no\n4,1,no\n", "'no'"),

@@ -187,7 +187,8 @@ def read_classes(players: PlayerRows, test: Rows) -> tuple[Classes, IntArray]:
     if not known.any():
         raise InputError(
             f"no test row has a class of the training rows ({_few(labels)}); theirs are "
-            f"{_few(np.unique(test.y))}: encode both in the same way"
+            f"{_few(np.unique(test.y))}: encode both in the same way, and give "
+            "several rows of each class"
         )
     unseen = np.unique(test.y[~known], return_inverse=True)[1]
     test_codes = np.searchsorted(labels, test.y)
