@@ -404,11 +404,11 @@ class Evaluator:
                         again.append((key, row))
                     else:
                         first[key] = row
-            looked = np.fromiter(first.values(), np.intp, len(first))
-            if len(rows) < len(new):
-                # In order: a product of matrices has other last bits in another.
-                looked = np.sort(np.concatenate([np.delete(new, rows), looked]))
-            new = looked
+            needed = np.full(stop - start, self.noise is None)
+            needed[rows] = False
+            needed[list(first.values())] = True
+            # In order: a product of matrices has other last bits in another.
+            new = np.flatnonzero(needed)
         return Block(start, masks, packed, sizes, values, first, again, new)
 
     def _obtain(self, block: Block, behind: int) -> None:

@@ -222,6 +222,28 @@ def test_stages_that_hold_are_used_again(proxy, count, monkeypatch):
     assert [stage.stop for stage in again.stages[:-1]] == ([120] if proxy == "auto" else [])
 
 
+@pytest.mark.parametrize("pairs", [0, 41])
+def test_the_estimate_is_that_of_the_contributions(pairs, monkeypatch):
+    """Units of two stages, judged by different proxies; the first are halves of pairs."""
+    monkeypatch.setattr(Adjustment, "most_kernel_units", 120)
+    sample, weights = random_sample(10, 905, 11, block_entries=700)
+    places = np.arange(905)
+    groups = np.where(places < 2 * pairs, places // 2, places - pairs)
+    fit = Adjustment(replace(sample, groups=groups), weights, np.ones(9, dtype=bool), "auto")
+    monkeypatch.setattr(fit, "_dependence", lambda: 0.0)
+    assert len(fit.stages) == 2
+    constant = np.linspace(-1.0, 1.0, 10)
+    found, y = fit.estimate(constant), np.concatenate(list(fit.contributions(constant)))
+    np.testing.assert_allclose(found.values, y.mean(axis=0), rtol=1e-12)
+    deviations = y - y.mean(axis=0)
+    one, other = deviations[: 2 * pairs : 2], deviations[1 : 2 * pairs : 2]
+    squares = np.square(deviations).sum(axis=0)
+    together = squares + 2.0 * (one * other).sum(axis=0)
+    np.testing.assert_allclose(found.variances, together / (905 * 904), rtol=1e-9)
+    largest = np.square(deviations).max(axis=0) / (squares / 904)
+    np.testing.assert_allclose(found.extremes, largest, rtol=1e-9)
+
+
 @pytest.mark.parametrize(("entries", "rounding"), [(1 << 24, 1e-9), (1, 1e-5)])
 def test_small_and_large_utilities_have_the_same_proxy(entries, rounding):
     """In any unit of measurement: products in single precision must not underflow."""

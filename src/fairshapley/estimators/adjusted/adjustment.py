@@ -193,24 +193,17 @@ class Adjustment:
     ) -> Iterator[FloatArray]:
         """y_t of one unit after the other, in blocks; `constant` is what is known exactly.
 
-        Up to the unit `stop`, which begins a block.
+        Up to the unit `stop`.
         """
         sample = self.sample
         inside, outside = self._factors()
-        both = inside + outside
         columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
         for rows, masks in sample.units.rows(sample.chosen[:stop]):
-            block: FloatArray = masks * both[rows, None]
+            block: FloatArray = masks * (inside + outside)[rows, None]
             block -= outside[rows, None]
-            shared = np.zeros(block.shape[1]) if constant is None else constant
             for stage, column in zip(self.stages, columns, strict=True):
-                at = column[rows]
-                if (at == at[0]).all():  # units that came after the fit
-                    shared = shared + stage.values[at[0]]
-                else:
-                    block += stage.values[at]
-            block += shared
-            yield block
+                block += stage.values[column[rows]]
+            yield block if constant is None else block + constant
 
     def _factors(self) -> tuple[FloatArray, FloatArray]:
         """x_t(r) of a player inside, and −x_t(r) of one outside."""
@@ -221,13 +214,13 @@ class Adjustment:
     def estimate(self, constant: FloatArray, pooling: Pooling | None = None) -> Estimate:
         """The mean of the contributions; `constant` holds what is known exactly."""
         moments, halves = Moments(self.weights.n_players), SplitPairs(self.sample.groups)
-        alike = self._alike_from(halves) if pooling is None else None
-        for block in self.contributions(constant, alike):
+        first = halves.end if pooling is None else None
+        for block in self.contributions(constant, first):
             shared = block if pooling is None else pooling.shared(block)
             moments.add(shared)
             halves.add(shared)
-        if alike is not None:
-            self._add_alike(moments, constant, alike)
+        if first is not None:
+            self._add_alike(moments, constant, first)
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
         factors = min(max(factor, 1.0), MOST_DEPENDENCE) * halves.factors(moments)
@@ -266,19 +259,21 @@ class Adjustment:
             said += stage.proxies.predict(masks, repeated, columns)
         return np.square(said).reshape(len(sizes), -1).mean(axis=1)
 
-    def _alike_from(self, halves: SplitPairs) -> int:
-        """The block from which on no unit trained a proxy or is half of a pair."""
-        block = self.sample.units.block
-        special = max([halves.end, *(stage.stop for stage in self.stages)])
-        return -(-special // block) * block
-
     def _add_alike(self, moments: Moments, constant: FloatArray, start: int) -> None:
-        """Fold in the units from `start` on, all judged by the proxies that saw all before."""
-        inside, outside = self._factors()
-        common = sum((stage.values[-1] for stage in self.stages), constant)
-        for rows, masks in self.sample.units.rows(self.sample.chosen, start):
-            units = TwoValued.of(self.sample.sizes[rows], inside[rows], -outside[rows])
-            units.add_to(moments, masks, common)
+        """Fold in the units from `start` on, together those that the same proxies judge."""
+        sample, (inside, outside) = self.sample, self._factors()
+        columns = [stage.columns(len(inside), sample.n_folds) for stage in self.stages]
+        judges = np.zeros(len(inside), dtype=np.int16)  # no more than 9 · 9
+        for column in columns:
+            judges = judges * (sample.n_folds + 1) + column.astype(np.int16)
+        for judge in np.flatnonzero(np.bincount(judges[start:])):
+            alike = start + np.flatnonzero(judges[start:] == judge)
+            pairs = zip(self.stages, columns, strict=True)
+            common = sum((stage.values[column[alike[0]]] for stage, column in pairs), constant)
+            for part, masks in sample.units.rows(sample.chosen[alike], kind=np.float64):
+                rows = alike[part]
+                units = TwoValued.of(sample.sizes[rows], inside[rows], -outside[rows])
+                units.add_to(moments, masks, common)
 
     def _dependence(self) -> float:
         """What Σ_t (y_t − ȳ)² misses, all players together.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.sample import Sample
@@ -52,19 +52,22 @@ class LinearProxies:
     """b, shape (Q, n, folds); Σ_i b_iq = 0"""
     offsets: FloatArray
     """Shape (J, folds)"""
+    precision: DTypeLike = np.float64
+    """Of products with masks"""
 
     def predict(self, masks: MaskArray, sizes: IntArray, folds: IntArray) -> FloatArray:
         """The proxy's utility of each coalition, by the fold given with it."""
-        used = np.flatnonzero(np.bincount(folds))
-        at = np.searchsorted(used, folds)
+        seen = np.bincount(folds) > 0
+        used, at = np.flatnonzero(seen), (np.cumsum(seen) - 1)[folds]
         n_slopes, n_players, _ = self.slopes.shape
-        columns = self.slopes[:, :, used].transpose(1, 0, 2).reshape(n_players, -1)
-        sums = (masks @ columns).reshape(-1, n_slopes, len(used))
-        sums = sums[np.arange(len(sizes)), :, at]
-        slopes = self.bases.slopes[:, sizes - 1].T
-        offsets = self.bases.offsets[:, sizes - 1].T
-        result: FloatArray = (offsets * self.offsets[:, folds].T).sum(axis=1)
-        result += 2.0 * (slopes * sums).sum(axis=1)
+        columns = self.slopes[:, :, used].transpose(1, 2, 0).reshape(n_players, -1)
+        unit = power_of_two(float(np.abs(columns).max(initial=0.0)))
+        products = masks @ (columns / unit).astype(self.precision)
+        rows = len(used) * np.arange(len(sizes)) + at
+        sums = products.reshape(-1, n_slopes).take(rows, axis=0)
+        slopes = self.bases.slopes.T.take(sizes - 1, axis=0)
+        result: FloatArray = (self.offsets.T @ self.bases.offsets)[folds, sizes - 1]
+        result += 2.0 * unit * np.einsum("tq,tq->t", slopes, sums)
         return result
 
     def interior_values(self, weights: SizeWeights, interior: BoolArray) -> FloatArray:
@@ -99,7 +102,7 @@ def slope_variances(sample: Sample, weights: SizeWeights) -> tuple[SizeBases, Fl
     regression = _Regression(sample, weights)
     residual, _ = regression.without_sizes()
     variances = regression.penalties(residual, regression.adjoint(residual))[2]
-    return regression.bases, regression.scale**2 * variances[:, : sample.n_folds]
+    return regression.bases, regression.scale**2 * variances[: sample.n_folds].T
 
 
 class _Regression:
@@ -108,6 +111,9 @@ class _Regression:
     Of many units, products with the masks are in single precision, which takes half the time:
     conjugate gradients stop long before that counts, and whatever the coefficients are, the
     proxy's values are those of just these. (Few units have rounding errors amplified to 1e−3.)
+
+    Tables have a column for each unit, so that what is done to all units is done at one stretch.
+    Coefficients have a row for each fold: b_iq, basis by basis, and then the offsets.
     """
 
     def __init__(
@@ -125,10 +131,11 @@ class _Regression:
         self.bases = SizeBases.of(weights, sample.usage(weights))
         # One proxy for each fold, and one that saw all units, for units that come later.
         self.n_folds = sample.n_folds + 1
-        outside = sample.folds[:, None] != np.arange(self.n_folds)
-        self.weights: FloatArray = importance[:, None] * outside
-        self.slopes = self.bases.slopes[:, at].T
-        self.offsets = self.bases.offsets[:, at].T
+        outside = sample.folds != np.arange(self.n_folds)[:, None]
+        self.weights: FloatArray = importance * outside
+        # Not [:, at], which leaves the numbers of a row apart in memory.
+        bases = (self.bases.slopes, self.bases.offsets)
+        self.slopes, self.offsets = (one.take(at, axis=1) for one in bases)
         self.scale = power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
         count, entries = len(sample.chosen), len(sample.chosen) * self.n_players
         many = count >= SINGLE_UNITS * self.n_players and entries >= single_entries
@@ -136,8 +143,7 @@ class _Regression:
         self._tables = [self._cast(part) for part in (self.slopes, self.offsets, self.weights)]
         self._dense: list[tuple[slice, NDArray[Any]]] | None = None
         if entries <= dense_entries:
-            blocks = sample.units.rows(sample.chosen)
-            self._dense = [(rows, self._cast(masks)) for rows, masks in blocks]
+            self._dense = list(sample.units.rows(sample.chosen, kind=self._precision))
 
     def _cast(self, part: NDArray[Any]) -> NDArray[Any]:
         return part.astype(self._precision, copy=False)
@@ -147,36 +153,31 @@ class _Regression:
         residual, offsets = self.without_sizes()
         gradient = self.adjoint(residual)
         gram, penalties, _ = self.penalties(residual, gradient)
-        scale = np.concatenate(
-            [
-                np.repeat(gram + penalties, self.n_players, axis=0),
-                self.weights.sum(axis=0) * np.ones((len(offsets), 1)) + SIZE_PENALTY,
-            ]
-        )
-        ridge = np.concatenate(
-            [
-                np.repeat(penalties, self.n_players, axis=0),
-                np.full((len(offsets), self.n_folds), SIZE_PENALTY),
-            ]
-        )
+        split = gradient.shape[1] - offsets.shape[1]
+        ridge = np.full_like(gradient, SIZE_PENALTY)
+        ridge[:, :split] = np.repeat(penalties, self.n_players, axis=1)
+        scale = ridge + self.weights.sum(axis=1, keepdims=True)
+        scale[:, :split] = np.repeat(gram + penalties, self.n_players, axis=1)
         solution = self._conjugate_gradients(gradient, scale, ridge)
-        split = len(gradient) - len(offsets)
-        slopes = solution[:split].reshape(-1, self.n_players, self.n_folds)
-        slopes = slopes - slopes.mean(axis=1, keepdims=True)  # 0 but for rounding
+        slopes = solution[:, :split].reshape(self.n_folds, -1, self.n_players)
+        slopes = slopes - slopes.mean(axis=2, keepdims=True)  # 0 but for rounding
         return LinearProxies(
-            self.bases, self.scale * slopes, self.scale * (offsets + solution[split:])
+            self.bases,
+            self.scale * slopes.transpose(1, 2, 0),
+            self.scale * (offsets + solution[:, split:]).T,
+            self._precision,
         )
 
     def without_sizes(self) -> tuple[FloatArray, FloatArray]:
         """The gains less a first fit of the size functions, by fold; both divided by `scale`."""
-        columns, gains = self.offsets, self.sample.gains / self.scale
-        count = columns.shape[1]
-        products = self.weights.T @ _outer(columns, columns)
+        table, gains = self.offsets, self.sample.gains / self.scale
+        count = len(table)
+        products = self.weights @ _outer(table, table).T
         products = products.reshape(self.n_folds, count, count) + SIZE_PENALTY * np.eye(count)
-        right = self.weights.T @ (columns * gains[:, None])
+        right = self.weights @ (table * gains).T
         solved: FloatArray = np.linalg.solve(products, right[..., None]).astype(np.float64)
-        offsets = solved[..., 0].T
-        return gains[:, None] - columns @ offsets, offsets
+        offsets = solved[..., 0]
+        return gains - offsets @ table, offsets
 
     def penalties(
         self, residual: FloatArray, gradient: FloatArray
@@ -188,17 +189,16 @@ class _Regression:
         variance of b_iq over the players; the penalty is the ratio of the residual variance to it.
         """
         n, weights = self.n_players, self.weights
-        per_size = spread(n)[self.sample.sizes - 1]
-        curve = self.slopes**2 * per_size[:, None]
-        gram = curve.T @ weights
+        curve = self.slopes**2 * spread(n)[self.sample.sizes - 1]
+        gram = weights @ curve.T
         weighted = weights * residual**2
-        energy = weighted.sum(axis=0)
-        count = weights.sum(axis=0)
+        energy = weighted.sum(axis=1, keepdims=True)
+        count = weights.sum(axis=1, keepdims=True)
         safe = np.maximum(gram, 1e-300)
-        direct = gradient[: len(gram) * n].reshape(len(gram), n, -1) / safe[:, None]
-        noise = (curve.T @ (weights * weighted)) / safe**2
-        variances = np.maximum((direct**2).sum(axis=1) / (n - 1.0) - noise, 0.0)
-        explained = (gram * (n - 1.0) * variances).sum(axis=0)
+        direct = gradient[:, : len(curve) * n].reshape(*gram.shape, n) / safe[..., None]
+        noise = ((weights * weighted) @ curve.T) / safe**2
+        variances = np.maximum((direct**2).sum(axis=2) / (n - 1.0) - noise, 0.0)
+        explained = (gram * (n - 1.0) * variances).sum(axis=1, keepdims=True)
         left = np.maximum(energy - explained, LEAST_RESIDUAL * energy) / np.maximum(count, 1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
             penalties = np.where(variances > 0, left / variances, np.inf)
@@ -216,36 +216,32 @@ class _Regression:
         """The right-hand sides Fᵀ W r."""
         weighted = self.weights * residual
         slopes, cast = self._tables[0], self._cast(weighted)
-        total = np.zeros((self.n_players, slopes.shape[1] * weighted.shape[1]))
+        total = np.zeros((self.n_folds * len(slopes), self.n_players))
         for part, masks in self._blocks():
-            total += masks.T @ _outer(slopes[part], cast[part])
-        return self._stack(total, self.offsets.T @ weighted)
+            total += _outer(cast[:, part], slopes[:, part]) @ masks
+        return self._stack(total, weighted @ self.offsets.T)
 
     def _normal(self, solution: FloatArray) -> FloatArray:
         """Fᵀ W F applied to the coefficients of all folds."""
-        n_slopes, n_folds = self.slopes.shape[1], self.n_folds
-        split = n_slopes * self.n_players
+        split = len(self.slopes) * self.n_players
         cast = self._cast(solution)
-        columns = 2.0 * cast[:split].reshape(n_slopes, self.n_players, n_folds)
-        columns = columns.transpose(1, 0, 2).reshape(self.n_players, -1)
-        total = np.zeros((self.n_players, n_slopes * n_folds))
-        sizes = np.zeros((len(solution) - split, n_folds))
+        rows = 2.0 * cast[:, :split].reshape(-1, self.n_players)
+        total = np.zeros(rows.shape)
+        sizes = np.zeros((self.n_folds, len(self.offsets)))
         for part, masks in self._blocks():
-            slopes, offsets, weights = (table[part] for table in self._tables)
-            sums = (masks @ columns).reshape(-1, n_slopes, n_folds)
-            fitted = offsets @ cast[split:]
-            for basis in range(n_slopes):
-                fitted += slopes[:, basis, None] * sums[:, basis]
+            slopes, offsets, weights = (table[:, part] for table in self._tables)
+            sums = (rows @ masks.T).reshape(self.n_folds, len(slopes), -1)
+            fitted = cast[:, split:] @ offsets
+            fitted += np.einsum("fqt,qt->ft", sums, slopes)
             fitted *= weights
-            total += masks.T @ _outer(slopes, fitted)
-            sizes += offsets.T @ fitted
+            total += _outer(fitted, slopes) @ masks
+            sizes += fitted @ offsets.T
         return self._stack(total, sizes)
 
     def _stack(self, total: FloatArray, sizes: FloatArray) -> FloatArray:
         """Σ_t z_ti·… from Σ_t [i ∈ S_t]·…: its mean over the players is taken off."""
-        centred = 2.0 * (total - total.mean(axis=0))
-        by_basis = centred.reshape(self.n_players, -1, self.n_folds).transpose(1, 0, 2)
-        return np.concatenate([by_basis.reshape(-1, self.n_folds), sizes])
+        centred = 2.0 * (total - total.mean(axis=1, keepdims=True))
+        return np.hstack([centred.reshape(self.n_folds, -1), sizes])
 
     def _conjugate_gradients(
         self, right: FloatArray, scale: FloatArray, ridge: FloatArray
@@ -253,24 +249,30 @@ class _Regression:
         solution = np.zeros_like(right)
         residual = right.copy()
         direction = scaled = residual / scale
-        length = first = (residual * scaled).sum(axis=0)
+        length = first = _dots(residual, scaled)
         for _ in range(MAX_PASSES):
             # A fold that has converged stands still, so that no fold depends on another's gains.
             active = length > TOLERANCE**2 * first
             if not active.any():
                 break
             image = self._normal(direction) + ridge * direction
-            curvature = (direction * image).sum(axis=0)
+            curvature = _dots(direction, image)
             step = np.where(active, length, 0.0) / np.where(curvature > 0, curvature, np.inf)
-            solution = solution + step * direction
-            residual = residual - step * image
+            solution += step * direction
+            residual -= step * image
             scaled = residual / scale
-            before, length = length, (residual * scaled).sum(axis=0)
+            before, length = length, _dots(residual, scaled)
             direction = scaled + length / np.where(before > 0, before, np.inf) * direction
         return solution
 
 
-def _outer(slopes: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """Columns h_q·value_f for every basis and fold."""
-    product: NDArray[Any] = slopes[:, :, None] * values[:, None, :]
-    return product.reshape(len(slopes), -1)
+def _dots(one: FloatArray, other: FloatArray) -> FloatArray:
+    """The product of two rows, for each row."""
+    products: FloatArray = (one * other).sum(axis=1, keepdims=True)
+    return products
+
+
+def _outer(values: NDArray[Any], slopes: NDArray[Any]) -> NDArray[Any]:
+    """Rows value_f·h_q for every fold and basis."""
+    product: NDArray[Any] = values[:, None] * slopes
+    return product.reshape(len(values) * len(slopes), values.shape[1])

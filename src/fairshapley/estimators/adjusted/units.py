@@ -6,10 +6,10 @@ Nothing else in the estimator knows how masks are kept, so that they may as well
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
@@ -17,7 +17,7 @@ from fairshapley.estimators.statistics.store import CoalitionStore
 
 # Masks as numbers. Products with single precision take half the time, and counts of players are
 # exact in it up to 2**24.
-MaskArray: TypeAlias = NDArray[np.float32]
+MaskArray: TypeAlias = NDArray[Any]
 
 # Entries of a block of masks: 1 MiB, which a core keeps in its cache with what is made of them. So
 # many units at least, or a product would write more than it reads.
@@ -106,11 +106,13 @@ class Units(CoalitionStore):
             single.add_packed(both, values, np.repeat(self.plans[rows], 2))
         return single
 
-    def rows(self, chosen: IntArray, start: int = 0) -> Iterator[tuple[slice, MaskArray]]:
+    def rows(
+        self, chosen: IntArray, start: int = 0, kind: DTypeLike = np.float32
+    ) -> Iterator[tuple[slice, MaskArray]]:
         """The masks of the chosen units as numbers, in blocks, with their places in `chosen`.
 
         From the place `start` on.
         """
         for first in range(start, len(chosen), self.block):
             part = slice(first, min(first + self.block, len(chosen)))
-            yield part, self.masks(chosen[part]).astype(np.float32)
+            yield part, self.masks(chosen[part]).astype(kind)

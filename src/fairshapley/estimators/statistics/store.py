@@ -59,4 +59,6 @@ class CoalitionStore:
 
     def masks(self, rows: IntArray | slice) -> BoolArray:
         """Some of the coalitions."""
-        return bits.unpack(self["packed"][rows], self.n_players)
+        packed = self["packed"]
+        some = packed[rows] if isinstance(rows, slice) else packed.take(rows, axis=0)
+        return bits.unpack(some, self.n_players)

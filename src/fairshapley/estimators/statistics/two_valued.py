@@ -94,7 +94,7 @@ class TwoValued:
         >>> moments.means, moments.squares, moments.highest
         (array([2., 4.]), array([2., 2.]), array([3., 5.]))
         """
-        part = self.moments(self.columns() @ masks.astype(np.float64), common)
+        part = self.moments(self.columns() @ masks.astype(np.float64, copy=False), common)
         # Only units beyond the least of the extremes so far can be a new one of some player.
         highest = self.unit * np.maximum(self.inside, self.outside)
         lowest = self.unit * np.minimum(self.inside, self.outside)
