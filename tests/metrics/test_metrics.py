@@ -289,49 +289,6 @@ def test_the_lower_cluster_is_the_optimal_one(seed):
     assert metrics.noisy_label_f1(1e-9 * values + 5e-6, sorted(lower)) == 1.0
 
 
-def test_curves_of_a_game():
-    game = fs.games.FunctionGame(lambda c: float(sum(10**i for i in c)), n_players=3)
-    counts, utilities = metrics.add_remove_curve(game, [2, 0, 1])
-    assert counts.tolist() == [0, 1, 2, 3]
-    assert utilities.tolist() == [0.0, 100.0, 101.0, 111.0]
-    counts, utilities = metrics.add_remove_curve(game, [2, 0, 1], mode="remove")
-    assert counts.tolist() == [0, 1, 2, 3]
-    assert utilities.tolist() == [111.0, 11.0, 10.0, 0.0]
-    # A part of the players, where the game says how many there are.
-    counts, utilities = metrics.add_remove_curve(game, [1], mode="remove")
-    assert utilities.tolist() == [111.0, 101.0]
-
-
-@pytest.mark.parametrize("steps", [1, 3, 10, 99])
-def test_curves_take_one_call_and_part_of_the_points(steps):
-    calls = []
-
-    def size(coalitions):
-        calls.append(coalitions.shape)
-        return coalitions.sum(axis=1)
-
-    order = np.random.default_rng(0).permutation(10)
-    counts, utilities = metrics.add_remove_curve(size, order, steps=steps)
-    assert len(calls) == 1
-    assert counts[0] == 0
-    assert counts[-1] == 10
-    assert len(counts) == min(steps, 10) + 1
-    assert utilities.tolist() == counts.tolist()
-    assert metrics.add_remove_curve(size, order, steps=steps, mode="remove")[1].tolist() == (
-        (10 - counts).tolist()
-    )
-
-
-def test_the_order_by_value_is_the_best_in_an_additive_game():
-    values = np.array([0.3, -0.2, 0.9, 0.1])
-    curves = [
-        metrics.add_remove_curve(lambda c: c @ values, order)[1]
-        for order in itertools.permutations(range(4))
-    ]
-    best = metrics.add_remove_curve(lambda c: c @ values, np.argsort(-values))[1]
-    assert (best >= np.max(curves, axis=0) - 1e-12).all()
-
-
 # What cannot be used
 
 
@@ -380,25 +337,11 @@ def test_the_order_by_value_is_the_best_in_an_additive_game():
         (lambda: metrics.noisy_label_f1([1.0, 2.0], [False, False]), "no label"),
         (lambda: metrics.noisy_label_f1([1.0, 2.0], [True]), "length 2"),
         (lambda: metrics.noisy_label_f1([1.0, 2.0], [0], rule="mean"), "'below_centre'"),
-        (lambda: metrics.add_remove_curve(np.all, [0, 0]), "only once"),
-        (lambda: metrics.add_remove_curve(np.all, []), "at least one"),
-        (lambda: metrics.add_remove_curve(np.all, [0, 2]), "no player 2"),
-        (lambda: metrics.add_remove_curve(np.all, [0], mode="swap"), "'remove'"),
-        (lambda: metrics.add_remove_curve(np.all, [0], steps=0), "steps"),
-        (lambda: metrics.add_remove_curve(np.all, [0], steps=1.5), "steps"),
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(call, message):
     with pytest.raises(fs.InputError, match=message):
         call()
-
-
-def test_bad_utilities_are_named():
-    with pytest.raises(fs.GameError, match="one number for each row"):
-        metrics.add_remove_curve(lambda c: c, [0, 1])
-    with pytest.raises(fs.GameError, match=r"coalition \(1,\)") as caught:
-        metrics.add_remove_curve(lambda c: np.where(c.sum(axis=1) == 1, np.nan, 0.0), [1, 0])
-    assert caught.value.coalition == (1,)
 
 
 @settings(max_examples=50)

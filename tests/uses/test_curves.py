@@ -74,6 +74,15 @@ def test_steps_take_fewer_points():
     np.testing.assert_array_equal(curve.utilities, [0, 24, 42, 45])
 
 
+@pytest.mark.parametrize("steps", [1, 3, 10, 99])
+def test_steps_go_from_nobody_to_all(steps):
+    values = np.random.default_rng(0).permutation(10)
+    curve = fs.curve(lambda coalitions: coalitions.sum(axis=1), values, steps=steps)
+    assert (curve.counts[0], curve.counts[-1]) == (0, 10)
+    assert len(curve.counts) == min(steps, 10) + 1
+    assert curve.utilities.tolist() == curve.counts.tolist()
+
+
 def test_frame():
     game = fs.games.Additive([1.0, 2.0])
     frame = fs.curve(game, [1.0, 2.0], action="remove").to_frame()
@@ -102,8 +111,17 @@ def test_plot_shares_axes():
         ({"values": [1.0, 2.0]}, "2 values for the 4 players"),
         ({"values": [1.0, 2.0, 3.0, np.nan]}, "finite"),
         ({"steps": 0}, "steps"),
+        ({"steps": 1.5}, "steps"),
     ],
 )
 def test_bad_input_is_refused(arguments, words):
     with pytest.raises(fs.InputError, match=words):
         fs.curve(fs.games.Additive(WORTH), **({"values": WORTH} | arguments))
+
+
+def test_bad_utilities_are_named():
+    with pytest.raises(fs.GameError, match="return one float for each"):
+        fs.curve(lambda coalitions: coalitions, [1.0, 2.0])
+    with pytest.raises(fs.GameError, match=r"coalition \(1,\)") as caught:
+        fs.curve(lambda c: np.where(c.sum(axis=1) == 1, np.nan, 0.0), [1.0, 2.0])
+    assert caught.value.coalition == (1,)

@@ -1,7 +1,7 @@
 """How good an estimate is, in the paper's measures.
 
-Every function takes arrays with one entry per player and gives one number (`ape` and
-`add_remove_curve` give arrays). The defaults are the definitions in the text of the paper; where
+Every function takes arrays with one entry per player and gives one number (`ape`
+gives an array). The defaults are the definitions in the text of the paper; where
 the authors' public code, and so the published tables and figures, computed something else, an
 option is named after the difference and the docstring says which call gives the published number.
 
@@ -15,10 +15,9 @@ Examples
 from fairshapley.metrics.accuracy import ape, fidelity_spearman, mape, mse
 from fairshapley.metrics.axioms import deviation_ratio, nl_nsw, nullity_error, symmetry_violations
 from fairshapley.metrics.order import inversion_error, inversions
-from fairshapley.metrics.uses import add_remove_curve, noisy_label_f1
+from fairshapley.metrics.uses import noisy_label_f1
 
 __all__ = [
-    "add_remove_curve",
     "ape",
     "deviation_ratio",
     "fidelity_spearman",

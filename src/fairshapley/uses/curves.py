@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from fairshapley._basics import checks
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.errors import InputError
-from fairshapley.games.game import Game
-from fairshapley.metrics.uses import add_remove_curve
+from fairshapley.errors import GameError, InputError
+from fairshapley.evaluation.engines import check_answer
+from fairshapley.games.game import Game, members
 from fairshapley.results.plots.canvas import legend_label, new_axes
 from fairshapley.results.result import Result
 
@@ -94,8 +94,9 @@ def curve(
 ) -> Curve:
     """The utility as players are added to nobody, or removed from all, in order of their values.
 
-    The usual test of data values: adding the best first should raise the utility early, removing
-    the best first should lower it early. Of equal values the lower player number comes first.
+    The usual test of data values (`fig:add-remove` of the paper): adding the best first should
+    raise the utility early, removing the best first should lower it early. Of equal values the lower
+    player number comes first.
 
     Parameters
     ----------
@@ -129,6 +130,17 @@ def curve(
         raise InputError(
             f"there are {phi.size} values for the {n_players} players of the game: give one each"
         )
-    order = np.argsort(-phi if first == "high" else phi, kind="stable")
-    counts, utilities = add_remove_curve(game, order, mode=action, steps=steps)
+    number = n_players if steps is None else checks.whole("steps", steps)
+    ends = np.linspace(0, n_players, min(number, n_players) + 1)
+    counts = np.unique(ends.round().astype(np.int64))
+    turn = np.argsort(np.argsort(-phi if first == "high" else phi, kind="stable"))
+    moved = turn < counts[:, None]
+    coalitions = moved if action == "add" else ~moved
+    utilities = check_answer(game(coalitions), len(coalitions))
+    wrong = np.flatnonzero(~np.isfinite(utilities))
+    if wrong.size:
+        value, coalition = utilities[wrong[0]], members(coalitions[wrong[0]])
+        raise GameError(
+            f"the utility of coalition {coalition} is {value}: return a finite number", coalition
+        )
     return Curve(counts, utilities, action, first)
