@@ -95,8 +95,8 @@ def curve(
     """The utility as players are added to nobody, or removed from all, in order of their values.
 
     The usual test of data values (`fig:add-remove` of the paper): adding the best first should
-    raise the utility early, removing the best first should lower it early. Of equal values the lower
-    player number comes first.
+    raise the utility early, removing the best first should lower it early. Of equal values the
+    lower player number comes first.
 
     Parameters
     ----------
