@@ -112,8 +112,6 @@ def test_federated_is_that_of_the_library(updates):
     (updates / "examples.json").write_text('{"ann": 100, "bob": 300}')
     weighed = values(run(*FEDERATED, "--json", "--quiet"))[0]
     assert weighed != pytest.approx(found)
-    mean = values(run(*FEDERATED, "--total", "mean", "--json", "--quiet"))[0]
-    np.testing.assert_allclose(mean, np.array(weighed) / 2)
 
 
 def test_what_is_wrong_with_updates_is_said(updates):

@@ -14,19 +14,17 @@ UPDATES = [
 ]
 
 
-def federation(total="sum"):
+def federation():
     return FederatedGame.from_updates(
         UPDATES,
         lambda weights: -float(((weights[0] - 1.5) ** 2).sum()),
         given="weights",
         server=[np.zeros(2)],
-        total=total,
     )
 
 
-@pytest.mark.parametrize("total", ["sum", "mean"])
-def test_the_rounds_add_up_to_the_total(total):
-    game = federation(total)
+def test_the_rounds_add_up_to_the_total():
+    game = federation()
     result = estimate_rounds(game)
     whole = fs.exact(game)
     np.testing.assert_allclose(result.values, whole.values, atol=1e-12)

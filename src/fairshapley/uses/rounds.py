@@ -35,8 +35,8 @@ def estimate_rounds(
 ) -> Result:
     """Estimate the values of the agents of a federated run, in each round and in total.
 
-    Values are linear in the game, so that those of the total are the sum (or the mean) of those of
-    the rounds. The result is that of the total; its `parts` hold the rounds, and its report has a
+    Values are linear in the game, so that those of the total are the sum of those of the
+    rounds. The result is that of the total; its `parts` hold the rounds, and its report has a
     table of them.
 
     Parameters
@@ -84,14 +84,13 @@ def estimate_rounds(
 
 
 def _total(game: FederatedGame, results: list[Result], seed: int) -> Result:
-    """The result of the sum or the mean of the rounds, whose draws do not depend on each other."""
-    share = 1.0 / len(results) if game.total == "mean" else 1.0
+    """The result of the sum of the rounds, whose draws do not depend on each other."""
     first = results[0]
     ends = [one.endpoints for one in results if one.endpoints is not None]
-    variances = share**2 * np.sum([one.variances for one in results], axis=0)
+    variances = np.sum([one.variances for one in results], axis=0)
     return replace(
         first,
-        values=share * np.sum([one.values for one in results], axis=0),
+        values=np.sum([one.values for one in results], axis=0),
         standard_errors=np.sqrt(variances),
         counts=np.min([one.counts for one in results], axis=0),
         evaluations=sum(one.evaluations for one in results),
@@ -102,7 +101,7 @@ def _total(game: FederatedGame, results: list[Result], seed: int) -> Result:
         marginals=None,
         stopped=f"each of {len(results)} rounds: {first.stopped}",
         seed=seed,
-        endpoints=(share * sum(low for low, _ in ends), share * sum(high for _, high in ends)),
+        endpoints=(sum(low for low, _ in ends), sum(high for _, high in ends)),
         fingerprint=None,
         value_range=game.value_range,
         rounds=None,

@@ -59,8 +59,6 @@ def test_values_by_hand():
     # v(∅) = −1.25² = −1.5625, v(a) = −0.0625, v(c) = −0.5625, v(ac) = −0.0625
     np.testing.assert_allclose(second, [(1.5 + 0.5) / 2, 0, (1.0 + 0.0) / 2], atol=1e-15)
     np.testing.assert_allclose(fs.exact(game).values, first + second, atol=1e-15)
-    mean = fs.exact(by_hand(total="mean")).values
-    np.testing.assert_allclose(mean, (first + second) / 2, atol=1e-15)
 
 
 def test_the_empty_coalition_may_be_worth_a_number():
@@ -179,7 +177,6 @@ def test_fingerprints_are_of_content(digits):
     others = [
         FederatedGame(digits.rounds[:2], digits.utility),
         FederatedGame(digits.rounds, digits.utility, empty=0.0),
-        FederatedGame(digits.rounds, digits.utility, total="mean"),
         FederatedGame(digits.rounds, fewer),
         FederatedGame(digits.rounds, by_likelihood),
         game.rounds[0],

@@ -219,7 +219,6 @@ def test_bad_rounds_are_named(changes, message):
             "empty must be a finite number, not 'zero'; or 'server'",
         ),
         ([{"ann": ANN}], {"empty": np.nan}, "empty must be a finite number, not nan"),
-        ([{"ann": ANN}], {"total": "product"}, "total must be one of 'sum', 'mean'"),
         ([{"ann": ANN}], {"value_range": (1.0, 0.0)}, "value_range must be"),
         ([{"ann": ANN}], {"value_range": 3}, "value_range must be"),
         ([{"ann": ANN}], {"value_range": (-np.inf, 0.0)}, "both finite"),
@@ -253,5 +252,4 @@ def test_a_sum_of_accuracies_is_called_a_sum():
     total = FederatedGame([one, one], utility)
     assert total.unit == "sum over 2 rounds of accuracy on 3 test rows"
     assert fs.exact(total).unit == total.unit
-    assert FederatedGame([one, one], utility, total="mean").unit.startswith("mean over 2 rounds")
     assert FederatedGame([one, one], lambda weights: 1.0).unit == "sum over 2 rounds of the utility"

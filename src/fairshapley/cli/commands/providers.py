@@ -82,7 +82,6 @@ def value_federated(
         "PACKAGE:FUNCTION",
     ),
     given: str = data_option("weights", "What the files hold: weights after training, or deltas."),
-    total: str = data_option("sum", "sum or mean of the rounds."),
 ) -> None:
     """Value the agents of a federated run from the updates that they sent (P3 of the paper).
 
@@ -100,7 +99,6 @@ def value_federated(
         given=cast("Literal['weights', 'deltas']", given),
         server=server,
         examples=examples,
-        total=cast("Literal['sum', 'mean']", total),
     )
     weighed = "as many examples each" if examples is None else "weighed by their examples"
     notes = (f"{game.n_players:,} agents, {len(rounds):,} rounds, {weighed}",)

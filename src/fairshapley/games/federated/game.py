@@ -163,10 +163,10 @@ def _range(given: tuple[float, float] | None, empty: Empty) -> tuple[float, floa
 
 
 class FederatedGame:
-    """A whole federated run as a game: the sum of the games of its rounds, or their mean.
+    """A whole federated run as a game: the sum of the games of its rounds.
 
-    Shapley values are linear in the game: the values of the total are the sum (mean) of those of
-    the rounds, which are games of their own in `rounds`.
+    Shapley values are linear in the game: the values of the total are the sum of those of the
+    rounds, which are games of their own in `rounds`.
 
     Parameters
     ----------
@@ -174,8 +174,6 @@ class FederatedGame:
         The rounds, from `read_rounds` or several `read_round`.
     utility, empty, player_names, value_range
         As for a `RoundGame`; `value_range` is that of one round.
-    total
-        "sum" or "mean" of the rounds' utilities.
 
     Attributes
     ----------
@@ -200,7 +198,6 @@ class FederatedGame:
         utility: Utility | Callable[[Weights], float],
         *,
         empty: Empty = "server",
-        total: Literal["sum", "mean"] = "sum",
         player_names: Sequence[str] | None = None,
         value_range: tuple[float, float] | None = None,
     ) -> None:
@@ -220,7 +217,6 @@ class FederatedGame:
                 f"the rounds have {sizes} agents: give every round all agents of the federation"
             )
         self.n_players = sizes[0]
-        self.total = checks.choice("total", total, ("sum", "mean"))
         self.player_names = self.rounds[0].player_names
         self.value_range = self._total_range()
 
@@ -235,7 +231,6 @@ class FederatedGame:
         examples: Examples[Agent] = None,
         server: Weights | Sequence[Weights] | None = None,
         empty: Empty = "server",
-        total: Literal["sum", "mean"] = "sum",
         value_range: tuple[float, float] | None = None,
     ) -> FederatedGame:
         """The game of a federated run made elsewhere, from its updates.
@@ -252,7 +247,7 @@ class FederatedGame:
             Whether updates are the agents' "weights" after training or "deltas" to the server's.
         agents, examples, server
             As for `read_rounds`.
-        empty, total, value_range
+        empty, value_range
             As for `FederatedGame`.
         """
         updates = list_rounds(rounds)
@@ -261,22 +256,21 @@ class FederatedGame:
             read_rounds(updates, given=given, agents=players, examples=examples, server=server),
             evaluate,
             empty=empty,
-            total=total,
             player_names=[str(player) for player in players],
             value_range=value_range,
         )
 
     @property
     def unit(self) -> str:
-        """What a utility measures: a sum or a mean over rounds, which is called that."""
+        """What a utility measures: a sum over rounds, which is called that."""
         one = self.rounds[0].unit or "the utility"
         if len(self.rounds) == 1:
             return one
-        return f"{self.total} over {len(self.rounds)} rounds of {one}"
+        return f"sum over {len(self.rounds)} rounds of {one}"
 
     def __fingerprint_state__(self) -> dict[str, Any]:
         """What the utilities depend on: not the names, not the declared range."""
-        return {"rounds": self.rounds, "total": self.total}
+        return {"rounds": self.rounds, "total": "sum"}  # as journals have it
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
@@ -284,7 +278,7 @@ class FederatedGame:
         values = np.zeros(len(rows))
         for game in self.rounds:
             values += game(rows)
-        return values / len(self.rounds) if self.total == "mean" else values
+        return values
 
     def _total_range(self) -> tuple[float, float] | None:
         ends = [game.value_range for game in self.rounds if game.value_range is not None]
@@ -292,8 +286,7 @@ class FederatedGame:
             return None
         # Added up in the order in which utilities are: rounding keeps the order of sums.
         low, high = (sum(side) for side in zip(*ends, strict=True))
-        parts = len(self.rounds) if self.total == "mean" else 1
-        return low / parts, high / parts
+        return low, high
 
 
 def normalised_mean(values: ArrayLike) -> FloatArray:
