@@ -218,3 +218,13 @@ def test_the_bands_cover_at_their_stated_rate(metric):
     values, amounts = coverage(400, seed=2, metric=metric)
     assert values >= 0.865
     assert amounts >= 0.865
+
+
+def test_a_class_with_one_test_row_leaves_the_error_of_the_test_set_unknown():
+    """Without this row there is no AUC; the run itself is not harmed."""
+    x, y = draw(np.random.default_rng(1), 30)
+    y[:] = 0
+    y[3] = 1
+    result = fs.exact(game((x, y), "auc"))
+    assert result.test_errors is None
+    assert np.isfinite(result.values).all()

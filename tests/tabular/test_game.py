@@ -207,3 +207,12 @@ def test_a_number_as_the_name_of_a_column_is_an_error_of_ours():
     table = pa.table({"0": X[:25], "1": LABELS[:25]})
     with pytest.raises(InputError, match=r"no column 1 .target.: .* did you mean '1'"):
         table_game(table, 1)
+
+
+def test_classes_with_few_test_rows_are_named():
+    labels = np.array(["no"] * 38 + ["yes"] * 2)
+    table = pa.table({"x": X, "z": Z, "y": labels})
+    rare = [note for note in table_game(table, "y").notes if "fewer than 5 test rows" in note]
+    assert len(rare) == 1
+    assert "have the class 'yes'" in rare[0]
+    assert not any("fewer than" in note for note in table_game(TRAIN, "y", test=TEST).notes)

@@ -28,7 +28,8 @@ def replicated_values(
 ) -> FloatArray | None:
     """What each value changes by without each group of test rows, shape (players, groups).
 
-    None where too few coalitions are known, or a semivalue has no regression of its own.
+    None where too few coalitions are known, where the utility is not defined without some group,
+    or a semivalue has no regression of its own.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def replicated_values(
         Pairs of players that share one value.
     """
     keys, changes = replicates.sorted()
-    if replicates.n_players < n_players or not keys:
+    # Without the only test row of a class there is no AUC.
+    if replicates.n_players < n_players or not keys or not np.isfinite(changes).all():
         return None
     packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
     chosen, most = np.arange(len(keys)), most_coalitions(n_players)

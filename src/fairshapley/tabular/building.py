@@ -29,6 +29,8 @@ from fairshapley.tabular.splitting import sample_rows, split_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# One row more or less that is predicted right is then a quarter of the class, or more.
+FEW_TEST_ROWS = 5
 DEFAULT_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
 # A column of texts becomes up to 22 of numbers, so that features may be far larger than a table.
 MOST_FEATURE_BYTES = 8 * 2**30
@@ -290,6 +292,13 @@ def _targets(
             notes.append(
                 f"{int(unknown.sum()):,} of {len(unknown):,} test rows have a class that no "
                 f"training row has, and that no model here can predict: {names}"
+            )
+        counts = Counter(scored_classes.tolist())
+        known = np.unique(classes).tolist()
+        if rare := [str(one) for one in known if counts[one] < FEW_TEST_ROWS]:
+            notes.append(
+                f"fewer than {FEW_TEST_ROWS} test rows have the class {quoted(rare)}, and what the "
+                "values say of it rests on these: give more rows to score on"
             )
         return classes, scored_classes
     numbers = train.numbers()
