@@ -260,3 +260,39 @@ def test_a_quick_search_finds_what_a_long_one_finds():
     quick, whole = (read(masks, gains, span, quick=one) for one in (True, False))
     assert (quick.values != whole.values).any()
     assert np.abs(quick.values - whole.values).max() < np.sqrt(whole.variances).max()
+
+
+def parity_and_pairs(n_players=10):
+    """What three players' parity, pairs and single players add, exactly known."""
+    masks = np.arange(1 << n_players)[:, None] >> np.arange(n_players) & 1
+    rng = np.random.default_rng(5)
+    pairs = np.triu(rng.normal(size=(n_players, n_players)), 1)
+    utilities = np.einsum("ki,ij,kj->k", masks, pairs, masks) + masks[:, :3].sum(axis=1) % 2
+    return fs.games.TableGame(utilities)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_the_model_explains_wholly_is_not_lost_to_rounding(seed):
+    game = parity_and_pairs()
+    truth = fs.exact(game).values
+    result = fs.estimate(game, budget=260, seed=seed)
+    assert result.modelled
+    errors = np.abs(result.values - truth)
+    assert errors.max() < 1e-5 * np.abs(truth).max()
+    # Coalitions that were not seen leave some doubt about every value.
+    assert (result.standard_errors > 0.0).all()
+    assert (errors <= 3.0 * result.standard_errors).all()
+
+
+@pytest.mark.parametrize("per_player", [6, 30])
+def test_single_players_far_from_all_others_do_not_bias_the_rest(per_player):
+    rng = np.random.default_rng(2)
+    masks = np.arange(1 << 12)[:, None] >> np.arange(12) & 1
+    utilities = np.sqrt(masks @ rng.random(12))
+    alone = masks.sum(axis=1) == 1
+    utilities[alone] = 1e20 * rng.random(12)
+    game = fs.games.TableGame(utilities)
+    truth = fs.exact(game).values
+    result = fs.estimate(game, budget=12 * per_player, seed=0)
+    assert result.modelled
+    np.testing.assert_allclose(result.values, truth, rtol=1e-12, atol=1e-13 * 1e20)

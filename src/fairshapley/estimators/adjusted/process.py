@@ -300,7 +300,15 @@ class Process:
         self.seen, self.prior, self.at, self.noise = seen, prior, at, noise
         self.part = _Covariance(seen, prior, at)
         self.inverse, _ = _inverse(self.part.matrix)
-        self.coefficients: FloatArray = self.inverse @ seen.gains
+        self.coefficients: FloatArray = self._solve(seen.gains)
+
+    def _solve(self, right: FloatArray) -> FloatArray:
+        """The covariance's inverse times this.
+
+        Once more with what the inverse leaves: the matrix of an additive game is nearly singular.
+        """
+        solved = self.inverse @ right
+        return solved + self.inverse @ (right - self.part.matrix @ solved)
 
     @property
     def scale(self) -> float:
@@ -333,20 +341,29 @@ class Process:
         covariance += part.scales[SMOOTH] * (same - apart) / part.span
         return covariance @ self.coefficients
 
-    def values(self) -> tuple[FloatArray, FloatArray]:
+    def values(self, singles: Observations | None = None) -> tuple[FloatArray, FloatArray]:
         """Means and variances of the Shapley values, less their mean over the players.
 
-        That mean is known: Shapley values add up to v(N) − v(∅).
+        That mean is known: Shapley values add up to v(N) − v(∅). Single players that the process
+        was not told of may be given here: they count for themselves.
         """
-        inside, outside = _own_weights(self.seen.sizes, self.seen.n_players)
-        alone = np.where(self.seen.masks > 0, inside[:, None], -outside[:, None])
+        alone = _alone(self.seen)
         # What is known of ε is taken for as little as it may be, what is there for as much.
         cross = self.cross() + 2.0 * self._own(self.seen.single, self.noise[1])[:, None] * alone
         cross = cross - cross.mean(axis=1, keepdims=True)
-        before = self._before()
-        explained = np.einsum("ti,ti->i", cross, self.inverse @ cross)
-        variances = self.scale * np.maximum(before - explained, 0.0)
-        return self.coefficients @ cross, variances
+        known = 0.0 if singles is None else singles.count / self.seen.n_players
+        unseen = self._rest_of_all(known)
+        explained = np.einsum("ti,ti->i", cross, self._solve(cross))
+        seen = 4.0 * self._own(self.seen.single, self.noise[0]) @ np.square(alone)
+        # Nothing is known of ε at coalitions that were not seen. Rounding must not hide that where
+        # the rest is explained.
+        least = np.maximum(unseen - seen, 0.0)
+        variances = self.scale * np.maximum(self._before() + unseen - explained, least)
+        means = self.coefficients @ cross
+        if singles is not None:
+            own = 2.0 * (singles.gains - self.predict(singles.masks)) @ _alone(singles)
+            means += own - own.mean()
+        return means, variances
 
     def _lines(self) -> list[tuple[float, FloatArray, float, float]]:
         """The linear terms: variance, slope at each coalition, own and others' coefficients.
@@ -387,7 +404,7 @@ class Process:
         return cross
 
     def _before(self) -> FloatArray:
-        """The prior variance of each value less their mean."""
+        """The prior variance of each value less their mean, but for ε."""
         part, n = self.part, self.seen.n_players
         rule = Quadrature.of(n)
         covariance = np.zeros((n, n))
@@ -408,15 +425,26 @@ class Process:
             np.fill_diagonal(mixed, (whole @ (2.0 * jump / each)))
             smooth += mixed
         covariance += (2.0 * part.scales[SMOOTH] / part.span) * smooth
+        centred = covariance - covariance.mean(axis=0)
+        centred = centred - centred.mean(axis=1, keepdims=True)
+        return np.diagonal(centred)
+
+    def _rest_of_all(self, known: float) -> float:
+        """The variance that ε gives to a value, where it is known of a share of single players."""
+        n = self.seen.n_players
         sizes = np.arange(1, n)
         inside, outside = _own_weights(sizes, n)
         # Of the coalitions of a size, s/n hold a player.
         ways = np.exp(gammaln(n + 1.0) - gammaln(sizes + 1.0) - gammaln(n - sizes + 1.0)) / n
-        rest = self._own(_single(sizes, n), self.noise[0])
-        left = rest @ (ways * (sizes * inside**2 + (n - sizes) * outside**2))
-        centred = covariance - covariance.mean(axis=0)
-        centred = centred - centred.mean(axis=1, keepdims=True)
-        return np.diagonal(centred) + 2.0 * left
+        single = _single(sizes, n)
+        rest = self._own(single, self.noise[0]) * (1.0 - known * single)
+        return 2.0 * float(rest @ (ways * (sizes * inside**2 + (n - sizes) * outside**2)))
+
+
+def _alone(seen: Observations) -> FloatArray:
+    """The weight of each coalition, for itself, in the value of each player."""
+    inside, outside = _own_weights(seen.sizes, seen.n_players)
+    return np.where(seen.masks > 0, inside[:, None], -outside[:, None])
 
 
 def _own_weights(sizes: IntArray, n_players: int) -> tuple[FloatArray, FloatArray]:
