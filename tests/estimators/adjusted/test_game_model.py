@@ -175,11 +175,20 @@ def test_of_many_players_the_model_draws_the_estimate_and_fades():
         np.testing.assert_allclose(drawn.values.sum(), truth.sum(), atol=1e-9)
         ratios.append(np.mean((drawn.values - truth) ** 2) / np.mean((plain.values - truth) ** 2))
     assert np.exp(np.mean(np.log(ratios))) < 0.6
-    late, plain = (
-        fs.estimate(airports[0], method, budget=5400, seed=0) for method in ("auto", "adjusted")
-    )
+    late = fs.estimate(airports[0], budget=2700, seed=0)
     assert not late.modelled
-    np.testing.assert_array_equal(late.values, plain.values)
+    errors = np.abs(late.values - airports[0].shapley_values) / late.standard_errors
+    assert np.mean(errors**2) < 2.0
+
+
+def test_of_many_players_what_the_units_contradict_widens_the_intervals():
+    """A nearest neighbour's steps are beyond the model; it alone covered 70 %."""
+    covered = []
+    for seed in range(3):
+        game, truth = neighbours(80, seed)
+        result = fs.estimate(game, budget=480, seed=seed)
+        covered.append(np.abs(result.values - truth) < 1.96 * result.standard_errors)
+    assert np.mean(covered) > 0.85
 
 
 @pytest.mark.parametrize("n_players", [20, 80])
@@ -194,15 +203,16 @@ def test_identical_players_share_one_value_of_the_model(n_players):
     np.testing.assert_array_equal(result.values[::2], result.values[1::2])
 
 
-def test_values_add_up_and_continuing_is_one_run(tmp_path):
-    game = fs.games.SumOfUnanimity(20, seed=4)
-    for budget in (30, 50, 90):
+@pytest.mark.parametrize(("n_players", "budgets"), [(20, (30, 50, 90)), (80, (150, 400, 700))])
+def test_values_add_up_and_continuing_is_one_run(tmp_path, n_players, budgets):
+    game = fs.games.SumOfUnanimity(n_players, seed=4)
+    for budget in budgets:
         result = fs.estimate(game, budget=budget, seed=3)
         np.testing.assert_allclose(result.values.sum(), game.shapley_values.sum(), atol=1e-9)
-    path = tmp_path / "journal"
-    fs.estimate(game, RegressionAdjusted(model=True), budget=50, seed=3, journal=path)
-    longer = fs.estimate(game, RegressionAdjusted(model=True), budget=90, seed=3, journal=path)
-    np.testing.assert_array_equal(longer.values, fs.estimate(game, budget=90, seed=3).values)
+    path, method = tmp_path / "journal", RegressionAdjusted(model=True)
+    fs.estimate(game, method, budget=budgets[1], seed=3, journal=path)
+    longer = fs.estimate(game, method, budget=budgets[2], seed=3, journal=path)
+    np.testing.assert_array_equal(longer.values, result.values)
 
 
 def single_players(game, budget, seed=0):
