@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import fairshapley as fs
 from fairshapley.uses.forecasting import forecast
@@ -156,3 +157,18 @@ def test_a_run_through_all_coalitions_has_no_tolerance():
     fair = fs.Fair(epsilon1=1e-4, delta=0.1)
     planned = forecast(game, "mc", until=fair, budget=10**6, pilot=True, seed=5)
     assert (planned.evaluations, planned.epsilon1) == (2048, 0.0)
+
+
+def test_a_forecast_says_what_it_would_take_if_errors_shrink_slowly():
+    """Rows of a table are harder to learn than the games that powers were measured on."""
+    iris = load_iris(as_frame=True).frame
+    game = fs.table_game(iris, "target").game
+    fair = fs.Fair(epsilon1=0.5, delta=0.1)
+    planned = fs.forecast(game, until=fair, pilot=True, budget=50_000, xi=0.005, seed=0)
+    # A run is certified after 35,539 evaluations.
+    assert planned.needed < 35_539 < planned.needed_at_most
+    said = planned.sentences()[1]
+    assert f"({planned.needed_at_most:,} if errors shrink no faster" in said
+    assert "the 50,000 allowed may not do" in said
+    plain = fs.forecast(game, "mc", until=fair, pilot=True, budget=50_000, xi=0.005, seed=0)
+    assert plain.needed_at_most == plain.needed

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,8 @@ class Forecast:
     """Evaluations of the pilot; 0 without one"""
     needed: int | None = None
     """Evaluations until the aim is reached, as the pilot predicts; None without an aim"""
+    needed_at_most: int | None = None
+    """The same if errors shrink no faster than those of plain averages do"""
     epsilon1: float | None = None
     """The tightest ε1 to expect when the evaluations are made, at δ and ξ; None without a pilot"""
 
@@ -139,13 +142,16 @@ class Forecast:
     def sentences(self) -> list[str]:
         """What a pilot has shown, in words."""
         said = [str(self)]
-        if self.needed is not None and self.needed > self.allowed:
+        if self.needed is not None:
+            most = max(self.needed_at_most or 0, self.needed)
+            slow = f" ({most:,} if errors shrink no faster than those of plain averages)"
+            enough = "" if most <= self.allowed else f"; the {self.allowed:,} allowed may not do"
+            if self.needed > self.allowed:
+                enough = f", more than the {self.allowed:,} allowed"
             said.append(
-                f"the aim is predicted to take {self.needed:,} evaluations, more than the "
-                f"{self.allowed:,} allowed"
+                f"the aim is predicted to take {self.needed:,} evaluations"
+                f"{slow if most > self.needed else ''}{enough}"
             )
-        elif self.needed is not None:
-            said.append(f"the aim is predicted to be reached after {self.needed:,} evaluations")
         if self.epsilon1 is not None:
             said.append(
                 f"then each value should be known to {self.epsilon1:.2g} times its size plus "
@@ -319,9 +325,9 @@ def _predicted(
         return replace(plain, allowed=made, pilot=made, needed=made, epsilon1=0.0)
     if result.obstacle or np.isnan(result.standard_errors).any():
         return replace(plain, pilot=made)
-    power = _power(result, pilot.kept, iid=iid)
+    likely = _power(result, pilot.kept, iid=iid)
 
-    def after(evaluations: int) -> Evidence:
+    def after(evaluations: int, power: float = likely) -> Evidence:
         factor = max(1.0, evaluations / made)
         if not iid:
             return result.scaled(factor, power)
@@ -329,8 +335,11 @@ def _predicted(
         left, then = (1.0 - one / result.coalitions for one in (made, evaluations))
         return result.scaled(factor**power * left / max(then, SCARCE))
 
-    needed = min((_needed(aim, result, after) for aim in pilot.aims), default=None)
-    planned = replace(plain, pilot=made, needed=needed)
+    needed, most = (
+        min((_needed(aim, result, partial(after, power=one)) for aim in pilot.aims), default=None)
+        for one in (likely, likely if iid else 1.0)
+    )
+    planned = replace(plain, pilot=made, needed=needed, needed_at_most=most)
     spent = planned.evaluations
     if spent >= result.coalitions:
         return replace(planned, epsilon1=0.0)

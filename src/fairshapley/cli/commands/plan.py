@@ -6,8 +6,8 @@ from fairshapley.cli.options import AsJson, DataOptions, Quiet, RunOptions, run_
 from fairshapley.cli.printing import emit, print_json
 
 PLANNED = (
-    "pilot", "evaluations", "needed", "allowed", "epsilon1", "seconds", "seconds_each",
-    "cache_bytes", "cost", "cost_unit",
+    "pilot", "evaluations", "needed", "needed_at_most", "allowed", "epsilon1", "seconds",
+    "seconds_each", "cache_bytes", "cost", "cost_unit",
 )  # fmt: skip
 """What `--json` prints of a forecast, beside ξ"""
 
