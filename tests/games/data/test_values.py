@@ -9,7 +9,7 @@ import pytest
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import (
@@ -136,7 +136,9 @@ PAIRS = [
         CLASS_METRICS,
     ),
     (LogisticRegression(C=0.05, solver="liblinear", **TIGHT), CANCER, "auc"),
-    *itertools.product([Ridge(), KNeighborsRegressor(2)], [DIABETES], ["neg_mse", "r2"]),
+    *itertools.product(
+        [Ridge(), LinearRegression(), KNeighborsRegressor(2)], [DIABETES], ["neg_mse", "r2"]
+    ),
 ]
 
 

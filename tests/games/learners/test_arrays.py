@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from threadpoolctl import threadpool_limits
@@ -27,6 +27,7 @@ CLASSIFIERS = [
 BINARY = [LogisticRegression(solver="liblinear"), *CLASSIFIERS]
 REGRESSORS = [
     Ridge(),
+    LinearRegression(),
     KNeighborsRegressor(3),
 ]
 CASES = [

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -75,6 +75,18 @@ def test_ridge_classifier_tie_goes_to_the_first_class():
     model = RidgeClassifier(alpha=1.0)
     learner = batch_learner(model, [[-1.0], [1.0]], ["no", "yes"], [[0.0], [0.1]])
     assert learner.predict(rows("11"), "label").tolist() == [[0, 1]]
+
+
+def test_linear_takes_the_shortest_solution():
+    # One row (3, 4) with target 5: the shortest w is 5 (3, 4)/25.
+    model = LinearRegression(fit_intercept=False)
+    X, y = [[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]], [5.0, 1.0, 6.0]
+    learner = batch_learner(model, X, y, [[1.0, 0.0], [0.0, 1.0]])
+    got = learner.predict(rows("100", "011", "010"), "value")
+    np.testing.assert_allclose(got, [[0.6, 0.8], [1.0, 3.0], [1.0, 0.0]], atol=1e-14)
+    # With an intercept a single row predicts its own target everywhere.
+    learner = batch_learner(LinearRegression(), X, y, [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(learner.predict(rows("100"), "value"), [[5.0, 5.0]])
 
 
 def test_neighbours_vote():

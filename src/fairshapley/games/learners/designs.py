@@ -67,7 +67,7 @@ class Products:
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> Products(X, Backend()).sums(np.array([[1.0], [0.0]]), 0.0)[:, :, 0]
+    >>> Products(X, Backend()).sums(np.array([[1.0], [0.0]]))[:, :, 0]
     array([[1., 2.],
            [2., 4.]])
     """
@@ -91,7 +91,7 @@ class Products:
         part._products = self._where.xp.take(self._products, rows, axis=1)
         return part
 
-    def sums(self, weights: Array, diagonal: Array, *, coarse: bool = False) -> Array:
+    def sums(self, weights: Array, diagonal: Array | None = None, *, coarse: bool = False) -> Array:
         """For weights (rows, sets), the matrices (width, width, sets).
 
         `diagonal`, of a shape that broadcasts to (width, sets), is added to their diagonals;
@@ -100,7 +100,8 @@ class Products:
         xp = self._where.xp
         with self._where.coarse if coarse else nullcontext():
             sums = self._products @ weights
-        sums[self._diagonal, :] += diagonal
+        if diagonal is not None:
+            sums[self._diagonal, :] += diagonal
         return xp.reshape(xp.take(sums, self._place, axis=0), (self.width, self.width, -1))
 
 

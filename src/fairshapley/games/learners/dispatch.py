@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from fairshapley.games.learners.arrays import Backend, backend
 from fairshapley.games.learners.inputs import Data, data
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
-from fairshapley.games.learners.linear import RidgeClassifierLearner, RidgeLearner
+from fairshapley.games.learners.linear import LinearLearner, RidgeClassifierLearner, RidgeLearner
 from fairshapley.games.learners.logistic import LogisticLearner
 from fairshapley.games.learners.naive_bayes import NaiveBayesLearner
 from fairshapley.games.learners.neighbours import (
@@ -26,6 +26,7 @@ _LEARNERS: dict[type, Callable[[Any, Data, Backend], Learner]] = {
     LogisticRegression: LogisticLearner,
     Ridge: RidgeLearner,
     RidgeClassifier: RidgeClassifierLearner,
+    LinearRegression: LinearLearner,
     KNeighborsClassifier: NeighboursClassifierLearner,
     KNeighborsRegressor: NeighboursRegressorLearner,
     GaussianNB: NaiveBayesLearner,
@@ -51,7 +52,7 @@ def batch_learner(
     ----------
     model
         An unfitted model: LogisticRegression (L2 penalty), Ridge, RidgeClassifier,
-        KNeighborsClassifier, KNeighborsRegressor or GaussianNB.
+        LinearRegression, KNeighborsClassifier, KNeighborsRegressor or GaussianNB.
     X, y
         All training rows that a set may hold, and one target for each.
     X_test
@@ -69,11 +70,11 @@ def batch_learner(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.linear_model import Ridge
-    >>> learner = batch_learner(Ridge(0.5), [[0.0], [1.0], [2.0]], [1.0, 3.0, 9.0], [[3.0]])
+    >>> from sklearn.linear_model import LinearRegression
+    >>> learner = batch_learner(LinearRegression(), [[0.0], [1.0], [2.0]], [1.0, 3.0, 9.0], [[3.0]])
     >>> learner.predict(np.array([[True, True, False], [False, True, True]]), "value")
-    array([[ 4.5],
-           [10.5]])
+    array([[ 7.],
+           [15.]])
     """
     maker = _LEARNERS.get(type(model))
     if maker is None:

@@ -2,7 +2,7 @@
 
 LAPACK is called once per system; below some size that costs more than the arithmetic. Here every
 step of the elimination is one operation on all systems. Pivoting is not needed: the matrices are
-positive definite.
+positive definite, or the caller tells from the answer that they are not.
 """
 
 from __future__ import annotations
@@ -49,3 +49,26 @@ def solve(xp: Any, matrices: Array, right: Array) -> Array:
         right[pivot, ...] /= matrices[pivot, pivot, :]
         right[:pivot, ...] -= matrices[:pivot, pivot, None, :] * right[pivot, ...]
     return right
+
+
+def inverse(xp: Any, matrices: Array) -> Array:
+    """The inverses of matrices (width, width, systems), by sweeps.
+
+    A singular matrix does not stop the others: its inverse is infinite, not a number or of the
+    order of 1/ε.
+
+    Examples
+    --------
+    >>> inverse(np, np.array([[[2.0, 4.0]]]))
+    array([[[0.5 , 0.25]]])
+    """
+    swept = xp.asarray(matrices, copy=True)
+    for pivot in range(swept.shape[0]):
+        scale = 1.0 / swept[pivot, pivot, :]
+        column = xp.asarray(swept[:, pivot, :], copy=True)
+        row = column * scale
+        swept -= column[:, None, :] * row
+        swept[pivot, :, :] = row
+        swept[:, pivot, :] = row
+        swept[pivot, pivot, :] = -scale
+    return -swept
