@@ -20,8 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
 from benchmarks.measure import Row
-from benchmarks.paper.networks import mnist_cnn
-from fairshapley.games.federated import ModelUtility, RoundGame, read_round
+from fairshapley.games.federated import ModelUtility, RoundGame, mnist_cnn, read_round
 from fairshapley.games.learners import batch_learner
 
 RESULTS = Path(__file__).with_name("RESULTS.md")

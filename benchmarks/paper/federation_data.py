@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paper.federation import Federation
-from benchmarks.paper.inputs import Vocabulary, as_images
-from benchmarks.paper.networks import cifar_cnn, mnist_cnn, text_cnn
-from benchmarks.paper.splits import split
 from fairshapley.datasets import Dataset, load
 from fairshapley.errors import InputError
+from fairshapley.games.federated import (
+    Vocabulary,
+    as_images,
+    cifar_cnn,
+    mnist_cnn,
+    split,
+    text_cnn,
+)
 from fairshapley.randomness import side_generator
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.paper.federation import Federation, FederationTable, load_table, train_table
-from benchmarks.paper.splits import SplitKind
 from fairshapley.errors import InputError
+from fairshapley.games.federated.splits import SplitKind
 from fairshapley_paper.experiment import Size
 
 _MNIST = Federation(

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from fairshapley import InputError
-from fairshapley.datasets import available, describe, load
+from fairshapley.datasets import available, describe, gaussian, load
 
 PAPER = {
     "adult", "breast_cancer", "cifar10", "covertype", "creditcard", "diabetes", "hotel_reviews",
@@ -71,6 +71,26 @@ def test_gaussian_follows_the_papers_law():
         rows = (chance >= low) & (chance < low + 0.1)
         expected, spread = chance[rows].sum(), np.sqrt((chance * (1 - chance))[rows].sum())
         assert abs(points.y[rows].sum() - expected) < 4.5 * spread
+
+
+def test_gaussian_depends_on_its_seed_alone():
+    assert load("gaussian").checksum == gaussian().checksum
+    assert gaussian(100, seed=1).checksum == gaussian(200, seed=1).take(range(100)).checksum
+    assert gaussian(100, seed=1).checksum != gaussian(100, seed=2).checksum
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_rows": 0}, "at least 1"),
+        ({"n_rows": 1.5}, "whole number"),
+        ({"seed": -1}, "negative"),
+        ({"seed": "x"}, "whole number"),
+    ],
+)
+def test_gaussian_refuses_what_it_cannot_draw(options, message):
+    with pytest.raises(InputError, match=message):
+        gaussian(**options)
 
 
 @pytest.mark.parametrize("name", ["mnits", "", None, 3, ["iris"]])

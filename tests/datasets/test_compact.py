@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairshapley.datasets import load, prepare
+from fairshapley.datasets import hotel_review_rows, load, prepare
 from tests.data_folder import needs
 
 
@@ -91,11 +91,23 @@ def test_cifar10():
 
 @needs("creditcard", source="compact")
 def test_creditcard():
+    every = load("creditcard", variant="time_amount", source="compact")
+    assert len(every) == 284_807
+    assert every.y.sum() == 492
+    amount = every.X[:, 1]
+    assert amount.mean() == pytest.approx(88.3496, abs=5e-5)
+    assert amount.std(ddof=1) == pytest.approx(250.1201, abs=5e-5)
+    assert amount.max() == 25_691.16
+    assert every.X[-1, 0] == 172_792
     sample = load("creditcard", source="compact")
     assert sample.X.shape == (5_696 + 1_962, 30)
-    # A plain sample of payments, of which 492 of 284,807 are frauds, with a mean Amount of 88.35.
-    assert 0 < sample.y.sum() < 30
-    assert sample.X[:, -1].mean() == pytest.approx(88.35, rel=0.1)
+    frauds = load("creditcard", part="with_frauds", source="compact")
+    assert len(frauds) == len(sample) + 477
+    assert frauds.y[len(sample) :].all()
+    assert frauds.y.sum() == 492
+    # Every payment of the sample is one of all payments, to the cent.
+    known = set(map(tuple, np.column_stack([every.X, every.y]).tolist()))
+    assert set(map(tuple, np.column_stack([frauds.X[:, [0, -1]], frauds.y]).tolist())) <= known
 
 
 @needs("used_cars", source="compact")
@@ -115,12 +127,18 @@ def test_used_cars():
     papers = prepare.paper_used_cars(cars)
     # Nine makes less hyundi's 4,860 and less the one ford of 2060.
     assert len(papers) == 99_187 - 4_860 - 1
-    assert tuple(dict.fromkeys(papers.groups.tolist())) == prepare.PAPER_MAKES
+    assert papers.group_names == prepare.PAPER_MAKES
     assert papers.X[:, 0].max() <= 2021
 
 
 @needs("uber_lyft", source="compact")
 def test_uber_lyft():
+    raw = load("uber_lyft", variant="raw", source="compact")
+    assert raw.X.shape == (9_999, 15)
+    names = raw.X[:, raw.feature_names.index("name")]
+    assert len(set(names)) == 13
+    assert (names[np.isnan(raw.y)] == "Taxi").all()
+    assert np.isnan(raw.y).sum() == 773
     rides = load("uber_lyft", source="compact")
     assert rides.X.shape == (5_512, 12)
     assert np.isfinite(rides.X).all()
@@ -132,10 +150,17 @@ def test_uber_lyft():
 
 
 @needs("hotel_reviews", source="compact")
-def test_hotel_reviews():
+def test_hotel_reviews_and_their_texts():
     features = load("hotel_reviews", source="compact")
     assert features.X.shape == (18_345, 8)
     assert np.bincount(features.y)[1:].tolist() == [1273, 1597, 1958, 5392, 8125]
+    texts = load("hotel_reviews", variant="text", source="compact")
+    assert len(texts.texts) == 2_000
+    assert texts.texts[0].startswith("nice hotel expensive parking got good deal")
+    rows = hotel_review_rows()
+    rows = rows[rows < 2_000]
+    assert len(rows) == 1_789
+    assert (texts.y[rows] == features.y[: len(rows)]).all()
 
 
 @needs("mr", source="compact")

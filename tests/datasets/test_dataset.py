@@ -59,6 +59,8 @@ def test_select_by_split_and_group():
     assert CARS.train.y.tolist() == [1.0, 3.0, 4.0]
     assert CARS.test.y.tolist() == [2.0]
     assert CARS.select(split="train", group="bmw").y.tolist() == [1.0, 3.0]
+    assert CARS.group_names == ("bmw", "audi", "vw")
+    assert load("iris").group_names == ()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import hashlib
 import os
 import pickle
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from fairshapley import InputError
 from fairshapley.datasets import DataError, MissingDataError, available, describe, load
-from fairshapley.datasets.files import locate, open_bytes, sha256
+from fairshapley.datasets.files import locate, read_bytes, sha256
 from fairshapley.datasets.parsing import read_archive, read_lines, read_numbers, read_table
 from tests.data_folder import needs
 
@@ -27,11 +28,12 @@ def test_a_missing_set_says_which_file_where_to_get_it_and_where_to_put_it(name,
     with pytest.raises(MissingDataError) as caught:
         load(name, folder=tmp_path)
     message = str(caught.value)
-    original, compact = describe(name).sources
+    original, compact, *_ = next(iter(describe(name).variants.values()))
     for some in (next(iter(original.parts.values())), next(iter(compact.parts.values()))):
         assert all(file in message for file in some)
     assert "http" in message
     assert str(tmp_path) in message
+    assert ("download=True" in message) == (name in ("covertype", "mnist"))
 
 
 def test_without_a_folder_the_message_names_the_variable(monkeypatch):
@@ -59,7 +61,7 @@ def test_a_folder_must_be_a_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", FILED)
 def test_a_compact_file_with_another_checksum_is_refused(name, tmp_path):
-    compact = describe(name).sources[1]
+    compact = next(iter(describe(name).variants.values()))[1]
     file = next(iter(compact.parts.values()))[0]
     (tmp_path / file).write_bytes(b"not this")
     found = hashlib.sha256(b"not this").hexdigest()
@@ -102,6 +104,7 @@ def test_the_originals_win_and_are_all_needed(tmp_path):
         ("covertype", {"part": "tail"}, "no part 'tail': choose 'all', 'head', 'rand'"),
         ("covertype", {"part": "all", "source": "compact"}, "choose 'rand', 'head'"),
         ("adult", {"variant": "text"}, "no variant 'text': choose 'numeric', 'raw'"),
+        ("mr", {"source": "download"}, "no source 'download'"),
         ("mr", {"source": "web"}, "no source 'web': choose 'auto', 'original', 'compact'"),
     ],
 )
@@ -227,11 +230,14 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path):
     plain = tmp_path / "table.csv"
     plain.write_bytes(b"a,b\n" + b"1,2\n" * 10_000)
     for path in (packed, plain):
-        with (
-            pytest.raises(DataError, match="unpacks to more than"),
-            open_bytes(path, most_bytes=10_000) as stream,
+        for read in (
+            partial(read_table, kinds={"a": "number"}),
+            partial(read_numbers, columns=2, dtype=np.float64, skip=1),
+            partial(read_lines, encoding="utf-8"),
+            read_bytes,
         ):
-            stream.read()
+            with pytest.raises(DataError, match="unpacks to more than"):
+                read(path, most_bytes=10_000)
     archive = tmp_path / "archive.npz"
     np.savez_compressed(archive, X=np.zeros(10**6))
     with pytest.raises(DataError, match="unpacks to more than"):

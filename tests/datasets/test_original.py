@@ -76,13 +76,15 @@ def test_cifar_planes_become_colours(tmp_path):
         read_cifar_batch(path)
 
 
-def test_adult_with_blanks(tmp_path):
-    data = tmp_path / "adult.data"
+def test_adult_with_blanks_and_a_remark(tmp_path):
+    data, test = tmp_path / "adult.data", tmp_path / "adult.test"
     data.write_text(ADULT)
-    table = read_census(data)
-    assert table["age"].tolist() == [39, 54]
-    assert table["occupation"].tolist() == ["Adm-clerical", "?"]
-    assert table["income"].tolist() == ["<=50K", ">50K"]
+    test.write_text("|1x3 Cross validator\n" + ADULT.replace("50K\n", "50K.\n"))
+    for path in (data, test):
+        table = read_census(path)
+        assert table["age"].tolist() == [39, 54]
+        assert table["occupation"].tolist() == ["Adm-clerical", "?"]
+        assert table["income"].tolist() == ["<=50K", ">50K"]
     data.write_text(ADULT.replace(">50K", "rich"))
     with pytest.raises(DataError, match="found 'rich'"):
         read_census(data)
@@ -123,6 +125,7 @@ def test_cars_of_a_make(tmp_path, tax, encoding):
     path.write_text(CARS.format(tax=tax) + row, encoding)
     table = read_make(path, "hyundi")
     assert table["make"].tolist() == ["hyundi"]
+    assert table["model"].tolist() == ["I20"]
     assert (table["tax"][0], table["mpg"][0], table["price"][0]) == (145, 58.9, 7999)
 
 
@@ -216,3 +219,9 @@ def test_a_file_with_too_few_rows_is_not_the_set(name, tmp_path):
     write(tmp_path)
     with pytest.raises(DataError, match=message):
         load(name, folder=tmp_path)
+
+
+def test_hotel_texts_with_too_few_rows(tmp_path):
+    (tmp_path / "tripadvisor_hotel_reviews.csv").write_text('Review,Rating\n"good, ""really""",5\n')
+    with pytest.raises(DataError, match="expected reviews 20491, found 1"):
+        load("hotel_reviews", variant="text", folder=tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from fairshapley.datasets import DataError, load
 from tests.data_folder import needs
-from tests.datasets.test_original import CARS, RIDES, idx
+from tests.datasets.test_original import ADULT, CARS, RIDES, idx
 
 # --- whole sets, written in the publisher's layout ----------------------------------------------
 
@@ -22,27 +22,28 @@ def test_adult_as_published_equals_the_copy(tmp_path):
     (tmp_path / "adult.data").write_text("\n".join(lines) + "\n\n")
     for variant in ("numeric", "raw"):
         original = load("adult", variant=variant, folder=tmp_path)
-        assert original.source == f"original: adult.data, variant {variant}"
+        assert original.source == f"original: adult.data, variant {variant}, part train"
         assert original.checksum == load("adult", variant=variant, source="compact").checksum
 
 
 @pytest.mark.full
 @needs("used_cars", source="compact")
 def test_used_cars_as_published_equal_the_copy(tmp_path):
-    copy = load("used_cars", source="compact")
+    raw = load("used_cars", variant="raw", source="compact")
     folder = tmp_path / "used_cars"
     folder.mkdir()
-    for make in dict.fromkeys(copy.groups.tolist()):
-        cars = copy.select(group=make)
+    order = [1, 2, None, 3, 4, 5, 6, 7, 8]
+    for make in raw.group_names:
+        cars = raw.select(group=make)
         rows = [
-            f" A,{year},{price},Manual,{mileage},Petrol,{tax},{mpg},{size}"
-            for (year, mpg, mileage, tax, size), price in zip(cars.X, cars.y, strict=True)
+            ",".join(str(price if column is None else row[column]) for column in order)
+            for row, price in zip(cars.X.tolist(), cars.y.tolist(), strict=True)
         ]
         header = CARS.format(tax="tax(£)" if make == "hyundi" else "tax")
         (folder / f"{make}.csv").write_text(header + "\n".join(rows) + "\n", "utf-8")
     original = load("used_cars", folder=tmp_path)
     assert original.source.startswith("original: audi.csv, bmw.csv")
-    assert original.checksum == copy.checksum
+    assert original.checksum == load("used_cars", source="compact").checksum
     assert len(original.files) == 9
 
 
@@ -144,6 +145,8 @@ def test_creditcard_file_of_the_published_size(tmp_path):
     assert payments.X.shape == (284_807, 30)
     assert payments.X[0, :3].tolist() == [0, 1.5, 2.5]
     assert payments.y.sum() == 492
+    short = load("creditcard", variant="time_amount", folder=tmp_path)
+    assert short.X.shape == (284_807, 2)
 
 
 @pytest.mark.full
@@ -157,3 +160,21 @@ def test_rides_file_of_the_published_size(tmp_path):
     assert rides.X.shape == (693_071 - 55_095, 12)
     first = dict(zip(rides.feature_names, rides.X[0].tolist(), strict=True))
     assert (first["windBearing"], first["cloudCover"], first["name=Shared"]) == (57, 0.72, 1)
+
+
+@pytest.mark.full
+def test_adult_test_rows_share_the_codes_of_the_training_rows(tmp_path):
+    def row(country, income):
+        return ADULT.split("\n")[0].replace("United-States", country).replace("<=50K", income)
+
+    train = [row("Peru", "<=50K")] * 24_720 + [row("Yemen", ">50K")] * 7_841
+    test = [row("Yemen", "<=50K.")] * 12_435 + [row("Yemen", ">50K.")] * 3_846
+    (tmp_path / "adult.data").write_text("\n".join(train) + "\n")
+    (tmp_path / "adult.test").write_text("|1x3 Cross validator\n" + "\n".join(test) + "\n")
+    both = load("adult", part="all", folder=tmp_path)
+    assert np.bincount(both.train.y).tolist() == [24_720, 7_841]
+    assert np.bincount(both.test.y).tolist() == [12_435, 3_846]
+    alone = load("adult", part="test", folder=tmp_path)
+    assert (alone.X[:, -1] == 1).all()
+    assert alone.checksum == both.test.checksum
+    assert len(load("adult", folder=tmp_path)) == 32_561

@@ -253,7 +253,7 @@ def test_used_car_makers_are_valued_as_in_the_paper():
     """P2: eight makers, 100 cars each, five features; efficient, and robust against copies."""
     cars = prepare.paper_used_cars(load("used_cars"))
     rows = prepare.standardise(cars.X)
-    parts = {name: rows[cars.groups == name][:100] for name in prepare.PAPER_MAKES}
+    parts = {name: rows[cars.groups == name][:100] for name in cars.group_names}
     game = VolumeGame(parts)
     result = fs.exact(game)
     assert result.names() == prepare.PAPER_MAKES

@@ -81,11 +81,13 @@ def test_ape_with_an_offset_is_that_of_the_published_figure():
 @given(two_vectors(TIED))
 def test_inversions_agree_with_the_definition(vectors):
     estimate, truth = vectors
-    count = 0
+    count, signs = 0, 0
     for i, j in ordered_pairs(len(truth)):
         count += truth[i] > truth[j] and estimate[i] < estimate[j]
         count += truth[i] < truth[j] and estimate[i] > estimate[j]
+        signs += np.sign(truth[i] - truth[j]) != np.sign(estimate[i] - estimate[j])
     assert metrics.inversions(estimate, truth) == count
+    assert metrics.inversions(estimate, truth, count_ties=True) == signs
 
 
 @given(two_vectors(SMOOTH))

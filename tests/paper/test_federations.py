@@ -10,13 +10,12 @@ from benchmarks.paper import tabulating as tabulate
 from benchmarks.paper.federation import FederationTable, load_table
 from benchmarks.paper.federation_data import prepare
 from benchmarks.paper.federations import FEDERATIONS, federation_of, find_table, table_path
-from benchmarks.paper.splits import split
 
 import fairshapley as fs
 import fairshapley_paper as paper
 from fairshapley.datasets import load
 from fairshapley.errors import InputError
-from fairshapley.games.federated import normalised_mean
+from fairshapley.games.federated import normalised_mean, split
 from fairshapley_paper.experiment import Setup
 from fairshapley_paper.report import published_numbers
 from fairshapley_paper.scenarios import federations

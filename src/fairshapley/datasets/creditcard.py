@@ -18,19 +18,24 @@ _MEAN_AMOUNT = 88.3496
 
 
 def read_creditcard(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
-    """The payments with all features."""
+    """All features, or Time and Amount alone."""
+    short = wanted.variant == "time_amount"
     if wanted.kind == "original":
         table = read_numbers(files[0], 31, np.float64, skip=1)
-        features, y = table[:, :-1], table[:, -1]
+        features, y = table[:, [0, -2] if short else slice(-1)], table[:, -1]
         check_found(files[0], "rows", _ROWS, len(y))
         check_found(files[0], "frauds", _FRAUDS, int((y == 1).sum()))
         mean = round(float(table[:, -2].mean()), 4)
         check_found(files[0], "mean Amount", _MEAN_AMOUNT, mean)
+    elif short:
+        time, cents, y = read_archive(files[0], ("time", "amount_cents", "y")).values()
+        features = np.column_stack([time.astype(np.float64), cents / 100])
     else:
         features, y, drawn = read_archive(files[0], ("X", "y", "part")).values()
-        # Part 2 are the frauds outside the two random samples.
-        features, y = features[drawn <= 1].astype(np.float64), y[drawn <= 1]
+        keep = drawn <= 1 if wanted.part == "sample" else slice(None)
+        features, y = features[keep].astype(np.float64), y[keep]
         # Amounts are cents, which single precision misses by up to 0.001.
         features[:, -1] = features[:, -1].round(2)
+    names = ("Time", "Amount") if short else _NAMES
     classes = ("legitimate", "fraud")
-    return Dataset(wanted.name, features, y.astype(np.int64), _NAMES, classes, (0, 1))
+    return Dataset(wanted.name, features, y.astype(np.int64), names, classes, (0, 1))

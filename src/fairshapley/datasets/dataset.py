@@ -143,6 +143,11 @@ class Dataset:
         """The rows that the publisher put in the test part."""
         return self.select(split="test")
 
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of the providers, in the order of their first rows."""
+        return () if self.groups is None else tuple(dict.fromkeys(self.groups.tolist()))
+
     def take(self, rows: ArrayLike | slice) -> Dataset:
         """The data set of some rows: their numbers, a slice, or a boolean mask.
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fairshapley.datasets.dataset import Dataset
 
-SourceKind: TypeAlias = Literal["scikit-learn", "synthetic", "original", "compact"]
+SourceKind: TypeAlias = Literal["scikit-learn", "synthetic", "original", "compact", "download"]
 
 
 class Wanted(NamedTuple):
@@ -28,13 +28,14 @@ Reader: TypeAlias = Callable[[tuple[Path, ...], Wanted], Dataset]
 
 @dataclass(frozen=True)
 class Source:
-    """One way to get a set.
+    """One way to get one variant of a set.
 
     Parameters
     ----------
     kind
         ``"scikit-learn"`` and ``"synthetic"`` are always there, ``"original"`` (the publisher's
-        files) and ``"compact"`` (the small copies) come from the data folder.
+        files) and ``"compact"`` (the small copies) come from the data folder, ``"download"`` is
+        fetched by scikit-learn.
     parts
         The parts that can be asked for, the default first, and the files of each.
     sha256
@@ -69,8 +70,7 @@ class Entry:
     page: str
     licence: str
     citation: str
-    variants: tuple[str, ...]
-    sources: tuple[Source, ...]
+    variants: Mapping[str, tuple[Source, ...]]
     paper: str = ""
 
     def __str__(self) -> str:
@@ -78,9 +78,8 @@ class Entry:
         if self.paper:
             lines.append(f"in the paper: {self.paper}")
         lines += [f"licence: {self.licence}", f"cite: {self.citation}", f"page: {self.page}"]
-        lines += [_ways(source) for source in self.sources]
-        if len(self.variants) > 1:
-            lines.append(f"variants: {', '.join(self.variants)}")
+        for variant, sources in self.variants.items():
+            lines += [f"variant {variant!r}, {_ways(source)}" for source in sources]
         return "\n".join(lines)
 
 
@@ -92,8 +91,12 @@ def _ways(source: Source) -> str:
 
 
 def _entry(name: str, *, variants: list[str], sources: list[dict[str, Any]], **about: str) -> Entry:
-    ways = tuple(Source(**fields) for fields in sources)
-    return Entry(name, variants=tuple(variants), sources=ways, **about)
+    found: dict[str, tuple[Source, ...]] = dict.fromkeys(variants, ())
+    for fields in sources:
+        its_own = fields.pop("variants", variants)
+        for variant in its_own:
+            found[variant] += (Source(**fields),)
+    return Entry(name, variants=found, **about)
 
 
 with Path(__file__).with_name("catalogue.toml").open("rb") as _stream:

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import os
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -93,6 +94,21 @@ def check_found(path: Path, what: str, expected: object, found: object) -> None:
 
 
 @contextmanager
+def fetching(name: str, origin: str, instead: str) -> Iterator[None]:
+    """Whatever goes wrong while scikit-learn fetches a set, as an error that says what to do."""
+    try:
+        with warnings.catch_warnings():
+            # scikit-learn warns before it tries again; the failure is reported below.
+            warnings.simplefilter("ignore")
+            yield
+    except (OSError, ValueError) as error:
+        raise MissingDataError(
+            f"{name} could not be fetched {origin} ({error}): try again, or put {instead} in the "
+            f"folder that {ENVIRONMENT} names"
+        ) from None
+
+
+@contextmanager
 def reading(path: Path, kind: str = "what its name says") -> Iterator[None]:
     """Whatever goes wrong while a file of some kind is read, as a DataError that names the file."""
     try:
@@ -146,12 +162,12 @@ def check_size(path: Path, size: int, *, most_bytes: int = MOST_BYTES) -> None:
         )
 
 
-def open_text(path: Path, encoding: str) -> IO[str]:
+def open_text(path: Path, encoding: str, *, most_bytes: int = MOST_BYTES) -> IO[str]:
     """A text file for reading, as `open_bytes` does; line ends are left alone."""
-    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
+    return io.TextIOWrapper(open_bytes(path, most_bytes=most_bytes), encoding=encoding, newline="")
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
     """The whole content of a file, as `open_bytes` reads it."""
-    with reading(path), open_bytes(path) as stream:
+    with reading(path), open_bytes(path, most_bytes=most_bytes) as stream:
         return stream.read()

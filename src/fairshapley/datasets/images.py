@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from fairshapley._basics.types import ByteArray
 from fairshapley.datasets.dataset import Dataset
 from fairshapley.datasets.entry import Wanted
-from fairshapley.datasets.files import DataError, check_found, read_bytes
+from fairshapley.datasets.files import DataError, check_found, fetching, read_bytes
 from fairshapley.datasets.parsing import read_archive
 
 # Images and labels.
@@ -87,8 +88,12 @@ def read_mnist(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
     if wanted.kind == "compact":
         train, test = _copy(files[0])
     else:
-        train = read_idx(files[0], _IDX_IMAGES), read_idx(files[1], _IDX_LABELS)
-        test = read_idx(files[2], _IDX_IMAGES), read_idx(files[3], _IDX_LABELS)
+        if wanted.kind == "original":
+            train = read_idx(files[0], _IDX_IMAGES), read_idx(files[1], _IDX_LABELS)
+            test = read_idx(files[2], _IDX_IMAGES), read_idx(files[3], _IDX_LABELS)
+        else:
+            train, test = _mnist_download()
+            files = (Path("mnist_784 (OpenML)"),) * 4
         _check_mnist(files[0], "train", *train)
         _check_mnist(files[2], "test", *test)
     return _joined(train, test, tuple(map(str, range(10))))
@@ -100,6 +105,21 @@ def _check_mnist(path: Path, part: str, images: NDArray[Any], labels: NDArray[An
     if part == "train":
         mean = round(float(images.mean(dtype=np.float64)) / 255, 4)
         check_found(path, "mean pixel", _MNIST_MEAN, mean)
+
+
+def _mnist_download() -> tuple[_Part, _Part]:
+    from sklearn.datasets import fetch_openml
+
+    # The parser of pandas is faster.
+    parser = "pandas" if find_spec("pandas") else "liac-arff"
+    with fetching("mnist", "from OpenML", "the files of http://yann.lecun.com/exdb/mnist"):
+        pixels, digits = fetch_openml(
+            "mnist_784", version=1, return_X_y=True, as_frame=False, parser=parser
+        )
+    images = np.asarray(pixels).astype(np.uint8).reshape(-1, 28, 28)
+    labels = np.asarray(digits).astype(np.int64)
+    # OpenML keeps the original order: 60 000 training images, then the test images.
+    return (images[:60_000], labels[:60_000]), (images[60_000:], labels[60_000:])
 
 
 def read_cifar10(files: tuple[Path, ...], wanted: Wanted) -> Dataset:

@@ -46,27 +46,33 @@ def load(
     part: str | None = None,
     source: Literal["auto"] | SourceKind = "auto",
     folder: Folder = None,
+    download: bool = False,
 ) -> Dataset:
     """A data set by its name.
 
     Sets that come with scikit-learn, and the synthetic one, are always there. The others are read
     from a folder of data files: the publisher's original files or, where those are not all there,
     compact copies whose checksums are verified. `Dataset.source` says which were read. Nothing is
-    downloaded or stored, and nothing stands in for data that is not there.
+    downloaded unless asked for, nothing is stored, and nothing stands in for data that is not
+    there.
 
     Parameters
     ----------
     name
         One of the names of `available()`.
     variant
-        Which view of the set: of adult ``"numeric"``, the default, or ``"raw"``.
+        Which view of the set: ``"numeric"`` or ``"raw"`` (adult, uber_lyft, used_cars),
+        ``"numeric"`` or ``"time_amount"`` (creditcard), ``"features"`` or ``"text"``
+        (hotel_reviews). The first is the default.
     part
-        Which rows, for a set that has parts (covertype); `describe` lists them.
+        Which rows, for a set that has parts (adult, covertype, creditcard); `describe` lists them.
         Unless given, the first one of the source that is read.
     source
-        ``"original"`` or ``"compact"`` to insist on one.
+        ``"original"``, ``"compact"`` or ``"download"`` to insist on one.
     folder
         The folder of the data files; unless given, the one that FAIRSHAPLEY_DATA names.
+    download
+        Whether scikit-learn may fetch a set that is not there (covertype, mnist) over the network.
 
     Examples
     --------
@@ -75,12 +81,14 @@ def load(
     ((150, 4), ('setosa', 'versicolor', 'virginica'))
     """
     entry = describe(name)
-    variant = _choice(name, "variant", variant, entry.variants)
-    sources = _candidates(entry, part, source)
+    variant = _choice(name, "variant", variant, tuple(entry.variants))
+    sources = _candidates(entry, variant, part, source)
     needs_folder = any(found.kind in ("original", "compact") for found in sources)
     place = data_folder(folder) if needs_folder or folder is not None else None
     notes: list[str] = []
     for candidate in sources:
+        if candidate.kind == "download" and not download:
+            continue
         chosen = next(iter(candidate.parts)) if part is None else part
         found = _find(candidate, name, chosen, place)
         if None not in found.values():
@@ -93,7 +101,7 @@ def load(
 
 
 def available(folder: Folder = None) -> dict[str, tuple[SourceKind, ...]]:
-    """Every name, and from what it could be loaded now.
+    """Every name, and from what it could be loaded now without a download (first variant).
 
     Only the presence of the files is looked at; `load` checks what is in them.
 
@@ -119,8 +127,8 @@ def describe(name: str) -> Entry:
     licence: for research, cite the paper
     cite: Pang & Lee (2005), Seeing stars
     page: https://www.cs.cornell.edu/people/pabo/movie-review-data (rt-polaritydata.tar.gz)
-    original: rt-polarity.pos, rt-polarity.neg
-    compact: mr.tsv.gz
+    variant 'text', original: rt-polarity.pos, rt-polarity.neg
+    variant 'text', compact: mr.tsv.gz
     """
     if not isinstance(name, str) or name not in CATALOGUE:
         raise InputError(f"there is no data set {name!r}; there are {', '.join(CATALOGUE)}")
@@ -128,10 +136,12 @@ def describe(name: str) -> Entry:
 
 
 def _present(entry: Entry, place: Path | None) -> tuple[SourceKind, ...]:
+    sources = next(iter(entry.variants.values()))
     return tuple(
         source.kind
-        for source in entry.sources
-        if None not in _find(source, entry.name, next(iter(source.parts)), place).values()
+        for source in sources
+        if source.kind != "download"
+        and None not in _find(source, entry.name, next(iter(source.parts)), place).values()
     )
 
 
@@ -145,9 +155,9 @@ def _choice(name: str, option: str, wanted: str | None, allowed: Sequence[str]) 
     return wanted
 
 
-def _candidates(entry: Entry, part: str | None, source: str) -> tuple[Source, ...]:
+def _candidates(entry: Entry, variant: str, part: str | None, source: str) -> tuple[Source, ...]:
     """The sources that can answer, the best first."""
-    sources = entry.sources
+    sources = entry.variants[variant]
     kinds = [found.kind for found in sources]
     if _choice(entry.name, "source", source, ["auto", *kinds]) != "auto":
         sources = tuple(found for found in sources if found.kind == source)
@@ -180,7 +190,7 @@ def _read(
     content = reader(tuple(files.values()), Wanted(entry.name, variant, source.kind, part))
     names = ", ".join(path.name for path in files.values())
     read = f"{source.kind}: {source.title or names}"
-    if source.kind == "scikit-learn":
+    if source.kind in ("scikit-learn", "download"):
         read += f" (scikit-learn {importlib.metadata.version('scikit-learn')})"
     read += f", variant {variant}" if len(entry.variants) > 1 else ""
     read += f", part {part}" if tuple(source.parts) != ("all",) else ""
@@ -209,15 +219,20 @@ def _advice(
         f"the {source.kind} "
         + ", ".join(source.parts[next(iter(source.parts)) if part is None else part])
         for source in sources
+        if source.kind in ("original", "compact")
     ]
     where = (
         f"a folder, and name it in the environment variable {ENVIRONMENT} or as folder="
         if place is None
         else f"{place}, or its subfolder {entry.name!r}"
     )
-    sentences = [
-        f"{entry.name} is not there: it is read from {'; or from '.join(wanted)}",
-        f"Get the originals from {entry.page} and put them, plain or as .gz, in {where}",
-        *notes,
-    ]
+    sentences = [f"{entry.name} is not there"]
+    if wanted:
+        sentences[0] += f": it is read from {'; or from '.join(wanted)}"
+        sentences += [
+            f"Get the originals from {entry.page} and put them, plain or as .gz, in {where}",
+            *notes,
+        ]
+    if any(source.kind == "download" for source in sources):
+        sentences.append(f"{'Or let' if wanted else 'Let'} scikit-learn fetch it: download=True")
     return ". ".join(sentences)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics.types import IntArray
 from fairshapley.datasets.dataset import Dataset
@@ -21,10 +24,12 @@ _SST_COUNTS = {
     "dev": [139, 289, 229, 279, 165],
     "test": [279, 633, 389, 510, 399],
 }
-# Ratings 1 to 5 of the reviews with extracted features.
+# Ratings 1 to 5: of all reviews, and of those with extracted features.
+_RATINGS = [1421, 1793, 2184, 6039, 9054]
 _FEATURE_RATINGS = [1273, 1597, 1958, 5392, 8125]
 _FEATURES_NOTE = (
-    "features from a network (GloVe, BiLSTM) that Xu et al. (2021) fitted to these rows"
+    "features from a network (GloVe, BiLSTM) that Xu et al. (2021) fitted to these rows; "
+    "hotel_review_rows() lines them up with the texts"
 )
 # A leaf of a tree is "(label word)"; words hold no brackets, they are written -LRB- and -RRB-.
 _LEAF = re.compile(r"\([0-4] ([^()]+)\)")
@@ -89,16 +94,45 @@ def read_sst5(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
 # --- hotel reviews ------------------------------------------------------------------------------
 
 
+def hotel_review_rows() -> IntArray:
+    """For each row of the hotel reviews' features, the number of its review among the texts.
+
+    The authors of the features kept a review when a draw from 0 to 99 exceeded 10, seed 42.
+
+    Examples
+    --------
+    >>> rows = hotel_review_rows()
+    >>> len(rows), int(rows[-1])
+    (18345, 20490)
+    """
+    draws = random.Random(42)  # noqa: S311 - the draw to be repeated was made like this
+    kept = [draws.randrange(0, 100) > 10 for _ in range(sum(_RATINGS))]
+    return np.flatnonzero(kept)
+
+
+def _check_ratings(path: Path, ratings: NDArray[Any], expected: list[int]) -> None:
+    found = [int((ratings == stars).sum()) for stars in range(1, 6)]
+    check_found(path, "reviews", sum(expected), len(ratings))
+    check_found(path, "reviews with the ratings 1 to 5", expected, found)
+
+
 def read_hotel_reviews(files: tuple[Path, ...], wanted: Wanted) -> Dataset:
-    """Features that a network extracted from the reviews."""
+    """Features that a network extracted, or texts."""
     path = files[0]
-    features, y = read_archive(path, ("X", "y")).values()
-    features, y = features.astype(np.float64), y.ravel().astype(np.int64)
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    if wanted.variant == "features":
+        features, y = read_archive(path, ("X", "y")).values()
+        features, y = features.astype(np.float64), y.ravel()
+        _check_ratings(path, y, _FEATURE_RATINGS)
+        check_found(path, "features of shape", (len(y), 8), features.shape)
+        names = tuple(f"unit{number}" for number in range(1, 9))
+        notes = (_FEATURES_NOTE,)
+    else:
+        table = read_table(path, {"Review": "text", "Rating": "number"})
+        features, y = table["Review"], table["Rating"]
+        if wanted.kind == "original":
+            _check_ratings(path, y, _RATINGS)
     stars = tuple(range(1, 6))
-    check_found(path, "reviews", sum(_FEATURE_RATINGS), len(y))
-    found = [int((y == number).sum()) for number in stars]
-    check_found(path, "reviews with the ratings 1 to 5", _FEATURE_RATINGS, found)
-    check_found(path, "features of shape", (len(y), 8), features.shape)
-    names = tuple(f"unit{number}" for number in range(1, 9))
     classes = tuple(f"{number} of 5" for number in stars)
-    return Dataset(wanted.name, features, y, names, classes, stars, notes=(_FEATURES_NOTE,))
+    return Dataset(wanted.name, features, y.astype(np.int64), names, classes, stars, notes=notes)

@@ -16,7 +16,7 @@ from fairshapley.metrics.scaling import Normalise, normalised
 _CHUNK = 1 << 20
 
 
-def inversions(estimate: ArrayLike, truth: ArrayLike) -> int:
+def inversions(estimate: ArrayLike, truth: ArrayLike, *, count_ties: bool = False) -> int:
     """N_inv: how many ordered pairs i ≠ j the estimates put in the wrong order.
 
     N_inv = Σ_{i≠j} 1(φ_i > φ_j and φ̂_i < φ̂_j) + 1(φ_i < φ_j and φ̂_i > φ̂_j). The sum is over
@@ -27,16 +27,25 @@ def inversions(estimate: ArrayLike, truth: ArrayLike) -> int:
     ----------
     estimate, truth
         The estimates φ̂ and the true values φ.
+    count_ties
+        Count as well the pairs that are tied in one of the two and not in the other: the authors'
+        code compares the signs of φ_i − φ_j and φ̂_i − φ̂_j.
 
     Examples
     --------
     >>> inversions([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
     2
+    >>> inversions([1.0, 1.0], [1.0, 2.0]), inversions([1.0, 1.0], [1.0, 2.0], count_ties=True)
+    (0, 2)
     """
     values, phi = check_estimate(estimate, truth)
     # Among players tied in the truth the estimates ascend, so these pairs are never inverted.
     order = np.lexsort((values, phi))
-    return 2 * _count_inversions(values[order])
+    swapped = _count_inversions(values[order])
+    if count_ties:
+        both = _tied_pairs(np.column_stack([values, phi]))
+        swapped += _tied_pairs(values[:, None]) + _tied_pairs(phi[:, None]) - 2 * both
+    return 2 * swapped
 
 
 def inversion_error(
@@ -119,3 +128,9 @@ def _count_inversions(values: FloatArray) -> int:
         inside = before - before[np.searchsorted(prefix, prefix)]
         total += int(inside[has == 0].sum())
     return total
+
+
+def _tied_pairs(rows: FloatArray) -> int:
+    """Unordered pairs of equal rows."""
+    counts = np.unique(rows, axis=0, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())

@@ -96,13 +96,14 @@ def test_few_rows_are_all_neighbours(vectorised, wrapped):
     assert game(np.ones((1, 3), dtype=bool)) == pytest.approx((np.log(2 / 3) + np.log(1 / 3)) / 2)
 
 
-def test_one_row_of_each_class_has_no_variance_for_a_discriminant_analysis():
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_one_row_of_each_class_has_no_variance_for_a_discriminant_analysis(vectorised):
     train, test = ([[0.0], [1.0], [0.2]], ["a", "b", "a"]), ([[0.9]], ["a"])
     model = LinearDiscriminantAnalysis()
-    game = DataGame(model, train, test, "log_likelihood")
+    game = DataGame(model, train, test, "log_likelihood", vectorised=vectorised)
     assert game(np.array([[True, True, False]])) == pytest.approx(np.log(0.5))
     assert np.isfinite(game(np.array([[True, True, True]])))[0]
-    labels = DataGame(model, train, test)
+    labels = DataGame(model, train, test, vectorised=vectorised)
     assert labels(np.array([[True, True, False]])) == 1.0  # "a", the first of both
 
 
@@ -131,6 +132,7 @@ PAIRS = [
             LogisticRegression(**TIGHT),
             KNeighborsClassifier(3),
             GaussianNB(),
+            LinearDiscriminantAnalysis(),
         ],
         [CANCER, IRIS],
         CLASS_METRICS,

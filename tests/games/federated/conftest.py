@@ -5,13 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from benchmarks.paper.averaging import train
-from benchmarks.paper.inputs import as_images
-from benchmarks.paper.networks import mnist_cnn
-from benchmarks.paper.splits import split
 from sklearn.datasets import load_digits
 
-from fairshapley.games.federated import ModelUtility
+from fairshapley.games.federated import ModelUtility, as_images, mnist_cnn, split, train
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +32,7 @@ def digits():
         "lr": 0.5,
         "epochs": 3,
         "batch_size": 16,
-        "participants": [range(5), [0, 2, 4], [1, 3, 4]],
+        "participation": [range(5), [0, 2, 4], [1, 3, 4]],
     }
     rounds = list(train(model, agents, rounds=3, **options))
     test = images[500:750], labels[500:750]

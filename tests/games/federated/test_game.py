@@ -8,10 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks.paper.averaging import train
-from benchmarks.paper.inputs import as_images
-from benchmarks.paper.networks import mnist_cnn
-from benchmarks.paper.splits import split
 
 import fairshapley as fs
 from fairshapley.datasets import load
@@ -20,8 +16,12 @@ from fairshapley.games.federated import (
     FederatedGame,
     ModelUtility,
     RoundGame,
+    as_images,
+    mnist_cnn,
     normalised_mean,
     read_round,
+    split,
+    train,
 )
 from fairshapley.testing import check_game
 from tests.data_folder import needs
@@ -255,8 +255,9 @@ def test_the_papers_total_weighs_rounds_alike():
 
 
 def test_rounds_are_valued_while_the_training_goes_on(digits):
-    options = digits.options | {"participants": [[1, 4]] * 1000}
-    run = train(digits.model, digits.agents, rounds=1000, **options)
+    run = train(
+        digits.model, digits.agents, rounds=1000, **{**digits.options, "participation": 0.4}
+    )
     record = next(run)
     values = fs.exact(RoundGame(record, digits.utility)).values
     assert set(np.flatnonzero(values)) <= set(record.agents)
@@ -267,8 +268,14 @@ def test_rounds_are_valued_while_the_training_goes_on(digits):
 def test_torch_is_only_needed_for_torch(monkeypatch, digits):
     monkeypatch.setitem(sys.modules, "torch", None)
     np.testing.assert_allclose(fs.exact(by_hand()).values, [3.71875, -0.28125, 0.5])
-    with pytest.raises(MissingExtraError, match="pip install 'torch>="):
-        ModelUtility(digits.model, digits.test)
+    calls = [
+        lambda: ModelUtility(digits.model, digits.test),
+        lambda: train(digits.model, digits.agents, rounds=1),
+        mnist_cnn,
+    ]
+    for call in calls:
+        with pytest.raises(MissingExtraError, match="pip install 'torch>="):
+            call()
 
 
 def test_importing_the_package_does_not_import_torch():

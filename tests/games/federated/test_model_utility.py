@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from benchmarks.paper.networks import cifar_cnn, text_cnn
 from sklearn.metrics import log_loss
 from torch import nn
 
@@ -15,7 +14,9 @@ from fairshapley.games.federated import (
     FederatedGame,
     ModelUtility,
     RoundGame,
+    cifar_cnn,
     read_round,
+    text_cnn,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -309,15 +310,11 @@ ROWS = np.zeros((4, 2))
         ((LINEAR, (ROWS, [0] * 3)), {}, "give one target for each row"),
         ((LINEAR, (ROWS[:0], [])), {}, "test has no rows"),
         ((LINEAR, (ROWS, list("abcd"))), {}, "encode labels as 0, 1"),
-        (
-            (LINEAR, (ROWS, [0, 1, 2, 0])),
-            {},
-            "go from 0 to 2, the model has 2 outputs",
-        ),
-        ((LINEAR, (ROWS, [0, 1, -1, 0])), {}, "classes of test go from -1 to 1"),
-        ((LINEAR, (ROWS, [0.0, 1.0, 0.0, 0.0])), {}, "targets of test must be classes"),
+        ((LINEAR, (ROWS, [0, 1, 2, 0])), {}, "classes go from 0 to 2, the model has 2 outputs"),
+        ((LINEAR, (ROWS, [0, 1, -1, 0])), {}, "classes go from -1 to 1"),
+        ((LINEAR, (ROWS, [0.0, 1.0, 0.0, 0.0])), {}, "targets must be classes"),
         ((LINEAR, (ROWS * np.nan, [0] * 4)), {}, "not finite"),
-        ((LINEAR, (np.zeros((4, 3)), [0] * 4)), {}, "the model cannot take test rows of the shape"),
+        ((LINEAR, (np.zeros((4, 3)), [0] * 4)), {}, "the model cannot take test of the shape"),
         ((text_cnn(5), (np.diag([0, 1, 2, 5]), [0] * 4)), {}, "IndexError"),
         ((nn.Conv2d(1, 2, 2), (np.zeros((4, 1, 3, 3)), [0] * 4)), {}, "one output per class"),
         ((Noisy(), (ROWS, [0] * 4)), {}, "answers differently when asked again"),

@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -146,6 +147,18 @@ CASES = {
     "neighbours, regression, p = 3": ("diabetes", KNeighborsRegressor(3, p=3), 60),
     "naive Bayes": ("breast cancer", GaussianNB(), 200),
     "naive Bayes, three classes": ("wine", GaussianNB(var_smoothing=1e-3), 60),
+    "discriminant": ("wine", LinearDiscriminantAnalysis(), 200),
+    "discriminant, many features": ("breast cancer", LinearDiscriminantAnalysis(), 60),
+    "discriminant, shrinkage": (
+        "wine",
+        LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3),
+        30,
+    ),
+    "discriminant, eigen": (
+        "breast cancer",
+        LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.5),
+        30,
+    ),
 }
 
 
@@ -191,6 +204,7 @@ def test_features_on_their_own_scale():
     for model, reference in (
         (LogisticRegression(), tight()),
         (GaussianNB(), GaussianNB()),
+        (LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis()),
     ):
         got = batch_learner(model, X, y, X_test).predict(sets, "probability")
         for i, rows in enumerate(sets):
@@ -235,3 +249,10 @@ def test_columns_that_are_constant_or_equal_in_a_set():
         for i, rows in enumerate(sets):
             expected = model.fit(X[rows], y[rows]).predict(X_test)
             np.testing.assert_allclose(got[i], expected, rtol=1e-7, atol=1e-7)
+    labels = (y > 0).astype(int)
+    sets = random_sets(labels, 60, True, seed=3)
+    model = LinearDiscriminantAnalysis()
+    got = batch_learner(model, X, labels, X_test).predict(sets, "decision")
+    for i, rows in enumerate(sets):
+        expected = model.fit(X[rows], labels[rows]).decision_function(X_test)
+        np.testing.assert_allclose(got[i], expected, rtol=1e-6, atol=1e-6)

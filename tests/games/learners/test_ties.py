@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -17,6 +18,8 @@ MODELS = {
     "logistic": LogisticRegression(),
     "liblinear": LogisticRegression(solver="liblinear"),
     "ridge": RidgeClassifier(),
+    "discriminant": LinearDiscriminantAnalysis(),
+    "shrunk": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
     "bayes": GaussianNB(),
     "votes": KNeighborsClassifier(6),
 }

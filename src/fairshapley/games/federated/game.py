@@ -45,7 +45,7 @@ class RoundGame:
     Parameters
     ----------
     record
-        The round, from `read_round`; it may come while the training goes on.
+        The round, from `train` or `read_round`; it may come while the training goes on.
     utility
         A `ModelUtility`, or a function of the weights of a model that returns a number. It gets
         them in the form in which they came (a state dict, a dict or a list of arrays), and may
@@ -80,7 +80,7 @@ class RoundGame:
     ) -> None:
         if not isinstance(record, Round):
             raise InputError(
-                f"a {type(record).__name__} is no round: rounds come from `read_round`"
+                f"a {type(record).__name__} is no round: rounds come from `train` or `read_round`"
             )
         if not isinstance(utility, Utility) and not callable(utility):
             raise InputError(
@@ -171,7 +171,7 @@ class FederatedGame:
     Parameters
     ----------
     rounds
-        The rounds, from `read_rounds` or several `read_round`.
+        The rounds, from `train`, `read_rounds` or several `read_round`.
     utility, empty, player_names, value_range
         As for a `RoundGame`; `value_range` is that of one round.
 
@@ -202,7 +202,7 @@ class FederatedGame:
         value_range: tuple[float, float] | None = None,
     ) -> None:
         if not isinstance(rounds, Iterable):
-            raise InputError(f"rounds is a {type(rounds).__name__}: give those of `read_rounds`")
+            raise InputError(f"rounds is a {type(rounds).__name__}: give the rounds of `train`")
         self.rounds = tuple(
             RoundGame(
                 record, utility, empty=empty, player_names=player_names, value_range=value_range

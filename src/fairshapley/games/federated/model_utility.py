@@ -106,9 +106,9 @@ class ModelUtility:
         # Not in half precision, which numpy and so a fingerprint does not know.
         kind = torch.float64 if precision == "float64" else torch.float32
         self.model = copy.deepcopy(model).to("cpu", kind).eval().requires_grad_(False)
-        shape, layer = probe(self.model, self.rows)
+        shape, layer = probe(self.model, self.rows, "test")
         if not callable(metric):
-            check_classes(self.targets, shape, f"metric {metric!r}")
+            check_classes(self.targets, shape, "test", f"metric {metric!r}")
         self.value_range = (0.0, 1.0) if metric == "accuracy" else None
         # All weights come from the rounds: what the model was made with must not tell two apart.
         for entry in self.model.state_dict().values():
@@ -117,7 +117,7 @@ class ModelUtility:
         self.models_per_batch = self._models_at_once(layer, models_per_batch)
         if (fused := self._fused()) is not None:
             # Its largest layer is smaller: more rows at once.
-            layer = probe(fused, self.rows)[1]
+            layer = probe(fused, self.rows, "test")[1]
             self.rows_per_batch = self._rows_at_once(layer, rows_per_batch)
         self._on_device: tuple[Any, Any, Any] | None = None
 

@@ -51,7 +51,7 @@ def _numbers(part: Any, what: str) -> NDArray[Any]:
     if array is None:
         raise InputError(
             f"{what} must hold numbers alone: encode labels as 0, 1, …, e.g. with "
-            "np.unique(labels, return_inverse=True), and texts as the model takes them"
+            "np.unique(labels, return_inverse=True), and texts with a Vocabulary"
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{what} holds numbers that are not finite: remove or replace them")
@@ -60,15 +60,15 @@ def _numbers(part: Any, what: str) -> NDArray[Any]:
     return np.array(array, dtype=kind, order="C")
 
 
-def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], needed: str) -> None:
+def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], what: str, needed: str) -> None:
     """An InputError unless the targets are classes for which the model has outputs.
 
     Parameters
     ----------
     targets, outputs
         The targets, and the shape of the model's output for a row.
-    needed
-        What needs classes.
+    what, needed
+        Whose targets they are, and what needs classes.
     """
     if len(outputs) != 1:
         raise InputError(
@@ -77,12 +77,12 @@ def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], needed: str) 
         )
     if targets.ndim != 1 or targets.dtype.kind != "i":
         raise InputError(
-            f"the targets of test must be classes 0, 1, …, one for each row, not {targets.dtype} "
-            f"of the shape {targets.shape}"
+            f"{what}: targets must be classes 0, 1, …, one for each row, not {targets.dtype} of "
+            f"the shape {targets.shape}"
         )
     if targets.min() < 0 or targets.max() >= outputs[0]:
         raise InputError(
-            f"the classes of test go from {targets.min()} to {targets.max()}, the model has "
+            f"{what}: the classes go from {targets.min()} to {targets.max()}, the model has "
             f"{outputs[0]} outputs: number the classes from 0, and give the model one output each"
         )
 
@@ -97,7 +97,7 @@ def as_tensor(rows: NDArray[Any], model: torch.nn.Module) -> Any:
     return tensor.to(next(kinds))
 
 
-def probe(model: torch.nn.Module, rows: NDArray[Any]) -> tuple[tuple[int, ...], int]:
+def probe(model: torch.nn.Module, rows: NDArray[Any], what: str) -> tuple[tuple[int, ...], int]:
     """The shape of the model's output for a row, and the numbers in its largest layer.
 
     The model is on the CPU and in evaluation mode.
@@ -116,9 +116,9 @@ def probe(model: torch.nn.Module, rows: NDArray[Any]) -> tuple[tuple[int, ...], 
             outputs, again = model(few), model(few)
     except Exception as error:  # the user's code may raise anything
         raise InputError(
-            f"the model cannot take test rows of the shape {tuple(few.shape)} and {few.dtype} "
+            f"the model cannot take {what} of the shape {tuple(few.shape)} and {few.dtype} "
             f"({type(error).__name__}: {error}); images are floats of the shape (rows, channels, "
-            "height, width), tokens whole numbers"
+            "height, width), see `as_images`, tokens whole numbers"
         ) from error
     finally:
         for hook in hooks:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from fairshapley.games.learners.arrays import Backend, backend
+from fairshapley.games.learners.discriminant import DiscriminantLearner
 from fairshapley.games.learners.inputs import Data, data
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
 from fairshapley.games.learners.linear import LinearLearner, RidgeClassifierLearner, RidgeLearner
@@ -30,6 +32,7 @@ _LEARNERS: dict[type, Callable[[Any, Data, Backend], Learner]] = {
     KNeighborsClassifier: NeighboursClassifierLearner,
     KNeighborsRegressor: NeighboursRegressorLearner,
     GaussianNB: NaiveBayesLearner,
+    LinearDiscriminantAnalysis: DiscriminantLearner,
 }
 
 
@@ -52,7 +55,8 @@ def batch_learner(
     ----------
     model
         An unfitted model: LogisticRegression (L2 penalty), Ridge, RidgeClassifier,
-        LinearRegression, KNeighborsClassifier, KNeighborsRegressor or GaussianNB.
+        LinearRegression, KNeighborsClassifier, KNeighborsRegressor, GaussianNB or
+        LinearDiscriminantAnalysis.
     X, y
         All training rows that a set may hold, and one target for each.
     X_test

@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from benchmarks.paper.averaging import train
-from benchmarks.paper.inputs import Vocabulary
-from benchmarks.paper.networks import text_cnn
 from scipy.sparse import csr_array
 from torch import nn
 
 from fairshapley.errors import InputError
+from fairshapley.games.federated import Vocabulary, text_cnn, train
 
 ROWS = np.array([[1.0], [2.0], [3.0]])
 TARGETS = np.array([[2.0], [4.0], [6.0]])
@@ -55,6 +53,17 @@ def test_adam_moves_by_the_step_at_first():
         train(line(), [(ROWS, TARGETS)], rounds=1, lr=0.01, optimizer="adam", loss=squared)
     )
     np.testing.assert_allclose(record.deltas, [[0.01]], rtol=1e-4)
+    momentum = next(
+        train(
+            line(),
+            [(ROWS, TARGETS)],
+            rounds=1,
+            lr=0.01,
+            loss=squared,
+            optimizer=lambda parameters, lr: torch.optim.SGD(parameters, lr=2 * lr),
+        )
+    )
+    np.testing.assert_allclose(momentum.deltas, [[0.02 * 4 * 14 / 3]], rtol=1e-6)
 
 
 def classes(n_agents=3):
@@ -73,7 +82,9 @@ def test_a_seed_fixes_everything_and_leaves_torchs_generator_alone():
     model, agents = droppy(), classes()
     torch.manual_seed(11)
     before = torch.random.get_rng_state()
-    runs = [list(train(model, agents, rounds=2, seed=seed)) for seed in (1, 1, 2)]
+    runs = [
+        list(train(model, agents, rounds=2, seed=seed, participation=0.7)) for seed in (1, 1, 2)
+    ]
     assert torch.equal(torch.random.get_rng_state(), before)
     for one, again in zip(runs[0], runs[1], strict=True):
         np.testing.assert_array_equal(one.deltas, again.deltas)
@@ -84,7 +95,7 @@ def test_a_seed_fixes_everything_and_leaves_torchs_generator_alone():
 def test_an_agents_update_does_not_depend_on_who_else_takes_part():
     model, agents = droppy(), classes()
     together, alone = (
-        next(train(model, agents, rounds=1, participants=who)) for who in ([[0, 1, 2]], [[1]])
+        next(train(model, agents, rounds=1, participation=who)) for who in ([[0, 1, 2]], [[1]])
     )
     np.testing.assert_array_equal(together.deltas[1], alone.deltas[0])
 
@@ -101,14 +112,23 @@ def test_the_model_given_is_left_alone_and_is_the_start():
 
 
 @pytest.mark.parametrize(
-    ("participants", "expected"),
-    [(None, [(0, 1, 2), (0, 1, 2)]), ([[0, 2], [1]], [(0, 2), (1,)])],
+    ("participation", "expected"),
+    [
+        (None, [(0, 1, 2), (0, 1, 2)]),
+        ([[2, 0], [1]], [(0, 2), (1,)]),
+        (np.array([[True, False, True], [False, True, False]]), [(0, 2), (1,)]),
+        (lambda number, generator: {number, 2}, [(0, 2), (1, 2)]),
+        (lambda number, generator: generator.permutation(3)[:2], None),
+        (1.0, [(0, 1, 2), (0, 1, 2)]),
+        (0.01, None),
+    ],
 )
-def test_who_takes_part(participants, expected):
-    records = list(train(droppy(), classes(), rounds=2, participants=participants))
-    assert [record.agents for record in records] == expected
+def test_who_takes_part(participation, expected):
+    records = list(train(droppy(), classes(), rounds=2, participation=participation))
+    found = [record.agents for record in records]
+    assert expected is None or found == expected
     assert all(record.n_agents == 3 for record in records)
-    assert [len(record.deltas) for record in records] == [len(agents) for agents in expected]
+    assert [len(record.deltas) for record in records] == [len(agents) for agents in found]
 
 
 def test_batch_norm_statistics_travel_with_the_weights():
@@ -148,6 +168,48 @@ def test_texts_are_learnt():
     with torch.no_grad():
         found = model.eval()(torch.from_numpy(tokens[80:])).argmax(dim=1).numpy()
     assert (found == labels[80:]).mean() > 0.9
+
+
+GOOD = {"rounds": 1}
+
+
+@pytest.mark.parametrize(
+    ("agents", "options", "message"),
+    [
+        ([], {}, "agents must be a list"),
+        (None, {}, "agents must be a list"),
+        ([(ROWS, [0, 1])], {}, "agent 0: rows of the shape"),
+        ([(ROWS[:0], [])], {}, "agent 0 has no rows"),
+        ([(np.zeros((3, 2)), [0, 1, 0])], {}, "the model cannot take agent 0's rows"),
+        ([(ROWS.astype(int), [0, 1, 0])], {}, "int64"),
+        ([(ROWS, [0, 1, 2])], {}, "agent 0: the classes go from 0 to 2"),
+        ([(ROWS, ["a", "b", "a"])], {}, "encode labels"),
+        ([(ROWS, [0, 1, 0])], {"rounds": 0}, "rounds must be a whole number"),
+        ([(ROWS, [0, 1, 0])], {"epochs": 1.5}, "epochs must be a whole number"),
+        ([(ROWS, [0, 1, 0])], {"batch_size": 0}, "batch_size must be a whole number"),
+        ([(ROWS, [0, 1, 0])], {"lr": 0.0}, "lr must be a finite number above 0"),
+        ([(ROWS, [0, 1, 0])], {"lr": "fast"}, "lr must be a finite number above 0"),
+        ([(ROWS, [0, 1, 0])], {"decay": -1}, "decay must be a finite number above 0"),
+        ([(ROWS, [0, 1, 0])], {"optimizer": "lion"}, "optimizer must be one of 'sgd', 'adam'"),
+        ([(ROWS, [0, 1, 0])], {"loss": "hinge"}, "loss must be one of 'cross_entropy'"),
+        ([(ROWS, [0, 1, 0])], {"seed": -1}, "seed must not be negative"),
+        ([(ROWS, [0, 1, 0])], {"device": "warp"}, "device 'warp' cannot be used"),
+        ([(ROWS, [0, 1, 0])], {"participation": 0.0}, r"must be in \(0, 1\]"),
+        ([(ROWS, [0, 1, 0])], {"participation": "all"}, "participation must be None"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[0], [0]]}, "2 rounds of 1"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[]]}, "round 0: nobody takes part"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[0, 0]]}, "listed twice"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[1]]}, "agent 1 is not one of 0…0"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[-1]]}, "agent -1 is not one of"),
+        ([(ROWS, [0, 1, 0])], {"participation": [["ann"]]}, "listed by their indices"),
+        ([(ROWS, [0, 1, 0])], {"participation": [3]}, "listed by their indices"),
+        ([(ROWS, [0, 1, 0])], {"participation": [[False]]}, "masks go into one boolean array"),
+        ([(ROWS, [0, 1, 0])], {"participation": np.ones((2, 2), bool)}, r"\(rounds, agents\)"),
+    ],
+)
+def test_bad_input_is_named_before_the_first_round(agents, options, message):
+    with pytest.raises(InputError, match=message):
+        train(nn.Linear(1, 2), agents, **(GOOD | options))
 
 
 def test_what_goes_wrong_in_training_is_named():

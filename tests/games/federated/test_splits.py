@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from benchmarks.paper.splits import powerlaw_sizes, split
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from fairshapley.errors import InputError
+from fairshapley.games.federated import powerlaw_sizes, split
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 60))
 

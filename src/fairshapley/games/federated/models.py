@@ -1,0 +1,175 @@
+"""The paper's networks for federated learning, of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairshapley._basics import checks
+from fairshapley.errors import InputError
+from fairshapley.games.federated._torch import import_torch
+from fairshapley.randomness import root_seed
+
+if TYPE_CHECKING:
+    import torch
+
+
+def mnist_cnn(
+    n_classes: int = 10,
+    *,
+    image: tuple[int, int, int] = (1, 32, 32),
+    channels: Sequence[int] = (64, 16),
+    kernels: Sequence[int] = (3, 7),
+    hidden: int = 200,
+    seed: int = 0,
+) -> torch.nn.Sequential:
+    """The paper's network for MNIST, zero-padded to 32×32: two convolutions with tanh and max-pool.
+
+    Parameters
+    ----------
+    n_classes
+        The number of outputs, which are logits.
+    image
+        Channels, height and width of an image.
+    channels, kernels
+        The output channels and the kernel width of each convolution.
+    hidden
+        The units of the layer before the outputs.
+    seed
+        Fixes the weights to start from; torch's own generator is left as it is.
+
+    Examples
+    --------
+    >>> sum(entry.numel() for entry in mnist_cnn().parameters())
+    104242
+    >>> small = mnist_cnn(image=(1, 12, 12), channels=(8, 8), kernels=(3, 2), hidden=16)
+    """
+    return _image_cnn(n_classes, image, channels, kernels, hidden, seed, "Tanh", len(kernels))
+
+
+def cifar_cnn(
+    n_classes: int = 10,
+    *,
+    image: tuple[int, int, int] = (3, 32, 32),
+    channels: Sequence[int] = (32, 64, 64),
+    kernels: Sequence[int] = (3, 3, 3),
+    hidden: int = 64,
+    seed: int = 0,
+) -> torch.nn.Sequential:
+    """The paper's network for CIFAR-10: three convolutions with ReLU, max-pool after the first two.
+
+    The parameters are those of `mnist_cnn`; every convolution but the last is pooled.
+
+    Examples
+    --------
+    >>> sum(entry.numel() for entry in cifar_cnn().parameters())
+    122570
+    """
+    return _image_cnn(n_classes, image, channels, kernels, hidden, seed, "ReLU", len(kernels) - 1)
+
+
+def text_cnn(
+    n_tokens: int,
+    n_classes: int = 2,
+    *,
+    embedding: int = 300,
+    kernels: Sequence[int] = (3, 3, 3),
+    filters: int = 128,
+    dropout: float = 0.5,
+    seed: int = 0,
+) -> torch.nn.Module:
+    """The paper's network for texts (Kim 2014): convolutions over learnt embeddings, max over time.
+
+    Parameters
+    ----------
+    n_tokens
+        The number of tokens, ``len(vocabulary)``.
+    n_classes
+        The number of outputs, which are logits.
+    embedding
+        The length of a word's vector.
+    kernels, filters
+        The width of each convolution in words, and its output channels.
+    dropout
+        The part of the features dropped in training.
+    seed
+        As for `mnist_cnn`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = text_cnn(50, n_classes=5, embedding=8, kernels=(2, 3), filters=4)
+    >>> model(torch.zeros((7, 6), dtype=torch.int64)).shape
+    torch.Size([7, 5])
+    """
+    import_torch("text_cnn")
+    from fairshapley.games.federated._text_cnn import TextCNN
+
+    sizes = (
+        checks.whole("n_tokens", n_tokens),
+        checks.whole("n_classes", n_classes),
+        checks.whole("embedding", embedding),
+        _sizes(kernels, "kernels"),
+        checks.whole("filters", filters),
+    )
+    dropped = checks.real("dropout", dropout, least=0, below=1)
+    return _seeded(seed, lambda: TextCNN(*sizes, dropped))
+
+
+def _image_cnn(
+    n_classes: int,
+    image: tuple[int, int, int],
+    channels: Sequence[int],
+    kernels: Sequence[int],
+    hidden: int,
+    seed: int,
+    activation: str,
+    pooled: int,
+) -> torch.nn.Sequential:
+    """Convolutions with an activation, the first `pooled` of them with a max-pool of 2."""
+    nn = import_torch("a network for images").nn
+    n_classes, hidden = checks.whole("n_classes", n_classes), checks.whole("hidden", hidden)
+    shape = _sizes(image, "image")
+    channels, kernels = _sizes(channels, "channels"), _sizes(kernels, "kernels")
+    if len(shape) != 3 or len(channels) != len(kernels):
+        raise InputError(
+            f"image must be (channels, height, width), and channels and kernels have the same "
+            f"length, not {shape}, {channels} and {kernels}"
+        )
+
+    def build() -> Any:
+        inputs, *sides = shape
+        layers: list[Any] = []
+        for place, (outputs, kernel) in enumerate(zip(channels, kernels, strict=True)):
+            pool = 2 if place < pooled else 1
+            # The activations never decrease: pooled first they give the same with a quarter of
+            # the work.
+            layers.append(nn.Conv2d(inputs, outputs, kernel))
+            layers += [nn.MaxPool2d(pool)] if pool > 1 else []
+            layers.append(getattr(nn, activation)())
+            inputs, sides = outputs, [(side - kernel + 1) // pool for side in sides]
+            if min(sides) < 1:
+                raise InputError(
+                    f"images of {shape[1:]} are too small for convolution {place + 1}: take "
+                    "smaller kernels, or pad the images (`as_images`)"
+                )
+        layers += [nn.Flatten(), nn.Linear(inputs * sides[0] * sides[1], hidden)]
+        layers += [getattr(nn, activation)(), nn.Linear(hidden, n_classes)]
+        return nn.Sequential(*layers)
+
+    return _seeded(seed, build)
+
+
+def _seeded(seed: int, build: Callable[[], Any]) -> Any:
+    """What `build` makes with torch's generator seeded, which is put back afterwards."""
+    torch = import_torch("a network")
+    with torch.random.fork_rng(devices=[]):
+        # torch takes 64 bits.
+        torch.default_generator.manual_seed(root_seed(seed) % 2**63)
+        return build()
+
+
+def _sizes(given: Sequence[int], name: str) -> tuple[int, ...]:
+    if not isinstance(given, list | tuple) or not given:
+        raise InputError(f"{name} must be a list of at least one number, not {given!r}")
+    return tuple(checks.whole(name, number) for number in given)
