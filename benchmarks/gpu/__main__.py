@@ -150,7 +150,7 @@ def federated(device: str, n_images: int, n_agents: int) -> Iterator[Row]:
     labels = rng.integers(0, 10, n_images)
     masks = (np.arange(1 << n_agents)[:, None] >> np.arange(n_agents) & 1).astype(bool)
     reference: Floats | None = None
-    for precision in ("float32", "tf32", "float16"):
+    for precision in ("float32", "float16"):
         utility = ModelUtility(model, (images, labels), device=device, precision=precision)
         round_game = RoundGame(record, utility)
         round_game(masks[:8])

@@ -338,10 +338,9 @@ def test_a_metric_that_returns_no_number_is_named():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: torch.cuda is not available")
-@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("precision", ["float32", "float16", "float64"])
 def test_a_gpu_agrees_with_the_cpu(digits, coalitions, precision):
     cpu = RoundGame(digits.rounds[0], digits.utility)(coalitions)
     utility = ModelUtility(digits.model, digits.test, device="cuda", precision=precision)
     gpu = RoundGame(digits.rounds[0], utility)(coalitions)
-    # Eight bits of bfloat16 move the logits by 0.4 %; single precision a row or two.
-    assert np.abs(gpu - cpu).max() <= (0.02 if precision == "bfloat16" else 0.004)
+    assert np.abs(gpu - cpu).max() <= 0.004  # a row

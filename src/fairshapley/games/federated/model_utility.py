@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import torch
 
 ModelMetric: TypeAlias = "Literal['accuracy', 'log_likelihood'] | Callable[[Any, Any], Any]"
-Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16", "float16"]
+Precision: TypeAlias = Literal["float32", "float64", "float16"]
 
 # Numbers in the largest layer of all models and rows that are computed at once. On a CPU 2**22
 # (16 MiB) keep to its cache; on a GPU 2**28 (1 GiB) fill it and leave room for what torch adds.
@@ -62,9 +62,8 @@ class ModelUtility:
     device
         "cpu" unless given; "cuda" where there is one.
     precision
-        "float32", "float64", or the coarser "tf32" (on a GPU), "bfloat16" and "float16": whether
-        they are faster depends on the network. Weights are combined in their own precision and
-        converted afterwards.
+        "float32", "float64", or the coarser "float16", which is faster for some networks on a GPU.
+        Weights are combined in their own precision and converted afterwards.
     models_per_batch, rows_per_batch
         How many are computed at once; by default from the size of the model's layers. 1 model at a
         time needs no vmap, which is also what a model gets that vmap cannot take.
@@ -143,7 +142,7 @@ class ModelUtility:
         # Filled up with what is there: any other model might have no utility.
         filled = np.minimum(np.arange(-(-count // size) * size), count - 1)
         padded = coefficients[filled]
-        with torch.no_grad(), _arithmetic(torch, device, self.precision):
+        with torch.no_grad(), _arithmetic(torch, device):
             # Copies: the arrays of a worker process may be read-only.
             server = torch.tensor(record.server, device=device)
             deltas = torch.tensor(record.deltas, device=device)
@@ -214,7 +213,7 @@ class ModelUtility:
         return torch.tensor(scores, dtype=torch.float64, device=outputs.device)
 
     def _dtype(self, torch: Any) -> Any:
-        return getattr(torch, "float32" if self.precision == "tf32" else self.precision)
+        return getattr(torch, self.precision)
 
     def _placed(self) -> tuple[Any, Any, Any]:
         """The model, the rows and the targets on the device."""
@@ -232,10 +231,10 @@ class ModelUtility:
     def _laid_out(self, tensor: Any) -> Any:
         """Images and kernels with their channels last on a GPU, where that is the faster order.
 
-        Measured on an H200 with the network for MNIST: "float32" 1.6 times faster, "tf32" 0.8
-        times; half precision needs it for its matrix units.
+        Measured on an H200 with the network for MNIST: "float32" 1.6 times faster; half precision
+        needs it for its matrix units.
         """
-        if self._kind == "cpu" or tensor.ndim != 4 or self.precision == "tf32":
+        if self._kind == "cpu" or tensor.ndim != 4:
             return tensor
         return tensor.contiguous(memory_format=import_torch("ModelUtility").channels_last)
 
@@ -244,8 +243,7 @@ class ModelUtility:
 
         In half precision, and for models that are so large that they are computed one at a time.
         """
-        half = self.precision in ("float16", "bfloat16")
-        if self._kind == "cpu" or not half or self.models_per_batch > 1:
+        if self._kind == "cpu" or self.precision != "float16" or self.models_per_batch > 1:
             return None
         try:
             from fairshapley.games.federated._first_layer import with_first_layer
@@ -304,17 +302,17 @@ def _score(torch: Any, metric: str, outputs: Any, targets: Any) -> Any:
 
 
 @contextmanager
-def _arithmetic(torch: Any, device: Any, precision: str) -> Iterator[None]:
-    """On a GPU: the same algorithms in every call, and TF32 only where it was asked for."""
+def _arithmetic(torch: Any, device: Any) -> Iterator[None]:
+    """On a GPU: the same algorithms in every call, and no TF32."""
     if device.type != "cuda":
         yield
         return
     matmul = torch.backends.cuda.matmul
     before = matmul.allow_tf32
-    matmul.allow_tf32 = precision == "tf32"
+    matmul.allow_tf32 = False
     try:
         with torch.backends.cudnn.flags(
-            enabled=True, benchmark=False, deterministic=True, allow_tf32=precision == "tf32"
+            enabled=True, benchmark=False, deterministic=True, allow_tf32=False
         ):
             yield
     finally:
