@@ -162,14 +162,12 @@ def test_comparisons(comparison):
     np.testing.assert_allclose(true.get_xdata(), [one.min_true_fidelity for one in audits])
     np.testing.assert_allclose(reported.get_xdata(), [one.min_reported_fidelity for one in audits])
     assert labels(axes) == ["mc", "sobol"]
-    coverage = comparison.plot("coverage").get_lines()[0]
-    np.testing.assert_allclose(coverage.get_xdata(), [one.coverage for one in audits])
     errors = comparison.plot("errors")
     medians = [line.get_xdata()[0] for line in errors.get_lines() if line.get_color() == "#0072B2"]
     np.testing.assert_allclose(medians, [np.median(np.sqrt(one.mse)) for one in audits])
     for drawn in (axes, errors):
         drawn.figure.canvas.draw()
-    with pytest.raises(fs.InputError, match="'coverage'"):
+    with pytest.raises(fs.InputError, match="'errors'"):
         comparison.plot("speed")
 
 

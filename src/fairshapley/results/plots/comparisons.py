@@ -9,14 +9,11 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, log_scale, new_axes
+from fairshapley.results.plots.canvas import BLUE, ORANGE, literal, log_scale, new_axes
 from fairshapley.results.repeated_runs import Audit, Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# What an interval of an audit promises, see `Audit.covered`.
-PROMISED_COVERAGE = 0.95
 
 
 def plot_comparison(
@@ -30,12 +27,11 @@ def plot_comparison(
         What `fairshapley.compare` gives.
     kind
         "fidelity": the true and the reported minimum fidelity. "errors": the root mean squared
-        error of every player, as a box. "coverage": the share of 95 % intervals that hold the
-        truth.
+        error of every player, as a box.
     axes
         Where to draw; by default a new figure.
     """
-    kinds = {"fidelity": _draw_fidelity, "errors": _draw_errors, "coverage": _draw_coverage}
+    kinds = {"fidelity": _draw_fidelity, "errors": _draw_errors}
     draw = kinds[checks.choice("kind", kind, tuple(kinds))]
     axes = new_axes(axes)
     audits = list(comparison.audits.values())
@@ -83,12 +79,3 @@ def _draw_errors(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
     if all((one > 0).all() for one in errors):  # methods often differ by orders of magnitude
         log_scale(axes, "x")
     axes.set_xlabel(f"root mean squared error of each player, {_evaluations(audits)}")
-
-
-def _draw_coverage(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
-    shares = [one.coverage for one in audits]
-    axes.plot(shares, places, "o", color=BLUE, label="observed")
-    axes.axvline(PROMISED_COVERAGE, color=GREY, linestyle="--", label="promised")
-    axes.set_xlim(min(0.8, min(shares) - 0.05), 1.0)
-    axes.set_xlabel(f"share of 95 % intervals that hold the truth, {audits[0].repeats} runs")
-    axes.legend(loc="center left")
