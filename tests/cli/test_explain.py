@@ -56,3 +56,13 @@ def test_rows_have_their_number_in_the_file(folder):
     assert found["row"] == list(made.test_numbers[:3]) != [1, 2, 3]
     given = run("explain", *DATA, "--json")
     assert json.loads(given.stdout)["row"] == [1, 2, 3]
+
+
+def test_three_classes_are_one_json_object(folder):
+    lines = "".join(f"{at % 7},{at % 5},{'pqr'[at % 3]}\n" for at in range(60))
+    (folder / "three.csv").write_text("a,b,label\n" + lines)
+    done = run("explain", "three.csv", "--target", "label", "--rows", "2", "--json", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["output"] == ["p", "q", "r"] * 2
+    assert len(found["row"]) == 6

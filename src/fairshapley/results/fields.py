@@ -21,6 +21,8 @@ def plain(value: Any) -> Any:
     """Arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
     if isinstance(value, np.ndarray):
         return [plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, tuple | list):
