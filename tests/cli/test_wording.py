@@ -101,3 +101,14 @@ def test_failed_fits_can_be_skipped(folder):
     wrong = run("value", *DATA, "--on-error", "ignore")
     assert wrong.exit_code == 2
     assert "--on-error" in wrong.stderr
+
+
+def test_refusals_speak_of_options_and_files(folder):
+    assert "--until-top must be" in run("value", *DATA, "--until-top", 0).stderr
+    assert "--until-bottom must be" in run("value", *DATA, "--until-bottom", 0).stderr
+    engine = run("value", *DATA, "--engine", "nonsense").stderr
+    assert "--engine must be 'serial', 'processes'" in engine
+    assert "Client" not in engine
+    assert run("value", *DATA, "--budget", 60, "--journal", "run.db").exit_code == 0
+    other = run("value", *DATA, "--drop", "age", "--budget", 60, "--journal", "run.db").stderr
+    assert "belongs to another game (other data, parameters or code): use another file\n" in other

@@ -341,7 +341,12 @@ class OutputOptions:
 
 
 # Parameters of `read_table` and `table_game` whose options have other names.
-_RENAMED = {"names": "id", "max_bytes": "max-size"}
+_RENAMED = {
+    "names": "id",
+    "max_bytes": "max-size",
+    "top": "until-top",
+    "bottom": "until-bottom",
+}
 _PARAMETERS = [
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
     "method",
@@ -371,6 +376,9 @@ _ADVICE = (
     (r"save one with Result\.save", "value --out values.json saves one"),
     (r"give it to estimate\(journal=…\) first", "give it to value --journal first"),
     (r"with fs\.estimate\(game, …, journal=…\)", "with value --journal"),
+    (r", or a function whose closure [^)]*\)", ")"),
+    (r", or Journal\(path, shared=True\) to keep several games in one file", ""),
+    (r"None, ('serial'.*), a distributed\.Client or an engine such as SerialEngine\(\)", r"\1"),
 )
 
 
