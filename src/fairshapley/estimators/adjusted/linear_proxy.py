@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.sample import Sample
@@ -52,22 +52,16 @@ class LinearProxies:
     """b, shape (Q, n, folds); Σ_i b_iq = 0"""
     offsets: FloatArray
     """Shape (J, folds)"""
-    precision: DTypeLike = np.float64
-    """Of products with masks"""
 
     def predict(self, masks: MaskArray, sizes: IntArray, folds: IntArray) -> FloatArray:
         """The proxy's utility of each coalition, by the fold given with it."""
-        seen = np.bincount(folds) > 0
-        used, at = np.flatnonzero(seen), (np.cumsum(seen) - 1)[folds]
-        n_slopes, n_players, _ = self.slopes.shape
-        columns = self.slopes[:, :, used].transpose(1, 2, 0).reshape(n_players, -1)
-        unit = power_of_two(float(np.abs(columns).max(initial=0.0)))
-        products = masks @ (columns / unit).astype(self.precision)
-        rows = len(used) * np.arange(len(sizes)) + at
-        sums = products.reshape(-1, n_slopes).take(rows, axis=0)
-        slopes = self.bases.slopes.T.take(sizes - 1, axis=0)
-        result: FloatArray = (self.offsets.T @ self.bases.offsets)[folds, sizes - 1]
-        result += 2.0 * unit * np.einsum("tq,tq->t", slopes, sums)
+        at, used = sizes - 1, np.flatnonzero(np.bincount(folds))
+        result: FloatArray = (self.offsets.T @ self.bases.offsets)[folds, at]
+        slopes = self.bases.slopes.T.take(at, axis=0)
+        for fold in used:
+            own = slice(None) if len(used) == 1 else np.flatnonzero(folds == fold)
+            sums = masks[own] @ self.slopes[:, :, fold].T
+            result[own] += 2.0 * np.einsum("tq,tq->t", slopes[own], sums)
         return result
 
     def interior_values(self, weights: SizeWeights, interior: BoolArray) -> FloatArray:
@@ -165,7 +159,6 @@ class _Regression:
             self.bases,
             self.scale * slopes.transpose(1, 2, 0),
             self.scale * (offsets + solution[:, split:]).T,
-            self._precision,
         )
 
     def without_sizes(self) -> tuple[FloatArray, FloatArray]:
