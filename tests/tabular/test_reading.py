@@ -81,10 +81,9 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(tmp_path):
     assert read_table(file, max_bytes=500).num_rows == 50
 
 
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".zst", ".lz4"])
-def test_a_packed_file_is_read_within_the_limits(tmp_path, ending):
-    file = tmp_path / f"rows.csv{ending}"
-    with pa.CompressedOutputStream(str(file), module.PACKED[ending]) as stream:
+def test_a_packed_file_is_read_within_the_limits(tmp_path):
+    file = tmp_path / "rows.csv.gz"
+    with pa.CompressedOutputStream(str(file), "gzip") as stream:
         stream.write(b"a,b\n" + b"1,2.5\n" * 1000)
     assert read_table(file).num_rows == 1000
     with pytest.raises(InputError, match="more than 999 rows"):

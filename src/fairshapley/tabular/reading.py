@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PARQUET_ENDINGS = (".parquet", ".pq")
-PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 GZIP_START, PARQUET_START = b"\x1f\x8b", b"PAR1"
 STANDARD_INPUT = "-"
 # A part of a Parquet file, whose size is then looked at.
@@ -51,7 +50,7 @@ def read_table(
     r"""The table in a CSV or Parquet file (by the ending of its name: .parquet, .pq).
 
     A CSV file must have a line of names, each name once, and as many cells in every line; it may be
-    packed (.gz, .bz2, .zst, .lz4). Empty cells, "NA", "NaN", "null" and the like are missing
+    packed by gzip. Empty cells, "NA", "NaN", "null" and the like are missing
     values. Rows and bytes are counted as they are unpacked, so that a small file which holds a huge
     table is refused before it fills the memory. A pipe is read like a file.
 
@@ -290,10 +289,9 @@ def _unpacked(file: Path, stream: io.BufferedReader) -> Any:
     """The bytes of a packed file as they were before; those of others as they are."""
     import pyarrow as pa
 
-    packing = PACKED.get(file.suffix.lower())
-    if packing is None and stream.peek(2)[:2] == GZIP_START:
-        packing = "gzip"
-    return stream if packing is None else pa.CompressedInputStream(stream, packing)
+    if file.suffix.lower() != ".gz" and stream.peek(2)[:2] != GZIP_START:
+        return stream
+    return pa.CompressedInputStream(stream, "gzip")
 
 
 def _wrong_encoding(file: Path, encoding: str) -> InputError:
