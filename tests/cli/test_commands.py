@@ -50,7 +50,7 @@ def test_a_payout_adds_up_in_all_forms(saved):
     with (saved / "amounts.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["amount"] for row in rows] == [row["amount"] for row in printed["players"]]
-    table = run("payout", "run.db", "--pool", "1000", "--no-band")
+    table = run("payout", "run.db", "--pool", "1000")
     assert table.exit_code == 0, table.stderr
     assert all(row["player"] in table.stdout for row in printed["players"])
 

@@ -192,7 +192,6 @@ def test_no_band_where_nothing_is_certain():
     assert payout.lower is None
     assert payout.upper is None
     assert "no tolerance band: the method is biased" in payout.notes
-    assert result([1.0, 2.0], 0.1).payout(10, band=False).upper is None
     doubtful = result([1.0, -0.5], 1.0).payout(10, negative="charge")
     assert doubtful.lower is None
     assert "add up to nothing positive" in doubtful.notes[-1]
@@ -213,7 +212,7 @@ def test_text_and_data():
     frame = payout.to_frame()
     assert frame["amount"].sum() == Decimal("1234567.89")
     assert frame.index.tolist() == [str(player) for player in range(30)]
-    bare = result(values).payout(1, band=False)
+    bare = result(values, np.nan).payout(1)
     assert list(bare.to_frame().columns) == ["value", "share", "amount"]
 
 

@@ -19,7 +19,6 @@ def divide_sum(
         "zero", "Players with negative values: zero pays them nothing, charge takes from them."
     ),
     unit: str = option("0.01", "Amounts are multiples of it: 0.01 for cents.", "U"),
-    band: bool = option(True, "The range of amounts that the true values could give each player."),
     epsilon1: Epsilon1 = None,
     delta: DeltaOfRun = None,
     out: CsvOut = None,
@@ -41,7 +40,6 @@ def divide_sum(
         pool,
         negative=cast("Literal['zero', 'charge']", negative),
         unit=unit,
-        band=band,
         epsilon1=result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
         delta=result.asked.get("delta", DELTA) if delta is None else delta,
     )

@@ -37,7 +37,6 @@ def payout(
     *,
     negative: Negative = "zero",
     unit: Money = "0.01",
-    band: bool = True,
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
     bound: str = "normal",
@@ -60,8 +59,6 @@ def payout(
         share the pool. "charge": they pay, and the others share the pool and what they pay.
     unit
         The smallest amount of money.
-    band
-        Whether to bound what true values would give, and what another test set would.
     epsilon1, delta, bound
         As in `Result.standing`, whose simultaneous intervals give the band.
 
@@ -91,20 +88,19 @@ def payout(
             f"{text(money(rest, step))} are left over: they cannot be divided without paying "
             "equal players unequally"
         )
-    bounds, others, standing = None, None, tuple[str, ...]()
+    bounds, standing = None, tuple[str, ...]()
     total = sum(weights)
     values = _means(result.values, groups)
-    if band:
-        others, said = other_bounds(result, values, negative, whole, delta)
-        try:
-            held = result.standing(epsilon1, delta, bound=bound)
-        except InputError as error:
-            notes.append(f"no tolerance band: {result.obstacle or error}")
-        else:
-            bounds, words = _band(result, held.decisions, groups, negative, whole)
-            notes.append(words)
-            standing = () if result.exact else tuple(held.sentences())
-        notes += said
+    others, said = other_bounds(result, values, negative, whole, delta)
+    try:
+        held = result.standing(epsilon1, delta, bound=bound)
+    except InputError as error:
+        notes.append(f"no tolerance band: {result.obstacle or error}")
+    else:
+        bounds, words = _band(result, held.decisions, groups, negative, whole)
+        notes.append(words)
+        standing = () if result.exact else tuple(held.sentences())
+    notes += said
     return Payout(
         pool=money(whole, step),
         unit=step,
