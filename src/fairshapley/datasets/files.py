@@ -162,12 +162,12 @@ def check_size(path: Path, size: int, *, most_bytes: int = MOST_BYTES) -> None:
         )
 
 
-def open_text(path: Path, encoding: str, *, most_bytes: int = MOST_BYTES) -> IO[str]:
+def open_text(path: Path, encoding: str) -> IO[str]:
     """A text file for reading, as `open_bytes` does; line ends are left alone."""
-    return io.TextIOWrapper(open_bytes(path, most_bytes=most_bytes), encoding=encoding, newline="")
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
 
 
-def read_bytes(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """The whole content of a file, as `open_bytes` reads it."""
-    with reading(path), open_bytes(path, most_bytes=most_bytes) as stream:
+    with reading(path), open_bytes(path) as stream:
         return stream.read()

@@ -50,7 +50,6 @@ def read_table(
     delimiter: str = ",",
     quoted: bool = True,
     encoding: str = "utf-8",
-    most_bytes: int = MOST_BYTES,
 ) -> Columns:
     """The named columns of a table in a text file: numbers as float64, texts as objects.
 
@@ -68,10 +67,8 @@ def read_table(
         How many lines to leave out at the beginning.
     delimiter, quoted, encoding
         What parts the columns, whether quotation marks may enclose a field, and the encoding.
-    most_bytes
-        The size, unpacked, above which the file is refused.
     """
-    with reading(path, "a table"), open_text(path, encoding, most_bytes=most_bytes) as stream:
+    with reading(path, "a table"), open_text(path, encoding) as stream:
         reader = csv.reader(
             itertools.islice(stream, skip, None),
             delimiter=delimiter,
@@ -138,14 +135,9 @@ def _numbers(path: Path, name: str, cells: list[str], *, missing: bool) -> Float
     return numbers
 
 
-def read_numbers(
-    path: Path, columns: int, dtype: DTypeLike, *, skip: int = 0, most_bytes: int = MOST_BYTES
-) -> NDArray[Any]:
+def read_numbers(path: Path, columns: int, dtype: DTypeLike, *, skip: int = 0) -> NDArray[Any]:
     """A table that holds numbers alone, with a known number of columns, `skip` lines in."""
-    with (
-        reading(path, "a table of numbers"),
-        open_text(path, "ascii", most_bytes=most_bytes) as stream,
-    ):
+    with reading(path, "a table of numbers"), open_text(path, "ascii") as stream:
         # islice: an empty file would make loadtxt warn instead of fail.
         lines = itertools.islice(stream, skip, None)
         first = next(lines, None)
@@ -177,12 +169,12 @@ def read_archive(path: Path, names: Sequence[str], *, most_bytes: int = MOST_BYT
         return {name: archive[name] for name in names}
 
 
-def read_lines(path: Path, encoding: str, *, most_bytes: int = MOST_BYTES) -> list[str]:
+def read_lines(path: Path, encoding: str) -> list[str]:
     """The lines of a text file without blanks around them, without empty ones.
 
     Only line feeds end a line: some of the texts hold characters that Python also takes for ends.
     """
-    with reading(path), open_text(path, encoding, most_bytes=most_bytes) as stream:
+    with reading(path), open_text(path, encoding) as stream:
         lines = (line.strip(" \t\r\n") for line in stream.read().split("\n"))
         return [line for line in lines if line]
 
