@@ -245,10 +245,13 @@ def test_bad_games_are_named(digits):
 def test_the_papers_total_weighs_rounds_alike():
     values = np.array([[0.1, 0.3], [3.0, 1.0]])
     np.testing.assert_allclose(normalised_mean(values), [(0.25 + 0.75) / 2, (0.75 + 0.25) / 2])
-    with pytest.raises(InputError, match="round 1 add up to -2, not above 0: leave it out"):
+    np.testing.assert_allclose(normalised_mean([[1.0, -3.0]], by="absolute"), [0.25, -0.75])
+    with pytest.raises(InputError, match="round 1 add up to -2, not above 0: by='absolute'"):
         normalised_mean([[1.0, 1.0], [1.0, -3.0]])
     with pytest.raises(InputError, match="round 0 add up to 0, not above 0: leave it out"):
-        normalised_mean([[0.0, 0.0]])
+        normalised_mean([[0.0, 0.0]], by="absolute")
+    with pytest.raises(InputError, match="by must be"):
+        normalised_mean([[1.0]], by="max")
     for bad in ([1.0, 2.0], [[]], [[np.nan]], [["x"]], [[1.0], [1.0, 2.0]]):
         with pytest.raises(InputError, match="a row for each round"):
             normalised_mean(bad)

@@ -289,7 +289,7 @@ class FederatedGame:
         return low, high
 
 
-def normalised_mean(values: ArrayLike) -> FloatArray:
+def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum") -> FloatArray:
     """The paper's total: the values of each round scaled to add up to 1, then averaged.
 
     Every round weighs the same, however much it improved the model; the plain total, which is
@@ -298,7 +298,10 @@ def normalised_mean(values: ArrayLike) -> FloatArray:
     Parameters
     ----------
     values
-        The values of the agents (columns) in each round (rows); the sum of a row is above 0.
+        The values of the agents (columns) in each round (rows).
+    by
+        What a round is divided by: the "sum" of its values, which must be positive, or the sum of
+        their "absolute" values, for rounds that may lose.
 
     Examples
     --------
@@ -314,11 +317,12 @@ def normalised_mean(values: ArrayLike) -> FloatArray:
             "values must be a table of finite numbers, a row for each round and a column for each "
             "agent"
         )
-    scale = table.sum(axis=1)
+    absolute = checks.choice("by", by, ("sum", "absolute")) == "absolute"
+    scale = (np.abs(table) if absolute else table).sum(axis=1)
     if (scale <= 0).any():
         at = int(np.flatnonzero(scale <= 0)[0])
+        remedy = "leave it out" if absolute else "by='absolute', or rounds with empty=0.0"
         raise InputError(
-            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: leave it out, or "
-            "take rounds with empty=0.0"
+            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
         )
     return (table / scale[:, None]).mean(axis=0)
