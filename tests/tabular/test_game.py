@@ -216,3 +216,10 @@ def test_classes_with_few_test_rows_are_named():
     assert len(rare) == 1
     assert "have the class 'yes'" in rare[0]
     assert not any("fewer than" in note for note in table_game(TRAIN, "y", test=TEST).notes)
+
+
+def test_copies_of_test_rows_are_said_where_these_were_drawn():
+    twice = pa.concat_tables([TRAIN, TRAIN])
+    (said,) = (note for note in table_game(twice, "y").notes if "training rows too" in note)
+    assert "unless that is by chance, a model knows their answers" in said
+    assert not any("training rows too" in note for note in table_game(TRAIN, "y").notes)

@@ -218,8 +218,7 @@ def table_game(
     targets = _targets(rows, scored, target, kind, notes)
     features, fitted = _features(rows, scored, target, roles, drop, notes)
     counting = _weights(rows, scored, weights, notes)
-    if test is not None:
-        notes.extend(_shared_rows(features, targets))
+    notes.extend(_shared_rows(features, targets, drawn=test is None))
     wanted = metric or DEFAULT_METRIC[kind]
     game = DataGame(
         chosen,
@@ -393,9 +392,12 @@ def _unvalued(rows: _Part, scored: _Part, group_by: str | None) -> list[str]:
 
 
 def _shared_rows(
-    features: tuple[NDArray[Any], NDArray[Any]], targets: tuple[NDArray[Any], NDArray[Any]]
+    features: tuple[NDArray[Any], NDArray[Any]],
+    targets: tuple[NDArray[Any], NDArray[Any]],
+    *,
+    drawn: bool,
 ) -> list[str]:
-    """A note where test rows are training rows too."""
+    """A note where test rows are training rows too; those drawn from the same may be by chance."""
     train, test = (
         [(row.tobytes(), target) for row, target in zip(rows, found.tolist(), strict=True)]
         for rows, found in zip(features, targets, strict=True)
@@ -404,9 +406,10 @@ def _shared_rows(
     count = sum(row in known for row in test)
     if not count:
         return []
+    unless = "unless that is by chance, " if drawn else ""
     return [
-        f"{count:,} of {len(test):,} test rows are training rows too: a model knows their answers, "
-        "and rows are worth more than they would be for new data"
+        f"{count:,} of {len(test):,} test rows are training rows too: {unless}a model knows their "
+        "answers, and rows are worth more than they would be for new data"
     ]
 
 
