@@ -49,7 +49,8 @@ class Member:
     ends: bool
     """Whether it is told v(N) − v(∅)"""
     singles: bool = True
-    """Whether it is told of single players; else they count for themselves alone"""
+    """Whether it is told of single players; else they count for themselves alone, and it needs a
+    unit for each player beside them"""
     after: int | None = None
     """The member whose parameters the search starts from"""
     flexible: bool = False
@@ -231,7 +232,7 @@ class _Sample:
             seen = whole if member.ends else inner
             if not member.singles:
                 between = self.judged[rows]
-                if between.all() or between.sum() < FEWEST_UNITS or self.noise[1]:
+                if between.all() or between.sum() < masks.shape[1] or self.noise[1]:
                     found.append(None)
                     continue
                 seen = Observations(masks[between], gains[between])
