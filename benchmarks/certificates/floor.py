@@ -71,7 +71,8 @@ def main() -> None:
     for line in rows():
         print(line, flush=True)
         lines.append(line)
-    text = f"# What a certificate could cost at the least\n\n{__doc__}\n" + "\n".join(lines) + "\n"
+    head = "# What a certificate could cost at the least\n\n" + (__doc__ or "").partition("\n\n")[2]
+    text = f"{head}\n" + "\n".join(lines) + "\n"
     Path(__file__).with_name("FLOOR.md").write_text(text, encoding="utf-8")
 
 

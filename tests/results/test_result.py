@@ -208,7 +208,7 @@ def test_missing_files_are_named(tmp_path):
 def test_what_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(fs.InputError, match="cannot write|must be the path of a file"):
+    with pytest.raises(fs.InputError, match=r"cannot write|must be the path of a file"):
         make([1.0]).save(name)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
