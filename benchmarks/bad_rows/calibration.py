@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.bad_rows.data import SETS, load
-from fairshapley.uses.suspects.held_out import FOLDS, held_out
+from fairshapley.uses.suspects.cross_fitting import FOLDS, held_out
 from fairshapley.uses.suspects.wrong_labels import true_classes
 
 RESULTS = Path(__file__).parent / "calibration.csv"

@@ -49,9 +49,9 @@ def test_both_readings_agree_on_positive_features():
 
 
 def test_iris_needs_no_second_reading_of_near():
-    plain = features.features(Setup("tiny", 0), "iris").game
+    plain = features.explained_rows(Setup("tiny", 0), "iris").game
     assert plain.player_names[0].startswith("sepal")
-    programmed = features.features(Setup("tiny", 0, "program"), "iris")
+    programmed = features.explained_rows(Setup("tiny", 0, "program"), "iris")
     assert programmed.game.values[0] == pytest.approx(1 / 3, abs=0.2)
     assert "30 others" in programmed.notes[0]
 
@@ -59,12 +59,12 @@ def test_iris_needs_no_second_reading_of_near():
 @needs("adult", "covertype")
 @pytest.mark.parametrize("name", ["adult", "wine", "covertype"])
 def test_the_readings_differ_on_components(name):
-    plain = features.features(Setup("tiny", 0), name).game
-    programmed = features.features(Setup("tiny", 0, "program"), name).game
+    plain = features.explained_rows(Setup("tiny", 0), name).game
+    programmed = features.explained_rows(Setup("tiny", 0, "program"), name).game
     assert plain.n_players == programmed.n_players == features.COMPONENTS
     # A row is its own neighbour in the one, and has none in the other where it is negative.
     assert abs(plain.values[-1] - plain.values[0]) < 0.01
     assert programmed.values[-1] < 0.15 * programmed.values[0]
     # The rows are drawn at random, as the text says: another seed, other rows.
-    other = features.features(Setup("tiny", 1), name).game
+    other = features.explained_rows(Setup("tiny", 1), name).game
     assert not np.array_equal(plain.values, other.values)

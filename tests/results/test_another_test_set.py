@@ -164,7 +164,7 @@ def test_many_coalitions_are_thinned_by_their_content():
     """All coalitions of 14 players in any order, of which a tenth has room."""
     from fairshapley._basics import bits
     from fairshapley.evaluation.replicates import Replicates, packed_rows
-    from fairshapley.runs.replicated_values import replicated_values
+    from fairshapley.runs.other_test_sets import replicated_values
     from fairshapley.semivalues import Shapley
 
     masks = np.random.default_rng(2).permutation(bits.numbered(range(1 << 14), 14))

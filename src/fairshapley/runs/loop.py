@@ -30,9 +30,9 @@ from fairshapley.results.result import Result
 from fairshapley.runs.allowance import Allowance, Stall
 from fairshapley.runs.copy_costs import copies_with_costs
 from fairshapley.runs.history import Recorder
+from fairshapley.runs.other_test_sets import replicated_values
 from fairshapley.runs.plan import Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
-from fairshapley.runs.replicated_values import replicated_values
 from fairshapley.stopping import Snapshot
 from fairshapley.stopping.rules import evaluation_limit
 

@@ -228,7 +228,11 @@ _FEATURES = _both_readings(
     "Features by the conditional expectation",
     *(
         Scenario(
-            name, title, f"tab:feature-{name}-overall", partial(features.features, name=name), needs
+            name,
+            title,
+            f"tab:feature-{name}-overall",
+            partial(features.explained_rows, name=name),
+            needs,
         )
         for name, title, needs in (
             ("adult", "adult income, random forest", "adult"),

@@ -36,7 +36,7 @@ _NOTES = {
 }
 
 
-def features(setup: Setup, name: str) -> Played:
+def explained_rows(setup: Setup, name: str) -> Played:
     """The game of one data set: its 7 principal components, of iris the 4 features themselves."""
     data = load(name, part="head") if name == "covertype" else load(name)
     return _as_programmed(setup, data) if setup.reading == "program" else _as_written(setup, data)

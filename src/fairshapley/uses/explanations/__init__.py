@@ -5,6 +5,6 @@
 """
 
 from fairshapley.uses.explanations.attributions import Attributions
-from fairshapley.uses.explanations.explain import explain
+from fairshapley.uses.explanations.explaining import explain
 
 __all__ = ["Attributions", "explain"]

@@ -193,7 +193,7 @@ class Suspects:
 
     def report(self, path: str | os.PathLike[str], *, title: str = "Suspect rows") -> Path:
         """Write what was found as one HTML file: sentences, a chart, the first suspects."""
-        from fairshapley.uses.suspects.page import page
+        from fairshapley.uses.suspects.web_page import page
 
         target = as_path(path)
         write_whole(target, page(self, title).encode("utf-8"))

@@ -23,8 +23,7 @@ from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.selecting import better_than_chance
-from fairshapley.uses.suspects.found import LIKELY, Checks, Suspects
-from fairshapley.uses.suspects.held_out import (
+from fairshapley.uses.suspects.cross_fitting import (
     FOLDS,
     NEIGHBOURS,
     PENALTIES,
@@ -33,6 +32,7 @@ from fairshapley.uses.suspects.held_out import (
     held_out,
     logistic,
 )
+from fairshapley.uses.suspects.found import LIKELY, Checks, Suspects
 from fairshapley.uses.suspects.wrong_labels import MOST_WRONG, Mistakes, true_classes
 
 # Rows for the checks, which fit all models twice more.
