@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.bad_rows.data import SETS, load
-from fairshapley.uses.suspects.cross_fitting import FOLDS, held_out
-from fairshapley.uses.suspects.wrong_labels import true_classes
+from fairshapley.clean.cross_fitting import FOLDS, held_out
+from fairshapley.clean.mistakes import true_classes
 
 RESULTS = Path(__file__).parent / "calibration.csv"
 KINDS = ("any 5 %", "any 10 %", "any 20 %", "class 20 %", "pair 10 %")

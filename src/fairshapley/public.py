@@ -4,6 +4,7 @@ Loading them takes a second (SciPy, scikit-learn), so the package does it when t
 """
 
 from fairshapley import datasets, estimators, fairness, games, metrics
+from fairshapley.clean import Suspects, suspects
 from fairshapley.errors import (
     BudgetError,
     ContractError,
@@ -55,7 +56,6 @@ from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.rounds import estimate_rounds
 from fairshapley.uses.selecting import Selection, better_than_chance
-from fairshapley.uses.suspects import Suspects, suspects
 from fairshapley.uses.training import ValuedEstimator
 from fairshapley.uses.verification import Verification, verify
 from fairshapley.uses.with_proxy import estimate_with_proxy

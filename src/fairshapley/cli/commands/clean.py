@@ -32,10 +32,10 @@ def clean_table(
 
     Example: fairshapley clean train.csv --target label --out suspects.csv --report suspects.html
     """
+    from fairshapley.clean import suspects
     from fairshapley.cli.output import Ending
     from fairshapley.cli.printing import print_json, print_shown
     from fairshapley.cli.setup import REPORT_ENDINGS, check_files, read_files, show_notes
-    from fairshapley.uses.suspects import suspects
 
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     train, test = read_files(data, (data.id_column,), data.max_rows)

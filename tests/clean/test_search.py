@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 import fairshapley as fs
+from fairshapley.clean.mistakes import true_classes
 from fairshapley.errors import InputError
-from fairshapley.uses.suspects.wrong_labels import true_classes
 
 
 def planted(n_rows=1500, share=0.15, n_classes=3, only=None, seed=0):

@@ -16,9 +16,9 @@ from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import one_line, quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.clean.mistakes import Mistakes
 from fairshapley.results.tables import csv_bytes
 from fairshapley.uses.selecting import Selection
-from fairshapley.uses.suspects.wrong_labels import Mistakes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +193,7 @@ class Suspects:
 
     def report(self, path: str | os.PathLike[str], *, title: str = "Suspect rows") -> Path:
         """Write what was found as one HTML file: sentences, a chart, the first suspects."""
-        from fairshapley.uses.suspects.web_page import page
+        from fairshapley.clean.web_page import page
 
         target = as_path(path)
         write_whole(target, page(self, title).encode("utf-8"))

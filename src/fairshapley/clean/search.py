@@ -13,6 +13,17 @@ from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.clean.cross_fitting import (
+    FOLDS,
+    NEIGHBOURS,
+    PENALTIES,
+    HeldOut,
+    fitted,
+    held_out,
+    logistic,
+)
+from fairshapley.clean.mistakes import MOST_WRONG, Mistakes, true_classes
+from fairshapley.clean.suspect_rows import LIKELY, Checks, Suspects
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_names
 from fairshapley.games.player_data import column, feature_matrix, label_codes, within_reach
@@ -23,17 +34,6 @@ from fairshapley.tabular.preprocessing import Preprocessor
 from fairshapley.tabular.reading import notes_of
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.selecting import better_than_chance
-from fairshapley.uses.suspects.cross_fitting import (
-    FOLDS,
-    NEIGHBOURS,
-    PENALTIES,
-    HeldOut,
-    fitted,
-    held_out,
-    logistic,
-)
-from fairshapley.uses.suspects.found import LIKELY, Checks, Suspects
-from fairshapley.uses.suspects.wrong_labels import MOST_WRONG, Mistakes, true_classes
 
 # Rows for the checks, which fit all models twice more.
 MOST_CHECKED = 2500

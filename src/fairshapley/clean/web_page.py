@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairshapley._basics.text import visible
 
 if TYPE_CHECKING:
-    from fairshapley.uses.suspects.found import Suspects
+    from fairshapley.clean.suspect_rows import Suspects
 
 MOST_ROWS = 200
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8">

@@ -1,6 +1,6 @@
 """Rows that are probably mislabelled, and what becomes of a model without them."""
 
-from fairshapley.uses.suspects.found import Suspects
-from fairshapley.uses.suspects.judging import suspects
+from fairshapley.clean.search import suspects
+from fairshapley.clean.suspect_rows import Suspects
 
 __all__ = ["Suspects", "suspects"]
