@@ -1,10 +1,11 @@
-"""Amounts of money as decimals and whole numbers of units, never as binary fractions."""
+"""Amounts of money as whole numbers of units, and how units are divided: nothing is lost."""
 
 from __future__ import annotations
 
 import decimal
+import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -76,3 +77,50 @@ def text(money: Decimal) -> str:
 def shown(money: Decimal) -> str:
     """An amount for people: thousands apart."""
     return f"{money:,f}"
+
+
+def apportion(weights: Sequence[Fraction], units: int) -> tuple[list[int], int]:
+    """Divide whole units in proportion to weights, by largest remainders.
+
+    Every share is rounded down. The units that are left go one by one to the largest remainders;
+    players of equal weight are raised together or not at all, and a lighter player is never raised
+    above a heavier one. What nobody can be given by these rules is the rest.
+
+    Parameters
+    ----------
+    weights
+        One per player, negative ones allowed; their sum must be positive.
+    units
+        How many units there are.
+
+    Returns
+    -------
+    amounts, rest
+        The units of each player, and those left over.
+
+    Examples
+    --------
+    >>> apportion([Fraction(5), Fraction(3), Fraction(1)], 100)
+    ([56, 33, 11], 0)
+    >>> apportion([Fraction(1)] * 3, 10)
+    ([3, 3, 3], 1)
+    """
+    total = sum(weights)
+    if total <= 0:
+        raise InputError("the weights must have a positive sum to be divided by")
+    members: dict[Fraction, list[int]] = {}
+    for player, weight in enumerate(weights):
+        members.setdefault(weight, []).append(player)
+    shares = {weight: weight * units / total for weight in members}
+    each = {weight: math.floor(share) for weight, share in shares.items()}
+    rest = units - sum(each[weight] for weight in weights)
+    passed_over: set[int] = set()
+    # Where remainders are equal, the heavier player comes first.
+    for weight in sorted(members, key=lambda weight: (each[weight] - shares[weight], -weight)):
+        floor, size = each[weight], len(members[weight])
+        if size <= rest and floor < shares[weight] and floor not in passed_over:
+            each[weight] += 1
+            rest -= size
+        else:
+            passed_over.add(floor)
+    return [each[weight] for weight in weights], rest

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairshapley._basics.checks import choice
 from fairshapley._basics.text import several
-from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.games.identical import identical_groups
-from fairshapley.results.payouts.amounts import Money, all_money, money, text, units_of
-from fairshapley.results.payouts.apportionment import apportion
+from fairshapley.results.payouts.amounts import (
+    Money,
+    all_money,
+    apportion,
+    money,
+    shown,
+    text,
+    units_of,
+)
 from fairshapley.results.payouts.band import (
     Bounds,
-    Integers,
-    integers,
+    Fractions,
+    fractions,
     known_sum_bounds,
     positive_bounds,
     signed_bounds,
@@ -56,7 +64,8 @@ def payout(
         its shortest decimal form.
     negative
         What becomes of players with a negative value. "zero": they get nothing, and the others
-        share the pool. "charge": they pay, and the others share the pool and what they pay.
+        share the pool. "charge": they pay, and the others share the pool and what they pay; an
+        InputError if the charges together exceed the pool.
     unit
         The smallest amount of money.
     epsilon1, delta, bound
@@ -78,9 +87,10 @@ def payout(
             "before paying out"
         )
     groups = identical_groups(result.identical_players, result.n_players)
-    averaged = _averaged(_whole(result.values), groups)
+    averaged = _averaged(fractions(result.values), groups)
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
+    _check_charges(amounts, whole, step)
     notes = [f"warning: {said}" for said in result.warnings]
     notes += [*_about_values(result, averaged, negative), *_about_groups(groups)]
     if rest:
@@ -90,7 +100,7 @@ def payout(
         )
     bounds, standing = None, tuple[str, ...]()
     total = sum(weights)
-    values = _means(result.values, groups)
+    values = averaged.astype(np.float64)
     others, said = other_bounds(result, values, negative, whole, delta)
     try:
         held = result.standing(epsilon1, delta, bound=bound)
@@ -106,7 +116,7 @@ def payout(
         unit=step,
         amounts=all_money(amounts, step),
         rest=money(rest, step),
-        shares=np.array([weight / total for weight in weights]),
+        shares=np.array([float(weight / total) for weight in weights]),
         values=values,
         lower=None if bounds is None else all_money(bounds[0], step),
         upper=None if bounds is None else all_money(bounds[1], step),
@@ -120,45 +130,38 @@ def payout(
     )
 
 
-def _whole(values: FloatArray) -> Integers:
-    """The values times a power of two that makes all of them whole, so that sums are exact."""
-    ratios = [float(value).as_integer_ratio() for value in values]
-    scale = max(denominator for _, denominator in ratios)
-    return integers([numerator * (scale // denominator) for numerator, denominator in ratios])
-
-
-def _averaged(whole: Integers, groups: list[list[int]]) -> Integers:
-    """The mean of each group for all its members, times what makes all means whole."""
-    scale = math.lcm(*map(len, groups))
-    averaged = whole.copy()
+def _averaged(values: Fractions, groups: list[list[int]]) -> Fractions:
+    """The mean of each group for all its members."""
+    averaged = values.copy()
     for group in groups:
-        averaged[group] = whole[group].sum() * (scale // len(group))
+        averaged[group] = values[group].sum() / len(group)
     return averaged
 
 
-def _means(values: FloatArray, groups: list[list[int]]) -> FloatArray:
-    means = values.copy()
-    for group in groups:
-        if len(group) > 1:
-            means[group] = values[group].mean()
-    return means
-
-
-def _weights(averaged: Integers, negative: Negative) -> list[int]:
-    """What to divide in proportion to; its sum is positive."""
-    weights, advice = {
-        "charge": (averaged, "the values add up to nothing that is positive: use negative='zero'"),
-        "zero": (
-            np.maximum(averaged, 0),
-            "no player has a positive value, so there is nothing to pay for: keep the pool",
-        ),
-    }[negative]
-    if sum(weights) <= 0:
+def _weights(averaged: Fractions, negative: Negative) -> list[Fraction]:
+    """Return what to divide in proportion to; its sum is positive."""
+    weights = averaged if negative == "charge" else np.maximum(averaged, 0)
+    if weights.sum() <= 0:
+        advice = {
+            "charge": "the values sum to zero or less: use negative='zero'",
+            "zero": "no player has a positive value, so there is nothing to pay for: keep the pool",
+        }[negative]
         raise InputError(f"the pool cannot be divided: {advice}")
-    return weights.tolist()
+    return list(weights)
 
 
-def _about_values(result: Result, averaged: Integers, negative: Negative) -> list[str]:
+def _check_charges(amounts: list[int], units: int, step: Decimal) -> None:
+    """Raise InputError if players would be charged more than the pool in all."""
+    charged = -sum(amount for amount in amounts if amount < 0)
+    if charged > units:
+        raise InputError(
+            f"players with negative values would be charged {shown(money(charged, step))} in all, "
+            f"more than the pool of {shown(money(units, step))}: the values nearly cancel out, so "
+            "that shares of their sum mean little; use negative='zero'"
+        )
+
+
+def _about_values(result: Result, averaged: Fractions, negative: Negative) -> list[str]:
     """How values below zero were treated, and of what kind the values are."""
     below = int((averaged < 0).sum())
     notes = []
@@ -197,22 +200,21 @@ def _band(
     if not np.isfinite(decisions.upper).all():
         return None, "no tolerance band: the errors of some values are not bounded"
     gain = _gain(result)
-    ends = [*decisions.lower, *decisions.upper, 0.0 if gain is None else gain]
-    *whole, total = _whole(np.array(ends))
-    lower, upper = (_averaged(part, groups) for part in np.split(integers(whole), 2))
-    total *= math.lcm(*map(len, groups))
-    sizes = integers([1] * result.n_players)
+    lower, upper = (
+        _averaged(fractions(ends), groups) for ends in (decisions.lower, decisions.upper)
+    )
+    sizes = fractions([1] * result.n_players)
     for group in groups:
-        sizes[group] = len(group)
+        sizes[group] = Fraction(len(group))
     bounds: Bounds | None
-    if negative == "charge" and gain is None:
-        bounds = signed_bounds(lower, upper, sizes, units)
-    elif negative == "charge":
-        bounds = known_sum_bounds(lower, upper, total, units)
-    else:
+    if negative == "zero":
         bounds = positive_bounds(lower, upper, sizes, units)
+    elif gain is None:
+        bounds = signed_bounds(lower, upper, sizes, units)
+    else:
+        bounds = known_sum_bounds(lower, upper, Fraction(gain), units)
     if bounds is None:
-        return None, "no tolerance band: the true values may add up to nothing positive"
+        return None, "no tolerance band: the true values may sum to zero or less"
     if result.exact:
         return bounds, "estimation: the values are exact, and the band is nothing but rounding"
     return bounds, (

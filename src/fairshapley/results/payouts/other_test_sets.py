@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.another_test_set import another_set
-from fairshapley.results.payouts.band import Bounds, integers
+from fairshapley.results.payouts.band import Bounds
 from fairshapley.results.payouts.table import Negative
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def other_bounds(
     if negative != "charge":
         low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
     bounds = (
-        integers([int(one) for one in np.floor(units * low)]),
-        integers([int(one) for one in np.ceil(units * high)]),
+        np.array([math.floor(units * end) for end in low], dtype=object),
+        np.array([math.ceil(units * end) for end in high], dtype=object),
     )
     return bounds, [
         f"test set: with a probability of about {1 - delta:.6g}, another test set of the same size "
