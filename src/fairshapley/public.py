@@ -58,7 +58,6 @@ from fairshapley.uses.rounds import estimate_rounds
 from fairshapley.uses.selecting import Selection, better_than_chance
 from fairshapley.uses.training import ValuedEstimator
 from fairshapley.uses.verification import Verification, verify
-from fairshapley.uses.with_proxy import estimate_with_proxy
 
 __all__ = [
     "Attributions",
@@ -121,7 +120,6 @@ __all__ = [
     "datasets",
     "estimate",
     "estimate_rounds",
-    "estimate_with_proxy",
     "estimators",
     "exact",
     "explain",

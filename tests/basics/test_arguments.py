@@ -40,7 +40,6 @@ ROWS = (np.array([[0.0], [1.0]]), np.array([0, 1]))
         ),
         (lambda: fs.audit(GAME, "mc", n_jobs=2), "use engine='processes', or 'processes:4' of fs."),
         (lambda: fs.forecast(GAME, max_time=60), "use budget=fs.Budget(seconds=60)"),
-        (lambda: fs.estimate_with_proxy(GAME, GAME, rng=1), "use seed=0"),
         (lambda: fs.resume("j.db", timeout=1), "use budget=fs.Budget(seconds=60)"),
         (
             lambda: fs.games.DataGame(LogisticRegression(), data=ROWS, test=ROWS),
