@@ -56,7 +56,6 @@ from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.rounds import estimate_rounds
 from fairshapley.uses.selecting import Selection, better_than_chance
-from fairshapley.uses.training import ValuedEstimator
 from fairshapley.uses.verification import Verification, verify
 
 __all__ = [
@@ -111,7 +110,6 @@ __all__ = [
     "ThreadEngine",
     "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
-    "ValuedEstimator",
     "Verification",
     "audit",
     "better_than_chance",
