@@ -1,6 +1,5 @@
-"""Results for shap, shapiq and MLflow, and from them."""
+"""Results for shap and shapiq, and from them."""
 
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,68 +110,3 @@ def test_our_method_in_shapiqs_explainers():
     assert np.corrcoef(rough, truth.get_n_order_values(1))[0, 1] > 0.9
     again = explained(ours, 40), explained(ours, 40)
     assert again[0] == again[1]
-
-
-def logged(result, **settings):
-    """What is logged, by a stand-in for the package."""
-    calls, files = {}, {}
-
-    def log_artifacts(folder, path):
-        files.update({one.name: one.read_text(encoding="utf-8") for one in folder.iterdir()})
-        calls["path"] = path
-
-    from pathlib import Path
-
-    fake = SimpleNamespace(
-        log_params=lambda found: calls.update(params=found),
-        log_metrics=lambda found, step: calls.setdefault("metrics", []).append((step, found)),
-        log_artifacts=lambda folder, path: log_artifacts(Path(folder), path),
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "mlflow", fake)
-        result.log_to_mlflow(**settings)
-    return calls, files
-
-
-def test_what_is_logged():
-    pytest.importorskip("plotly")
-    result = fs.estimate(fs.games.SumOfUnanimity(12, seed=1), "mc", budget=600, seed=0)
-    calls, files = logged(result, epsilon1=0.9, name="rows")
-    assert calls["params"]["rows.method"] == "mc"
-    step, first = calls["metrics"][0]
-    assert step == result.evaluations == first["rows.evaluations"]
-    assert first["rows.certified"] in (0.0, 1.0)
-    course = [found["rows.min_fidelity"] for _, found in calls["metrics"][1:] if found]
-    assert course[-1] == result.history[-1].min_fidelity
-    assert calls["path"] == "rows"
-    assert set(files) == {"result.json", "values.csv", "certificate.txt", "report.html"}
-    assert files["certificate.txt"] == str(result.certificate(0.9, 0.1))
-
-
-def test_exact_results_are_logged_without_infinities():
-    calls, _ = logged(fs.exact(GAME))
-    assert all(np.isfinite(number) for _, found in calls["metrics"] for number in found.values())
-
-
-@pytest.mark.filterwarnings("ignore")  # of what the package is built on
-def test_a_store_of_mlflow(tmp_path):
-    """With the package itself, into a database and folders of its own."""
-    mlflow = pytest.importorskip("mlflow")
-    result = fs.estimate(fs.games.SumOfUnanimity(12, seed=1), "mc", budget=600, seed=0)
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'runs.db'}")
-    experiment = mlflow.create_experiment("values", artifact_location=str(tmp_path / "artifacts"))
-    with mlflow.start_run(experiment_id=experiment) as run:
-        result.log_to_mlflow()
-    kept = mlflow.get_run(run.info.run_id).data
-    assert kept.params["values.method"] == "mc"
-    assert kept.metrics["values.evaluations"] == result.evaluations
-    course = mlflow.MlflowClient().get_metric_history(run.info.run_id, "values.min_fidelity")
-    assert [one.step for one in course] == [one.evaluations for one in result.history]
-    [saved] = (tmp_path / "artifacts").rglob("result.json")
-    assert fs.Result.load(saved).digest == result.digest
-
-
-def test_without_mlflow_the_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(fs.MissingExtraError, match=r"needs mlflow or mlflow-skinny: .*or use save"):
-        fs.exact(GAME).log_to_mlflow()

@@ -1,18 +1,14 @@
-"""Results given to other packages and taken from them: shap, shapiq, MLflow."""
+"""Results given to other packages and taken from them: shap and shapiq."""
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fairshapley._basics.extras import extra
-from fairshapley.errors import InputError, MissingExtraError
-from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.errors import InputError
 
 # Semivalues, and what shapiq calls them.
 INDICES = {"shapley": "SV", "banzhaf": "BV"}
@@ -122,41 +118,3 @@ class Shared:
             stopped=f"read from {package}",
             **{"evaluations": 0, "marginals": None, "seed": 0, "xi": 1e-3, **fields},
         )
-
-    def log_to_mlflow(
-        self: Any, *, epsilon1: float = EPSILON1, delta: float = DELTA, name: str = "values"
-    ) -> None:
-        """Log the result to the run of MLflow that is active (needs mlflow, or mlflow-skinny).
-
-        Parameters are the method, the semivalue, the seed and the number of players. Metrics are
-        evaluations, seconds, whether the certificate holds, the tightest ε1, and the minimum
-        fidelity as the run went on. Artifacts are the result (for `Result.load`), the values as
-        CSV, the certificate, and where jinja2 and plotly are installed the report.
-
-        Parameters
-        ----------
-        epsilon1, delta
-            Of the certificate.
-        name
-            What names of parameters and metrics begin with, and the folder of the artifacts.
-        """
-        from fairshapley.results.tables import write_values
-
-        with extra("mlflow", "log_to_mlflow needs mlflow or mlflow-skinny", "or use save"):
-            import mlflow
-        certificate = self.certificate(epsilon1, delta)
-        facts = ("method", "semivalue", "seed", "n_players", "unit")
-        mlflow.log_params({f"{name}.{fact}": getattr(self, fact) for fact in facts})
-        numbers = {"evaluations": self.evaluations, "seconds": self.seconds}
-        numbers |= {"certified": certificate.holds, "epsilon1": certificate.tightest}
-        course = [(one.evaluations, {"min_fidelity": one.min_fidelity}) for one in self.history]
-        for step, found in [(self.evaluations, numbers), *course]:
-            finite = {f"{name}.{key}": float(one) for key, one in found.items() if np.isfinite(one)}
-            mlflow.log_metrics(finite, step=step)
-        with tempfile.TemporaryDirectory() as folder:
-            self.save(Path(folder) / "result.json")
-            write_values(self, Path(folder) / "values.csv", delta)
-            (Path(folder) / "certificate.txt").write_text(str(certificate), encoding="utf-8")
-            with suppress(MissingExtraError):
-                self.report(Path(folder) / "report.html", epsilon1=epsilon1, delta=delta)
-            mlflow.log_artifacts(folder, name)
