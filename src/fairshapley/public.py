@@ -55,7 +55,6 @@ from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.rounds import estimate_rounds
-from fairshapley.uses.selecting import Selection, better_than_chance
 from fairshapley.uses.verification import Verification, verify
 
 __all__ = [
@@ -99,7 +98,6 @@ __all__ = [
     "RegressionAdjusted",
     "Result",
     "Seconds",
-    "Selection",
     "SerialEngine",
     "Shapley",
     "Sobol",
@@ -112,7 +110,6 @@ __all__ = [
     "UnbiasedKernelSHAP",
     "Verification",
     "audit",
-    "better_than_chance",
     "compare",
     "curve",
     "datasets",

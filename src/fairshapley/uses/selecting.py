@@ -28,7 +28,7 @@ class Selection:
     --------
     >>> import fairshapley as fs
     >>> game = fs.games.Additive([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
-    >>> print(fs.better_than_chance(game, fs.exact(game), keep=4))
+    >>> print(better_than_chance(game, fs.exact(game), keep=4))
     the 4 players with the highest values have the utility 22, random ones ... on average: selecting
     by value is better than chance (p = ...); ...
     """
