@@ -54,7 +54,6 @@ from fairshapley.uses.explanations import Attributions, explain
 from fairshapley.uses.forecasting import Forecast, forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley
-from fairshapley.uses.rounds import estimate_rounds
 from fairshapley.uses.verification import Verification, verify
 
 __all__ = [
@@ -114,7 +113,6 @@ __all__ = [
     "curve",
     "datasets",
     "estimate",
-    "estimate_rounds",
     "estimators",
     "exact",
     "explain",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from fairshapley._basics import checks
@@ -16,9 +17,11 @@ from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
+from fairshapley.games.federated import FederatedGame
 from fairshapley.games.game import FunctionGame, Game, is_random
 from fairshapley.randomness import root_seed
 from fairshapley.results.result import Result
+from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog
 from fairshapley.runs.progress import ProgressOption
@@ -53,6 +56,9 @@ def estimate(
     on_error: OnError = "raise",
 ) -> Result:
     """Estimate the values of the players of a game.
+
+    A `FederatedGame` is valued round by round, each round with the whole budget, and
+    `Result.parts` holds the rounds; with a rule the total is valued as one game.
 
     Parameters
     ----------
@@ -110,6 +116,14 @@ def estimate(
     started = time.monotonic()
     if on_error not in ("raise", "skip"):
         raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+    if isinstance(game, FederatedGame) and len(game.rounds) > 1 and until is None:
+        one_round = partial(
+            estimate, method=method, semivalue=semivalue, xi=xi, verify=verify, progress=progress,
+            on_error=on_error,
+        )  # fmt: skip
+        return estimate_rounds(
+            game, one_round, budget=parse_budget(budget), seed=seed, engine=engine, journal=journal
+        )
     facts = game_facts(game, needed=journal is not None)
     n_players = facts.n_players
     limits, notes = run_limits(parse_budget(budget), until, n_players, method, random=facts.random)

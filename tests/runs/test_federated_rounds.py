@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.errors import InputError
 from fairshapley.games import FederatedGame
-from fairshapley.uses.rounds import estimate_rounds
 
 UPDATES = [
     {name: [np.array([float(at), 1.0])] for at, name in enumerate("abcd")},
@@ -25,8 +23,9 @@ def federation():
 
 def test_the_rounds_add_up_to_the_total():
     game = federation()
-    result = estimate_rounds(game)
-    whole = fs.exact(game)
+    result = fs.estimate(game)
+    coalitions = np.array([[int(bit) for bit in f"{at:04b}"[::-1]] for at in range(16)], dtype=bool)
+    whole = fs.exact(fs.games.TableGame(game(coalitions)))
     np.testing.assert_allclose(result.values, whole.values, atol=1e-12)
     assert result.exact
     assert result.endpoints == pytest.approx(whole.endpoints)
@@ -39,32 +38,41 @@ def test_the_rounds_add_up_to_the_total():
 
 
 def test_errors_of_rounds_add_up():
-    result = estimate_rounds(federation(), "mc", budget=12, seed=0)
+    result = fs.estimate(federation(), "mc", budget=12, seed=0)
     assert result.parts
     assert result.certificate(0.5, 0.1).half_widths.shape == (4,)
-    assert estimate_rounds(federation(), "mc", budget=12, seed=0).values.tolist() == (
+    assert fs.estimate(federation(), "mc", budget=12, seed=0).values.tolist() == (
         result.values.tolist()
     )
 
 
 def test_one_journal_keeps_all_rounds(tmp_path):
-    with fs.Journal(tmp_path / "run.db", shared=True) as journal:
-        given = {"budget": 12, "seed": 0, "journal": journal}
-        first, again = (estimate_rounds(federation(), "mc", **given) for _ in range(2))
+    given = {"budget": 12, "journal": tmp_path / "run.db"}
+    first, again = (fs.estimate(federation(), "mc", **given) for _ in range(2))
     assert first.computed > 12
     assert again.computed == 0
+    assert again.seed == first.seed
     assert again.values.tolist() == first.values.tolist()
     assert again.journal_digest != first.journal_digest
 
 
 def test_the_report_has_a_table_of_rounds(tmp_path):
-    page = estimate_rounds(federation()).report(tmp_path / "r.html").read_text(encoding="utf-8")
+    page = fs.estimate(federation()).report(tmp_path / "r.html").read_text(encoding="utf-8")
     for words in ("Values by part", "round 1", "all together", "sum over 2 rounds of the utility"):
         assert words in page
-    plain = fs.exact(federation()).report(tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "Values by part" not in plain
 
 
-def test_other_games_have_no_rounds():
-    with pytest.raises(InputError, match=r"fs\.estimate"):
-        estimate_rounds(fs.games.Airport([1.0, 2.0]))
+def test_a_rule_looks_at_the_total():
+    rule = fs.Evaluations(at_least=12)
+    assert fs.estimate(federation(), "mc", until=rule, seed=0).parts == ()
+
+
+def test_seconds_are_divided_among_the_rounds():
+    result = fs.estimate(federation(), "mc", budget=fs.Budget(evaluations=12, seconds=60), seed=0)
+    assert result.limits["budget"]["seconds"] == 30
+
+
+def test_verify_does_not_judge_a_total_by_the_journal_of_its_rounds(tmp_path):
+    result = fs.estimate(federation(), "mc", budget=12, seed=0, journal=tmp_path / "run.db")
+    last = fs.verify(result, journal=tmp_path / "run.db").checks[-1]
+    assert (last.name, last.passed) == ("journal", None)

@@ -1,0 +1,92 @@
+"""A federated run valued round by round."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+
+from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.journal.records import Journal
+from fairshapley.games.federated import FederatedGame
+from fairshapley.randomness import side_generator
+from fairshapley.results.checkpoints import PartValues
+from fairshapley.results.result import Result
+from fairshapley.runs.setup import JournalOption
+from fairshapley.stopping import Budget
+
+
+def estimate_rounds(
+    game: FederatedGame,
+    estimate_round: Callable[..., Result],
+    *,
+    budget: Budget | None,
+    seed: int | None,
+    engine: EngineOption,
+    journal: JournalOption,
+) -> Result:
+    """Return the values of the total, with those of each round in `parts`.
+
+    Values are linear in the game, so that those of the total are the sum of those of the rounds.
+    An evaluation of the total takes one in each round: a budget of evaluations is for each round,
+    and seconds and cost are divided among the rounds. `estimate_round` is `estimate` with all
+    other arguments given.
+    """
+    n_rounds = len(game.rounds)
+    if budget is not None:
+        limited = {"seconds": budget.seconds, "cost": budget.cost}
+        budget = replace(
+            budget, **{name: most / n_rounds for name, most in limited.items() if most is not None}
+        )
+    results: list[Result] = []
+    with ExitStack() as stack:
+        opened = stack.enter_context(opened_engine(engine))
+        if isinstance(journal, str | os.PathLike):
+            journal = stack.enter_context(Journal(journal, shared=True))
+        for place, part in enumerate(game.rounds):
+            if place:
+                root = results[0].seed
+                seed = int(side_generator(root, f"round {place}").integers(2**62))
+            result = estimate_round(part, budget=budget, seed=seed, engine=opened, journal=journal)
+            if not result.complete:
+                raise KeyboardInterrupt  # without all rounds there is no total
+            results.append(result)
+    return _total(game, results)
+
+
+def _total(game: FederatedGame, results: list[Result]) -> Result:
+    """Return the result of the sum of the rounds, whose draws are independent."""
+    first = results[0]
+    ends = [result.endpoints or (0.0, 0.0) for result in results]
+    return replace(
+        first,
+        values=np.sum([result.values for result in results], axis=0),
+        standard_errors=np.sqrt(np.sum([result.variances for result in results], axis=0)),
+        counts=np.min([result.counts for result in results], axis=0),
+        evaluations=sum(result.evaluations for result in results),
+        exact=all(result.exact for result in results),
+        obstacle=next((result.obstacle for result in results if result.obstacle), ""),
+        extremes=None,
+        contribution_width=None,
+        marginals=None,
+        stopped=f"each of {len(results)} rounds: {first.stopped}",
+        notes=(*first.notes, f"the evaluations are those of {len(results)} rounds together"),
+        endpoints=(sum(low for low, _ in ends), sum(high for _, high in ends)),
+        fingerprint=None,
+        value_range=game.value_range,
+        rounds=None,
+        journal_digest=results[-1].journal_digest,
+        computed=sum(result.computed for result in results),
+        cache_hits=sum(result.cache_hits for result in results),
+        seconds=sum(result.seconds for result in results),
+        unit=game.unit,
+        history=(),
+        profile=(),
+        parts=tuple(
+            PartValues(f"round {part.record.number}", tuple(result.values.tolist()), end)
+            for part, result, end in zip(game.rounds, results, ends, strict=True)
+        ),
+    )
