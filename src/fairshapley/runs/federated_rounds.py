@@ -37,10 +37,10 @@ def estimate_rounds(
     """
     n_rounds = len(game.rounds)
     if budget is not None:
-        limited = {"seconds": budget.seconds, "cost": budget.cost}
-        budget = replace(
-            budget, **{name: most / n_rounds for name, most in limited.items() if most is not None}
+        seconds, cost = (
+            None if most is None else most / n_rounds for most in (budget.seconds, budget.cost)
         )
+        budget = replace(budget, seconds=seconds, cost=cost)
     results: list[Result] = []
     with ExitStack() as stack:
         opened = stack.enter_context(opened_engine(engine))
