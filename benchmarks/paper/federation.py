@@ -27,7 +27,7 @@ from fairshapley._basics.types import IntArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.games.federated._torch import import_torch
-from fairshapley.games.federated.splits import SplitKind
+from fairshapley_paper.federated.data import SplitKind
 
 if TYPE_CHECKING:
     from benchmarks.paper.federation_data import Ready
@@ -172,7 +172,8 @@ def _valued_rounds(
     federation: Federation, ready: Ready, device: str | None, say: Callable[[str], None] | None
 ) -> Iterator[IntArray]:
     """How many test rows all coalitions get right, round by round."""
-    from fairshapley.games.federated import ModelUtility, RoundGame, train
+    from fairshapley.games.federated import ModelUtility, RoundGame
+    from fairshapley_paper.federated.training import train
 
     utility = ModelUtility(ready.model, ready.test, device=device)
     coalitions = AllCoalitions(federation.n_agents).masks(0, 1 << federation.n_agents)

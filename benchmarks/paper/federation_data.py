@@ -12,15 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.paper.federation import Federation
 from fairshapley.datasets import Dataset, load
 from fairshapley.errors import InputError
-from fairshapley.games.federated import (
-    Vocabulary,
-    as_images,
-    cifar_cnn,
-    mnist_cnn,
-    split,
-    text_cnn,
-)
 from fairshapley.randomness import side_generator
+from fairshapley_paper.federated.data import Vocabulary, as_images, split
+from fairshapley_paper.federated.networks import cifar_cnn, mnist_cnn, text_cnn
 
 if TYPE_CHECKING:
     import torch

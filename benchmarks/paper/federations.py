@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.paper.federation import Federation, FederationTable, load_table, train_table
 from fairshapley.errors import InputError
-from fairshapley.games.federated.splits import SplitKind
 from fairshapley_paper.experiment import Size
+from fairshapley_paper.federated.data import SplitKind
 
 _MNIST = Federation(
     name="mnist",

@@ -15,8 +15,8 @@ import fairshapley as fs
 import fairshapley_paper as paper
 from fairshapley.datasets import load
 from fairshapley.errors import InputError
-from fairshapley.games.federated import normalised_mean, split
 from fairshapley_paper.experiment import Setup
+from fairshapley_paper.federated.data import normalised_mean, split
 from fairshapley_paper.report import published_numbers
 from fairshapley_paper.scenarios import federations
 from tests.data_folder import needs

@@ -7,7 +7,10 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
-from fairshapley.games.federated import ModelUtility, as_images, mnist_cnn, split, train
+from fairshapley.games.federated import ModelUtility
+from fairshapley_paper.federated.data import as_images, split
+from fairshapley_paper.federated.networks import mnist_cnn
+from fairshapley_paper.federated.training import train
 
 
 @pytest.fixture(autouse=True)

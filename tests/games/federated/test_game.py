@@ -10,21 +10,11 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.datasets import load
 from fairshapley.errors import GameError, InputError, MissingExtraError
-from fairshapley.games.federated import (
-    FederatedGame,
-    ModelUtility,
-    RoundGame,
-    as_images,
-    mnist_cnn,
-    normalised_mean,
-    read_round,
-    split,
-    train,
-)
+from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame, read_round
 from fairshapley.testing import check_game
-from tests.data_folder import needs
+from fairshapley_paper.federated.networks import mnist_cnn
+from fairshapley_paper.federated.training import train
 
 
 def squares(weights):
@@ -242,21 +232,6 @@ def test_bad_games_are_named(digits):
         FederatedGame(digits.rounds, digits.utility)(np.ones((1, 4), dtype=bool))
 
 
-def test_the_papers_total_weighs_rounds_alike():
-    values = np.array([[0.1, 0.3], [3.0, 1.0]])
-    np.testing.assert_allclose(normalised_mean(values), [(0.25 + 0.75) / 2, (0.75 + 0.25) / 2])
-    np.testing.assert_allclose(normalised_mean([[1.0, -3.0]], by="absolute"), [0.25, -0.75])
-    with pytest.raises(InputError, match="round 1 add up to -2, not above 0: by='absolute'"):
-        normalised_mean([[1.0, 1.0], [1.0, -3.0]])
-    with pytest.raises(InputError, match="round 0 add up to 0, not above 0: leave it out"):
-        normalised_mean([[0.0, 0.0]], by="absolute")
-    with pytest.raises(InputError, match="by must be"):
-        normalised_mean([[1.0]], by="max")
-    for bad in ([1.0, 2.0], [[]], [[np.nan]], [["x"]], [[1.0], [1.0, 2.0]]):
-        with pytest.raises(InputError, match="a row for each round"):
-            normalised_mean(bad)
-
-
 def test_rounds_are_valued_while_the_training_goes_on(digits):
     run = train(
         digits.model, digits.agents, rounds=1000, **{**digits.options, "participation": 0.4}
@@ -271,51 +246,10 @@ def test_rounds_are_valued_while_the_training_goes_on(digits):
 def test_torch_is_only_needed_for_torch(monkeypatch, digits):
     monkeypatch.setitem(sys.modules, "torch", None)
     np.testing.assert_allclose(fs.exact(by_hand()).values, [3.71875, -0.28125, 0.5])
-    calls = [
-        lambda: ModelUtility(digits.model, digits.test),
-        lambda: train(digits.model, digits.agents, rounds=1),
-        mnist_cnn,
-    ]
-    for call in calls:
-        with pytest.raises(MissingExtraError, match="pip install 'torch>="):
-            call()
+    with pytest.raises(MissingExtraError, match="pip install 'torch>="):
+        ModelUtility(digits.model, digits.test)
 
 
 def test_importing_the_package_does_not_import_torch():
     code = "import sys, fairshapley, fairshapley.games.federated; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.full
-@needs("mnist")
-def test_the_papers_network_learns_mnist():
-    """The paper's settings with 5 agents and 4 rounds; who has mislabelled rows is worth least."""
-    data = load("mnist")
-    images, labels = as_images(data.train.X[:3000], size=32), data.train.y[:3000].copy()
-    parts = split(labels, 5, rows_per_agent=600)
-    labels[parts[3]] = 9 - labels[parts[3]]
-    agents = [(images[rows], labels[rows]) for rows in parts]
-    rounds = train(mnist_cnn(), agents, rounds=4, lr=0.25, decay=0.977)
-    test = as_images(data.test.X[:200], size=32), data.test.y[:200]
-    game = FederatedGame(rounds, ModelUtility(mnist_cnn(), test))
-    values = fs.exact(game).values
-    assert game.rounds[-1](np.ones((1, 5), dtype=bool))[0] > 0.7
-    assert values.argmin() == 3
-
-
-@needs("mnist")
-def test_a_small_network_learns_mnist():
-    data = load("mnist")
-    images, labels = as_images(data.train.X[:1500, ::2, ::2]), data.train.y[:1500]
-    model = mnist_cnn(image=(1, 14, 14), channels=(8, 8), kernels=(3, 3), hidden=32)
-    parts = split(labels, 3, "powerlaw")
-    rounds = train(
-        model, [(images[rows], labels[rows]) for rows in parts], rounds=3, lr=0.25, batch_size=16
-    )
-    test = as_images(data.test.X[:300, ::2, ::2]), data.test.y[:300]
-    game = FederatedGame(rounds, ModelUtility(model, test))
-    values = fs.exact(game).values
-    ends = game(np.array([[False] * 3, [True] * 3]))
-    assert values.sum() == pytest.approx(ends[1] - ends[0], abs=1e-12)
-    assert game.rounds[-1](np.ones((1, 3), dtype=bool))[0] > 0.6
-    assert values.argmax() == 2  # the agent with most of the rows

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
@@ -45,7 +44,7 @@ class RoundGame:
     Parameters
     ----------
     record
-        The round, from `train` or `read_round`; it may come while the training goes on.
+        The round, from `read_round`; it may come while the training goes on.
     utility
         A `ModelUtility`, or a function of the weights of a model that returns a number. It gets
         them in the form in which they came (a state dict, a dict or a list of arrays), and may
@@ -80,7 +79,7 @@ class RoundGame:
     ) -> None:
         if not isinstance(record, Round):
             raise InputError(
-                f"a {type(record).__name__} is no round: rounds come from `train` or `read_round`"
+                f"a {type(record).__name__} is no round: make rounds with `read_round`"
             )
         if not isinstance(utility, Utility) and not callable(utility):
             raise InputError(
@@ -171,7 +170,7 @@ class FederatedGame:
     Parameters
     ----------
     rounds
-        The rounds, from `train`, `read_rounds` or several `read_round`.
+        The rounds, from `read_rounds` or several `read_round`.
     utility, empty, player_names, value_range
         As for a `RoundGame`; `value_range` is that of one round.
 
@@ -202,7 +201,9 @@ class FederatedGame:
         value_range: tuple[float, float] | None = None,
     ) -> None:
         if not isinstance(rounds, Iterable):
-            raise InputError(f"rounds is a {type(rounds).__name__}: give the rounds of `train`")
+            raise InputError(
+                f"rounds is a {type(rounds).__name__}: give the rounds of `read_rounds`"
+            )
         self.rounds = tuple(
             RoundGame(
                 record, utility, empty=empty, player_names=player_names, value_range=value_range
@@ -287,42 +288,3 @@ class FederatedGame:
         # Added up in the order in which utilities are: rounding keeps the order of sums.
         low, high = (sum(side) for side in zip(*ends, strict=True))
         return low, high
-
-
-def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum") -> FloatArray:
-    """The paper's total: the values of each round scaled to add up to 1, then averaged.
-
-    Every round weighs the same, however much it improved the model; the plain total, which is
-    the Shapley value of the sum of the rounds, weighs them by their gain.
-
-    Parameters
-    ----------
-    values
-        The values of the agents (columns) in each round (rows).
-    by
-        What a round is divided by: the "sum" of its values, which must be positive, or the sum of
-        their "absolute" values, for rounds that may lose.
-
-    Examples
-    --------
-    >>> normalised_mean([[1.0, 3.0], [10.0, 0.0]])
-    array([0.625, 0.375])
-    """
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.empty(0)
-    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
-        raise InputError(
-            "values must be a table of finite numbers, a row for each round and a column for each "
-            "agent"
-        )
-    absolute = checks.choice("by", by, ("sum", "absolute")) == "absolute"
-    scale = (np.abs(table) if absolute else table).sum(axis=1)
-    if (scale <= 0).any():
-        at = int(np.flatnonzero(scale <= 0)[0])
-        remedy = "leave it out" if absolute else "by='absolute', or rounds with empty=0.0"
-        raise InputError(
-            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
-        )
-    return (table / scale[:, None]).mean(axis=0)

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.federated._torch import check_device, import_torch
-from fairshapley.games.federated.layout import Layout, check_same, describe
-from fairshapley.games.federated.probing import (
-    check_classes,
-    check_data,
-    check_model,
-    probe,
-    why_not_vmap,
-)
+from fairshapley.games.federated.layout import Layout, as_numbers, check_same, describe
 from fairshapley.games.federated.rounds import Round
 
 if TYPE_CHECKING:
     import torch
 
 ModelMetric: TypeAlias = "Literal['accuracy', 'log_likelihood'] | Callable[[Any, Any], Any]"
-Precision: TypeAlias = Literal["float32", "float64", "float16"]
+Precision: TypeAlias = Literal["float32", "float64"]
 
-# Numbers in the largest layer of all models and rows that are computed at once. On a CPU 2**22
-# (16 MiB) keep to its cache; on a GPU 2**28 (1 GiB) fill it and leave room for what torch adds.
-_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}
 # Models at once share the cost of starting an operation. On a GPU that is nearly all the cost of
 # a small model, and filling up a batch is free; on a CPU a single coalition pays for all of them.
-_MOST_MODELS = {"cpu": 8, "cuda": 128}
+_MODELS_AT_ONCE = {"cpu": 8, "cuda": 128}
+_ROWS_AT_ONCE = 1000
 
 
 class ModelUtility:
@@ -62,11 +55,11 @@ class ModelUtility:
     device
         "cpu" unless given; "cuda" where there is one.
     precision
-        "float32", "float64", or the coarser "float16", which is faster for some networks on a GPU.
-        Weights are combined in their own precision and converted afterwards.
+        "float32" or "float64". Weights are combined in their own precision and converted
+        afterwards.
     models_per_batch, rows_per_batch
-        How many are computed at once; by default from the size of the model's layers. 1 model at a
-        time needs no vmap, which is also what a model gets that vmap cannot take.
+        How many are computed at once: by default 8 models on a CPU, 128 on a GPU, and 1000 rows.
+        Take fewer where memory is short. A model that vmap cannot take is computed one at a time.
 
     Examples
     --------
@@ -103,21 +96,17 @@ class ModelUtility:
         self.metric = metric
         self.rows, self.targets = check_data(test, "test")
         # Not in half precision, which numpy and so a fingerprint does not know.
-        kind = torch.float64 if precision == "float64" else torch.float32
-        self.model = copy.deepcopy(model).to("cpu", kind).eval().requires_grad_(False)
-        shape, layer = probe(self.model, self.rows, "test")
+        self.model = copy.deepcopy(model).to("cpu", self._dtype(torch)).eval().requires_grad_(False)
+        shape = output_shape(self.model, self.rows, "test")
         if not callable(metric):
             check_classes(self.targets, shape, "test", f"metric {metric!r}")
         self.value_range = (0.0, 1.0) if metric == "accuracy" else None
         # All weights come from the rounds: what the model was made with must not tell two apart.
         for entry in self.model.state_dict().values():
             entry.zero_()
-        self.rows_per_batch = self._rows_at_once(layer, rows_per_batch)
-        self.models_per_batch = self._models_at_once(layer, models_per_batch)
-        if (fused := self._fused()) is not None:
-            # Its largest layer is smaller: more rows at once.
-            layer = probe(fused, self.rows, "test")[1]
-            self.rows_per_batch = self._rows_at_once(layer, rows_per_batch)
+        given = _ROWS_AT_ONCE if rows_per_batch is None else rows_per_batch
+        self.rows_per_batch = min(checks.whole("rows_per_batch", given), len(self.rows))
+        self.models_per_batch = self._models_at_once(models_per_batch)
         self._on_device: tuple[Any, Any, Any] | None = None
 
     @property
@@ -153,7 +142,7 @@ class ModelUtility:
             }
             parts = []
             # Models are combined many at a time, whatever is then computed at once.
-            step = size * max(1, _MOST_MODELS[self._kind] // size)
+            step = size * max(1, _MODELS_AT_ONCE[self._kind] // size)
             for first in range(0, len(padded), step):
                 vectors = _combine(server, deltas, shares[first : first + step])
                 vectors = vectors.to(self._dtype(torch))
@@ -178,7 +167,7 @@ class ModelUtility:
             return torch.func.functional_call(model, entries | fixed, (chunk,), tie_weights=False)
 
         many = torch.func.vmap(run, in_dims=(0, None)) if size > 1 else None
-        alone = {name: self._laid_out(entry[0]) for name, entry in weights.items()}
+        alone = {name: entry[0] for name, entry in weights.items()}
         sums = torch.zeros(size, dtype=torch.float64, device=rows.device)
         finite = torch.ones(size, dtype=torch.bool, device=rows.device)
         kept = []
@@ -221,35 +210,10 @@ class ModelUtility:
             torch = import_torch("ModelUtility")
             device, dtype = check_device(self.device), self._dtype(torch)
             rows, targets = torch.tensor(self.rows), torch.tensor(self.targets)
-            rows = self._laid_out(rows.to(device, dtype if rows.is_floating_point() else None))
-            exact = torch.float64 if dtype == torch.float64 else torch.float32
-            targets = targets.to(device, exact if targets.is_floating_point() else None)
-            model = self._fused() or self.model
-            self._on_device = copy.deepcopy(model).to(device, dtype), rows, targets
+            rows = rows.to(device, dtype if rows.is_floating_point() else None)
+            targets = targets.to(device, dtype if targets.is_floating_point() else None)
+            self._on_device = copy.deepcopy(self.model).to(device), rows, targets
         return self._on_device
-
-    def _laid_out(self, tensor: Any) -> Any:
-        """Images and kernels with their channels last on a GPU, where that is the faster order.
-
-        Measured on an H200 with the network for MNIST: "float32" 1.6 times faster; half precision
-        needs it for its matrix units.
-        """
-        if self._kind == "cpu" or tensor.ndim != 4:
-            return tensor
-        return tensor.contiguous(memory_format=import_torch("ModelUtility").channels_last)
-
-    def _fused(self) -> torch.nn.Module | None:
-        """The model with its first layers in one kernel, where that can be and is faster.
-
-        In half precision, and for models that are so large that they are computed one at a time.
-        """
-        if self._kind == "cpu" or self.precision != "float16" or self.models_per_batch > 1:
-            return None
-        try:
-            from fairshapley.games.federated._first_layer import with_first_layer
-        except ImportError:  # a torch without Triton
-            return None
-        return with_first_layer(self.model)
 
     def _match(self, layout: Layout) -> dict[str, str]:
         """The model's name of each entry of the rounds' weights; lists go by their order."""
@@ -261,18 +225,12 @@ class ModelUtility:
         check_same(found, own, "the weights", "give the model that was trained")
         return dict(zip(layout.names, names, strict=True))
 
-    def _rows_at_once(self, layer: int, given: int | None) -> int:
-        if given is not None:
-            return min(checks.whole("rows_per_batch", given), len(self.rows))
-        most = max(1, _AT_ONCE[self._kind] // layer)
-        chunks = -(-len(self.rows) // most)
-        return -(-len(self.rows) // chunks)  # in equal parts
-
-    def _models_at_once(self, layer: int, given: int | None) -> int:
-        size = sum(entry.numel() for entry in self.model.state_dict().values())
-        room = _AT_ONCE[self._kind] // max(self.rows_per_batch * layer, size)
-        most = max(1, min(_MOST_MODELS[self._kind], room))
-        count = most if given is None else checks.whole("models_per_batch", given)
+    def _models_at_once(self, given: int | None) -> int:
+        """The number of models in a batch; 1 where vmap cannot take the model."""
+        if given is None:
+            count = _MODELS_AT_ONCE[self._kind]
+        else:
+            count = checks.whole("models_per_batch", given)
         reason = why_not_vmap(self.model, self.rows) if count > 1 else ""
         if reason and given is not None:
             raise InputError(
@@ -317,3 +275,137 @@ def _arithmetic(torch: Any, device: Any) -> Iterator[None]:
             yield
     finally:
         matmul.allow_tf32 = before
+
+
+def check_model(model: Any) -> None:
+    """An InputError unless it is a torch module with weights."""
+    torch = import_torch("a model")
+    if not isinstance(model, torch.nn.Module):
+        raise InputError(f"model must be a torch.nn.Module, not a {type(model).__name__}")
+    lazy = torch.nn.parameter.UninitializedTensorMixin
+    if any(isinstance(entry, lazy) for entry in model.state_dict().values()):
+        raise InputError("the model has lazy layers without a size yet: run one batch through it")
+    if not any(entry.is_floating_point() for entry in model.state_dict().values()):
+        raise InputError("the model has no weights to average")
+
+
+def check_data(data: Any, what: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows and targets as arrays of the same length, of finite floats or of int64."""
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise InputError(f"{what} must be a pair (rows, targets), not a {type(data).__name__}")
+    rows, targets = (_numbers(part, what) for part in data)
+    if rows.ndim == 0 or targets.ndim == 0 or len(rows) != len(targets):
+        raise InputError(
+            f"{what}: rows of the shape {rows.shape} have targets of the shape {targets.shape}: "
+            "give one target for each row"
+        )
+    if not len(rows):
+        raise InputError(f"{what} has no rows: give at least one")
+    return rows, targets
+
+
+def _numbers(part: Any, what: str) -> NDArray[Any]:
+    if hasattr(part, "tocoo") and hasattr(part, "toarray"):
+        part = part.toarray()
+    array = as_numbers(part)
+    if array is None:
+        raise InputError(
+            f"{what} must hold numbers alone: encode labels as 0, 1, …, e.g. with "
+            "np.unique(labels, return_inverse=True), and texts as the numbers of their words"
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{what} holds numbers that are not finite: remove or replace them")
+    # A copy: later changes of the caller's data must not change a utility.
+    kind = array.dtype.newbyteorder("=") if array.dtype.kind == "f" else np.dtype(np.int64)
+    return np.array(array, dtype=kind, order="C")
+
+
+def check_classes(targets: NDArray[Any], outputs: tuple[int, ...], what: str, needed: str) -> None:
+    """An InputError unless the targets are classes for which the model has outputs.
+
+    Parameters
+    ----------
+    targets, outputs
+        The targets, and the shape of the model's output for a row.
+    what, needed
+        Whose targets they are, and what needs classes.
+    """
+    if len(outputs) != 1:
+        raise InputError(
+            f"{needed} needs a model with one output per class, not outputs of the shape "
+            f"{outputs}: give a function in its place"
+        )
+    if targets.ndim != 1 or targets.dtype.kind != "i":
+        raise InputError(
+            f"{what}: targets must be classes 0, 1, …, one for each row, not {targets.dtype} of "
+            f"the shape {targets.shape}"
+        )
+    if targets.min() < 0 or targets.max() >= outputs[0]:
+        raise InputError(
+            f"{what}: the classes go from {targets.min()} to {targets.max()}, the model has "
+            f"{outputs[0]} outputs: number the classes from 0, and give the model one output each"
+        )
+
+
+def as_tensor(rows: NDArray[Any], model: torch.nn.Module) -> Any:
+    """Rows as a tensor of the model's own precision, or of whole numbers."""
+    torch = import_torch("a model")
+    tensor = torch.from_numpy(rows)
+    if not tensor.is_floating_point():
+        return tensor
+    kinds = (entry.dtype for entry in model.state_dict().values() if entry.is_floating_point())
+    return tensor.to(next(kinds))
+
+
+def output_shape(model: torch.nn.Module, rows: NDArray[Any], what: str) -> tuple[int, ...]:
+    """Return the shape of the model's output for a row; InputError if the two do not fit.
+
+    The model is on the CPU and in evaluation mode. Of whole numbers the rows with the extremes are
+    tried too: a token outside an embedding is then found here; on a GPU it would end the process.
+    """
+    torch = import_torch("a model")
+    width = max(1, rows[0].size)
+    tried = [0, -1, int(rows.argmin()) // width, int(rows.argmax()) // width] if rows.size else [0]
+    few = as_tensor(rows[tried], model)
+    try:
+        with torch.no_grad():
+            outputs, again = model(few), model(few)
+    except Exception as error:  # the user's code may raise anything
+        raise InputError(
+            f"the model cannot take {what} of the shape {tuple(few.shape)} and {few.dtype} "
+            f"({type(error).__name__}: {error}); images are floats of the shape (rows, channels, "
+            "height, width), tokens whole numbers"
+        ) from error
+    if not isinstance(outputs, torch.Tensor) or outputs.ndim < 1 or len(outputs) != len(few):
+        raise InputError("the model must return one tensor with a row for each row it is given")
+    if not torch.equal(outputs.nan_to_num(), again.nan_to_num()):
+        raise InputError(
+            "the model answers differently when asked again: in evaluation mode it must not draw "
+            "random numbers"
+        )
+    return tuple(outputs.shape[1:])
+
+
+def why_not_vmap(model: torch.nn.Module, rows: NDArray[Any]) -> str:
+    """Why several of the model cannot be computed at once; empty when they can."""
+    torch = import_torch("a model")
+    few = as_tensor(rows[:1], model)
+    state = model.state_dict()
+    pairs = {
+        name: torch.stack([entry, entry])
+        for name, entry in state.items()
+        if entry.is_floating_point()
+    }
+    rest = {name: entry for name, entry in state.items() if name not in pairs}
+
+    def run(weights: dict[str, Any], chunk: Any) -> Any:
+        return torch.func.functional_call(model, weights | rest, (chunk,), tie_weights=False)
+
+    try:
+        # torch warns of operations that it would compute one model at a time.
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            torch.func.vmap(run, in_dims=(0, None))(pairs, few)
+    except Exception as error:  # whatever a model does that vmap cannot follow
+        return f"{type(error).__name__}: {error}"
+    return ""

@@ -26,7 +26,7 @@ Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """A round as it is kept: made by `train`, or by `read_round` of the updates of another run.
+    """A round of a federated run, made by `read_round`.
 
     The model of a coalition S is the server's plus the updates of its members that took part,
     weighted by their examples: server + Σ_{i∈S} (w_i / Σ_{j∈S} w_j)·Δ_i.

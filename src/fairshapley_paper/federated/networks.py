@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fairshapley._basics import checks
+import torch
+from torch import nn
+
 from fairshapley.errors import InputError
-from fairshapley.games.federated._torch import import_torch
 from fairshapley.randomness import root_seed
-
-if TYPE_CHECKING:
-    import torch
 
 
 def mnist_cnn(
@@ -102,18 +100,38 @@ def text_cnn(
     >>> model(torch.zeros((7, 6), dtype=torch.int64)).shape
     torch.Size([7, 5])
     """
-    import_torch("text_cnn")
-    from fairshapley.games.federated._text_cnn import TextCNN
+    return _seeded(seed, lambda: TextCNN(n_tokens, n_classes, embedding, kernels, filters, dropout))
 
-    sizes = (
-        checks.whole("n_tokens", n_tokens),
-        checks.whole("n_classes", n_classes),
-        checks.whole("embedding", embedding),
-        _sizes(kernels, "kernels"),
-        checks.whole("filters", filters),
-    )
-    dropped = checks.real("dropout", dropout, least=0, below=1)
-    return _seeded(seed, lambda: TextCNN(*sizes, dropped))
+
+class TextCNN(nn.Module):
+    """Convolutions over word vectors, each followed by the maximum over the text (Kim 2014).
+
+    Made by `text_cnn`.
+    """
+
+    def __init__(
+        self,
+        n_tokens: int,
+        n_classes: int,
+        embedding: int,
+        kernels: Sequence[int],
+        filters: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(n_tokens, embedding, padding_idx=0)
+        # Half of a kernel as padding: a text shorter than the kernel has a place as well.
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(embedding, filters, kernel, padding=kernel // 2) for kernel in kernels
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.outputs = nn.Linear(filters * len(kernels), n_classes)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The logits of each text, of its tokens (texts, length)."""
+        words = self.embedding(tokens).transpose(1, 2)
+        features = [torch.relu(layer(words)).amax(dim=2) for layer in self.convolutions]
+        return self.outputs(self.dropout(torch.cat(features, dim=1)))
 
 
 def _image_cnn(
@@ -127,18 +145,9 @@ def _image_cnn(
     pooled: int,
 ) -> torch.nn.Sequential:
     """Convolutions with an activation, the first `pooled` of them with a max-pool of 2."""
-    nn = import_torch("a network for images").nn
-    n_classes, hidden = checks.whole("n_classes", n_classes), checks.whole("hidden", hidden)
-    shape = _sizes(image, "image")
-    channels, kernels = _sizes(channels, "channels"), _sizes(kernels, "kernels")
-    if len(shape) != 3 or len(channels) != len(kernels):
-        raise InputError(
-            f"image must be (channels, height, width), and channels and kernels have the same "
-            f"length, not {shape}, {channels} and {kernels}"
-        )
 
     def build() -> Any:
-        inputs, *sides = shape
+        inputs, *sides = image
         layers: list[Any] = []
         for place, (outputs, kernel) in enumerate(zip(channels, kernels, strict=True)):
             pool = 2 if place < pooled else 1
@@ -150,7 +159,7 @@ def _image_cnn(
             inputs, sides = outputs, [(side - kernel + 1) // pool for side in sides]
             if min(sides) < 1:
                 raise InputError(
-                    f"images of {shape[1:]} are too small for convolution {place + 1}: take "
+                    f"images of {image[1:]} are too small for convolution {place + 1}: take "
                     "smaller kernels, or pad the images (`as_images`)"
                 )
         layers += [nn.Flatten(), nn.Linear(inputs * sides[0] * sides[1], hidden)]
@@ -162,14 +171,7 @@ def _image_cnn(
 
 def _seeded(seed: int, build: Callable[[], Any]) -> Any:
     """What `build` makes with torch's generator seeded, which is put back afterwards."""
-    torch = import_torch("a network")
     with torch.random.fork_rng(devices=[]):
         # torch takes 64 bits.
         torch.default_generator.manual_seed(root_seed(seed) % 2**63)
         return build()
-
-
-def _sizes(given: Sequence[int], name: str) -> tuple[int, ...]:
-    if not isinstance(given, list | tuple) or not given:
-        raise InputError(f"{name} must be a list of at least one number, not {given!r}")
-    return tuple(checks.whole(name, number) for number in given)

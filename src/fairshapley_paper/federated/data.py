@@ -1,8 +1,11 @@
-"""How the rows of a data set are dealt out to agents; every row goes to one agent at most."""
+"""Images, texts and the rows of each agent, as the paper's federations take them; without torch."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -12,6 +15,99 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
+
+PADDING, UNKNOWN = 0, 1
+"""The tokens that stand for no word and for a word outside the vocabulary"""
+
+# A word with its inner apostrophes, or a single sign that is neither a letter nor a space.
+_TOKEN = re.compile(r"\w+(?:'\w+)*|[^\w\s]")
+
+
+def as_images(images: ArrayLike, *, size: int | None = None) -> NDArray[np.float32]:
+    """Images as a network takes them: floats (rows, channels, height, width), zero-padded.
+
+    Parameters
+    ----------
+    images
+        Shape (rows, height, width), or with the channels last. Bytes are divided by 255, floats
+        stay as they are.
+    size
+        The height and width to pad to with zeros, evenly on both sides; the paper pads MNIST to 32.
+
+    Examples
+    --------
+    >>> as_images(np.full((5, 28, 28), 255, dtype=np.uint8), size=32).shape
+    (5, 1, 32, 32)
+    """
+    array = np.asarray(images)
+    floats = array.astype(np.float32)
+    if array.dtype == np.uint8:
+        floats /= np.float32(255)
+    floats = floats[:, None] if array.ndim == 3 else np.moveaxis(floats, 3, 1)
+    if size is None:
+        return np.ascontiguousarray(floats)
+    missing = [size - length for length in floats.shape[2:]]
+    pads = [(0, 0), (0, 0), *((gap // 2, gap - gap // 2) for gap in missing)]
+    return np.ascontiguousarray(np.pad(floats, pads))
+
+
+def tokenise(text: str) -> list[str]:
+    """The words and signs of a text, in lower case.
+
+    Examples
+    --------
+    >>> tokenise("It's good, isn't it?")
+    ["it's", 'good', ',', "isn't", 'it', '?']
+    """
+    return _TOKEN.findall(text.lower())
+
+
+class Vocabulary:
+    """The words of a collection of texts, numbered from the most frequent.
+
+    Parameters
+    ----------
+    texts
+        The texts to learn the words of; those of the agents, not of the test.
+
+    Attributes
+    ----------
+    words
+        The words in their order; word k has the token k + 2, after padding (0) and unknown (1).
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(["a fine film", "a film"])
+    >>> len(vocabulary), vocabulary.words
+    (5, ('a', 'film', 'fine'))
+    >>> vocabulary.encode(["A fine, fine film!", "film"])
+    array([[2, 4, 1, 4, 3, 1],
+           [3, 0, 0, 0, 0, 0]])
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        counts = Counter(token for text in texts for token in tokenise(text))
+        # By count, then by the alphabet: the order of the texts makes no difference.
+        self.words = tuple(sorted(counts, key=lambda word: (-counts[word], word)))
+        self._tokens = {word: place + 2 for place, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        """The number of tokens, padding and unknown included: the rows of an embedding."""
+        return len(self.words) + 2
+
+    def encode(self, texts: Iterable[str], length: int | None = None) -> IntArray:
+        """The tokens of each text, shape (texts, length).
+
+        Longer texts are cut off, shorter ones padded; `length` is that of the longest unless given.
+        """
+        rows = [[self._tokens.get(word, UNKNOWN) for word in tokenise(text)] for text in texts]
+        longest = max((len(row) for row in rows), default=0)
+        width = longest if length is None else length
+        tokens = np.full((len(rows), width), PADDING, dtype=np.int64)
+        for row, found in enumerate(rows):
+            tokens[row, : min(len(found), width)] = found[:width]
+        return tokens
+
 
 SplitKind: TypeAlias = Literal["iid", "powerlaw", "classimbalance"]
 
@@ -160,3 +256,34 @@ def _most_rows(held: IntArray, available: IntArray) -> int:
         True,
         key=lambda rows: bool((_needed(rows, held, len(available)) > available).any()),
     )
+
+
+def normalised_mean(values: ArrayLike, *, by: Literal["sum", "absolute"] = "sum") -> FloatArray:
+    """The paper's total: the values of each round scaled to add up to 1, then averaged.
+
+    Every round weighs the same, however much it improved the model; the plain total, which is
+    the Shapley value of the sum of the rounds, weighs them by their gain.
+
+    Parameters
+    ----------
+    values
+        The values of the agents (columns) in each round (rows).
+    by
+        What a round is divided by: the "sum" of its values, which must be positive, or the sum of
+        their "absolute" values, for rounds that may lose.
+
+    Examples
+    --------
+    >>> normalised_mean([[1.0, 3.0], [10.0, 0.0]])
+    array([0.625, 0.375])
+    """
+    table = np.array(values, dtype=np.float64)
+    absolute = by == "absolute"
+    scale = (np.abs(table) if absolute else table).sum(axis=1)
+    if (scale <= 0).any():
+        at = int(np.flatnonzero(scale <= 0)[0])
+        remedy = "leave it out" if absolute else "by='absolute', or rounds with empty=0.0"
+        raise InputError(
+            f"the values of round {at} add up to {scale[at]:.3g}, not above 0: {remedy}"
+        )
+    return (table / scale[:, None]).mean(axis=0)

@@ -1,0 +1,1 @@
+"""The training of the paper's federations; `training` and `networks` need torch."""
