@@ -72,9 +72,6 @@ def rows() -> Iterator[Row]:
 
 METHODS: list[fs.Estimator[Any, Any]] = [
     fs.RegressionAdjusted(),
-    fs.LeverageSHAP(),
-    fs.StratifiedSVARM(),
-    fs.TruncatedMonteCarlo(),
     fs.MonteCarlo(),
     fs.MonteCarlo(antithetic=True),
     fs.MonteCarlo(walk=False),

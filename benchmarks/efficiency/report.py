@@ -224,8 +224,6 @@ def plot(lines: list[Line], path: Path) -> None:
     ]
     shown = {
         "adjusted": ("C3", "o"),
-        "leverage": ("C0", "s"),
-        "svarm": ("C2", "^"),
         "mc": ("C7", "v"),
         "gae": ("C5", "x"),
         "shapiq KernelSHAP paired": ("C1", "D"),

@@ -33,9 +33,7 @@ PROCESS = "Gaussian process, extremes first"
 OURS: dict[str, str | fs.Estimator[Any, Any]] = {
     DEFAULT: "auto",
     "adjusted": fs.RegressionAdjusted(),
-    "leverage": fs.LeverageSHAP(),
     "kernel": fs.UnbiasedKernelSHAP(),
-    "svarm": fs.StratifiedSVARM(),
     "mc": fs.MonteCarlo(),
     "mc antithetic": fs.MonteCarlo(antithetic=True),
 }

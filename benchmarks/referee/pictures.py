@@ -18,7 +18,6 @@ from matplotlib.axes import Axes
 SHOWN = {
     DEFAULT: ("C3", "o"),
     PROCESS: ("k", "x"),
-    "leverage": ("C0", "s"),
     "mc": ("C7", "v"),
     "shapiq KernelSHAP paired": ("C1", "D"),
     "shapiq OddSHAP": ("C4", "P"),

@@ -20,7 +20,7 @@ def lines(tmp_path):
     small = fs.games.SumOfUnanimity(10, n_terms=15, seed=1)
     case = replace(CASES["unanimity"], name="small", make=lambda: small)
     with participants(peers=False) as solvers:
-        chosen = {name: solvers[name] for name in ("adjusted", "mc", "leverage")}
+        chosen = {name: solvers[name] for name in ("adjusted", "mc", "kernel")}
         limits = {"repeats": 8, "limit": 60, "per_player": [20, 30]}
         return list(runner.run_case(case, chosen, **limits, kept=tmp_path, truths=tmp_path))
 
@@ -30,7 +30,7 @@ def test_a_small_case(lines, tmp_path):
     assert [(line.method, line.per_player) for line in lines] == [
         ("adjusted", 20),
         ("mc", 20),
-        ("leverage", 20),
+        ("kernel", 20),
     ]
     ours, walks, _ = lines
     assert ours.mse_ratio == ours.fidelity_ratio == 1.0

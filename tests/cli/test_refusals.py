@@ -90,7 +90,7 @@ OPTIONS = {
     "unknown drop": (("--target", "y", "--drop", "zz"), "no column 'zz'"),
     "unknown method": (("--target", "y", "--method", "magic"), "unknown method"),
     "unknown semivalue": (("--target", "y", "--semivalue", "fair"), "unknown semivalue"),
-    "never certified": (("--target", "y", "--method", "tmc", "--epsilon1", "0.5"), "certified"),
+    "never certified": (("--target", "y", "--method", "gae", "--epsilon1", "0.5"), "certified"),
     "epsilon1": (("--target", "y", "--epsilon1", "-1"), "epsilon1"),
     "delta": (("--target", "y", "--epsilon1", "0.5", "--delta", "2"), "delta"),
     "delta alone": (("--target", "y", "--delta", "0.1"), "--epsilon1"),

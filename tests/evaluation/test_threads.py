@@ -30,7 +30,7 @@ def game(fn, n_players=10):
     return fs.games.FunctionGame(fn, n_players, key="waiting")
 
 
-@pytest.mark.parametrize("method", ["auto", "adjusted", "mc", "kernel", "svarm", "sobol", "tmc"])
+@pytest.mark.parametrize("method", ["auto", "adjusted", "mc", "kernel", "sobol"])
 @pytest.mark.parametrize("fn", [utility, async_utility])
 def test_the_same_bits_as_one_process_with_as_large_rounds(fn, method):
     options = {"method": method, "budget": 60 if method == "auto" else 300, "seed": 1}

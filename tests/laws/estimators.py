@@ -17,10 +17,7 @@ ESTIMATORS = [
     fs.GreedyActive(),
     fs.GreedyActive(honest=True, bootstrap=4),
     fs.GreedyActive(selection="uniform", bootstrap=4),
-    fs.LeverageSHAP(),
     fs.RegressionAdjusted(proxy="linear"),
-    fs.StratifiedSVARM(),
-    fs.TruncatedMonteCarlo(),
 ]
 # Further settings of the same methods, for `make test-full`.
 MORE = [
@@ -32,9 +29,6 @@ MORE = [
     fs.Owen(levels="grid", antithetic=True),
     fs.UnbiasedKernelSHAP(paired=False),
     fs.GreedyActive(reuse="walk", bootstrap=4, alpha=1.0),
-    fs.LeverageSHAP(levels=False),
-    fs.TruncatedMonteCarlo(tolerance=0.0),
-    fs.TruncatedMonteCarlo(tolerance=0.2, patience=2),
     fs.Stratified(allocation="equal"),
     fs.Sobol(points=2),
     fs.Orthogonal(vectors=1),

@@ -81,7 +81,7 @@ def test_certificates(run):
     assert run.names()[run.certificate(0.01, 0.1).worst_players[0]] in broken.texts
     exact = fs.exact(fs.games.Additive([1.0, 2.0]))
     assert shown(exact.certificate(0.5, 0.1)).texts[0] == "Exact"
-    nothing = fs.estimate(fs.games.SumOfUnanimity(12, seed=1), "tmc", budget=300, seed=0)
+    nothing = fs.estimate(fs.games.SumOfUnanimity(12, seed=1), "gae", budget=300, seed=0)
     assert "table" not in shown(nothing.certificate(0.5, 0.1)).tags
 
 

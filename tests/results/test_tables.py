@@ -16,7 +16,7 @@ def test_intervals_are_those_of_the_certificate_and_unknown_ones_empty():
     columns = values_columns(result, delta=0.2)
     widths = result.certificate(0.5, 0.2).half_widths
     assert np.allclose(columns["upper"], result.values + widths)
-    plain = fs.estimate(GAME, "tmc", budget=60, seed=0)
+    plain = fs.estimate(GAME, "gae", budget=60, seed=0)
     if not plain.exact:
         assert np.isnan(values_columns(plain)["lower"]).all()
 

@@ -105,14 +105,6 @@ def test_a_method_that_asks_for_nothing_new_is_stopped():
     assert result.evaluations < 4096  # of which a longer round has a few more
 
 
-def test_it_does_not_wait_for_coalitions_that_it_never_asks_for():
-    """A walk ends where nothing can be gained any more: here after a player or two of 20."""
-    game = fs.games.FunctionGame(lambda coalition: float(len(coalition) > 0), 20)
-    result = fs.estimate(game, "tmc", budget=1000, seed=0)
-    assert "requests brought no coalition" in result.stopped
-    assert result.cache_hits < 100_000
-
-
 def test_the_seed_is_recorded_and_repeats_the_run(game):
     one = fs.estimate(game, "mc", budget=500)
     again = fs.estimate(game, "mc", budget=500, seed=one.seed)

@@ -19,15 +19,12 @@ from fairshapley.estimators.greedy.importance import (
 from fairshapley.estimators.greedy.proposal import size_explained_variance
 from fairshapley.estimators.greedy.selection import greedy_allocation
 from fairshapley.estimators.regression.kernel_shap import UnbiasedKernelSHAP
-from fairshapley.estimators.regression.leverage_shap import LeverageSHAP
 from fairshapley.estimators.statistics.moments import Moments
 from fairshapley.estimators.strata.stratified import Stratified
-from fairshapley.estimators.strata.svarm import StratifiedSVARM
 from fairshapley.estimators.walks.monte_carlo import MonteCarlo
 from fairshapley.estimators.walks.orthogonal import Orthogonal
 from fairshapley.estimators.walks.owen import Owen
 from fairshapley.estimators.walks.sobol import Sobol
-from fairshapley.estimators.walks.truncated import TruncatedMonteCarlo
 
 __all__ = [
     "METHODS",
@@ -35,7 +32,6 @@ __all__ = [
     "Estimator",
     "Exact",
     "GreedyActive",
-    "LeverageSHAP",
     "Moments",
     "MonteCarlo",
     "Orthogonal",
@@ -44,9 +40,7 @@ __all__ = [
     "RegressionAdjusted",
     "Sobol",
     "Stratified",
-    "StratifiedSVARM",
     "Traits",
-    "TruncatedMonteCarlo",
     "UnbiasedKernelSHAP",
     "antithetic_correlation",
     "greedy_allocation",
@@ -60,14 +54,11 @@ METHODS: dict[str, type[Estimator[Any, Any]]] = {
     "exact": Exact,
     "gae": GreedyActive,
     "kernel": UnbiasedKernelSHAP,
-    "leverage": LeverageSHAP,
     "mc": MonteCarlo,
     "orthogonal": Orthogonal,
     "owen": Owen,
     "sobol": Sobol,
     "stratified": Stratified,
-    "svarm": StratifiedSVARM,
-    "tmc": TruncatedMonteCarlo,
 }
 # Parameters that methods once had: older files name them, and their default is what is done now.
 RETIRED: dict[str, dict[str, Any]] = {"gae": {"normalised": False, "pseudo_count": None}}

@@ -50,7 +50,7 @@ def test_runs_are_recorded_and_found_by_their_configuration(tmp_path):
         found = journal.find_run(game, {"method": "mc", "xi": 1e-3})
         assert found is not None
         assert (found.id, found.result) == (new, {})
-        assert journal.find_run(game, {"method": "tmc"}) is None
+        assert journal.find_run(game, {"method": "kernel"}) is None
         assert [r.status for r in journal.runs()] == ["interrupted", "finished", "running"]
         assert journal.runs(game + 1) == []
 

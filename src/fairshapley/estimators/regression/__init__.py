@@ -1,1 +1,1 @@
-"""Methods that regress utilities on the players: KernelSHAP and LeverageSHAP."""
+"""Methods that regress utilities on the players."""

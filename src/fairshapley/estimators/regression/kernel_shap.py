@@ -56,7 +56,7 @@ def check_shapley(problem: Problem, method: str) -> None:
     if not np.allclose(problem.semivalue.weights(n_players) * n_players, 1.0, rtol=1e-9):
         raise InputError(
             f"{method} estimates Shapley values, not {problem.semivalue.name!r}: the weights of "
-            "its regression are theirs. Use 'svarm', 'mc', 'stratified' or 'owen'"
+            "its regression are theirs. Use 'mc', 'stratified' or 'owen'"
         )
 
 
