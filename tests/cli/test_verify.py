@@ -1,4 +1,4 @@
-"""`fairshapley verify`, and the options that sign results and check journals."""
+"""`fairshapley verify`, and the option that checks journals."""
 
 import json
 
@@ -13,23 +13,21 @@ FILES = ("values.json", "--journal", "run.db", "--report", "page.html")
 
 @pytest.fixture
 def saved(folder):
-    """values.json, run.db and page.html of the same run, signed."""
-    (folder / "key").write_text("0123456789abcdef\n")
-    outputs = ("--out", "values.json", "--report", "page.html", "--key-file", "key")
+    """values.json, run.db and page.html of the same run."""
+    outputs = ("--out", "values.json", "--report", "page.html")
     done = run("value", *DATA, *outputs, "--journal", "run.db", "--quiet")
     assert done.exit_code == 0, done.stderr
     return folder
 
 
 def test_files_of_a_run_are_verified(saved):
-    done = run("verify", *FILES, "--key-file", "key")
+    done = run("verify", *FILES)
     assert done.exit_code == 0, done.stdout
-    assert "signed with this key" in done.stdout
     assert "to the last bit" in done.stdout
     assert done.stdout.endswith("nothing was found to be changed\n")
     shown = json.loads(run("verify", *FILES, "--json", "--no-recompute").stdout)
     assert shown["holds"]
-    assert [check["name"] for check in shown["checks"]][:3] == ["result", "signature", "report"]
+    assert [check["name"] for check in shown["checks"]][:2] == ["result", "report"]
 
 
 def test_a_changed_file_has_an_exit_code_of_its_own(saved):
@@ -41,17 +39,6 @@ def test_a_changed_file_has_an_exit_code_of_its_own(saved):
     assert "changed after it was written" in done.stdout
     assert run("verify", "none.json").exit_code == 5
     assert run("report", "values.json").exit_code == 2
-
-
-def test_keys_are_checked_before_a_run(saved):
-    (saved / "short").write_text("abc")
-    for options in (("--out", "v.csv", "--key-file", "key"), ("--key-file", "key")):
-        assert "--out values.json" in run("value", *DATA, *options).stderr
-    done = run("value", *DATA, "--out", "v.json", "--key-file", "short")
-    assert done.exit_code == 2
-    assert "at least 16" in done.stderr
-    (saved / "key").write_text("another key, as long")
-    assert run("verify", *FILES, "--key-file", "key").exit_code == 5
 
 
 def test_value_computes_journalled_utilities_again(saved, monkeypatch):

@@ -236,8 +236,6 @@ def test_lone_surrogates_and_what_is_not_plain(tmp_path):
 
 # -- digests ---------------------------------------------------------------------------------------
 
-KEY = b"a secret of more than sixteen bytes"
-
 
 def test_a_changed_file_is_refused_and_an_old_one_is_not(tmp_path):
     result, file = make([1.0, 2.0], notes=("as it was",)), tmp_path / "r.json"
@@ -258,22 +256,3 @@ def test_the_digest_sees_the_last_bit_but_not_fields_that_came_later():
     assert make([-0.0]).digest != make([0.0]).digest
     earlier = {name: value for name, value in result.to_dict().items() if name != "rounds"}
     assert fs.Result.from_dict(earlier).digest == result.digest
-
-
-def test_a_key_signs_and_is_asked_for(tmp_path):
-    result, file = make([1.0]), tmp_path / "r.json"
-    result.save(file, key=KEY)
-    assert fs.Result.load(file).digest == fs.Result.load(file, key=KEY).digest == result.digest
-    with pytest.raises(fs.InputError, match="another key signed it"):
-        fs.Result.load(file, key=KEY[::-1])
-    data = json.loads(file.read_text())
-    forged = make([2.0]).to_dict() | {"signature": data["signature"]}
-    assert fs.Result.from_dict(forged).values == [2.0]  # without the key a forgery passes
-    file.write_text(json.dumps(forged))
-    with pytest.raises(fs.InputError, match="or it was changed"):
-        fs.Result.load(file, key=KEY)
-    result.save(file)
-    with pytest.raises(fs.InputError, match="it is not signed"):
-        fs.Result.load(file, key=KEY)
-    with pytest.raises(fs.InputError, match="at least 16"):
-        result.save(file, key=b"short")

@@ -13,7 +13,6 @@ import fairshapley as fs
 from fairshapley.estimators import METHODS
 from fairshapley.evaluation.journal.records import Journal
 
-KEY = b"a secret of more than sixteen bytes"
 GAME = fs.games.SumOfUnanimity(9, seed=1)
 
 
@@ -23,7 +22,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     game = fs.games.SumOfUnanimity(20, seed=1)
     result = fs.estimate(game, "mc", budget=600, seed=0, journal=folder / "run.db")
-    result.save(folder / "result.json", key=KEY)
+    result.save(folder / "result.json")
     result.report(folder / "page.html")
     return folder
 
@@ -39,7 +38,7 @@ def failed(found):
 
 
 def check(files, **more):
-    given = {"journal": files / "run.db", "report": files / "page.html", "key": KEY} | more
+    given = {"journal": files / "run.db", "report": files / "page.html"} | more
     return fs.verify(files / "result.json", **given)
 
 
@@ -47,7 +46,7 @@ def test_what_was_not_changed_passes(files):
     before = {path: path.read_bytes() for path in files.iterdir()}
     found = check(files)
     assert found.holds, found
-    assert [one.passed for one in found.checks] == [True] * 7
+    assert [one.passed for one in found.checks] == [True] * 6
     assert "to the last bit" in str(found)
     assert {path: path.read_bytes() for path in before} == before
 
@@ -68,7 +67,7 @@ def mutations(path, trials, seed):
 
 def overlooked(files, name, trials, seed, **options):
     """The flips that verification does not find."""
-    given = {"journal": None, "report": None, "key": None, "recompute": False} | options
+    given = {"journal": None, "report": None, "recompute": False} | options
     return [place for place in mutations(files / name, trials, seed) if check(files, **given).holds]
 
 
@@ -76,7 +75,7 @@ def overlooked(files, name, trials, seed, **options):
     "trials", [470, pytest.param(4900, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
 )
 def test_any_changed_bit_is_found(files, trials):
-    assert overlooked(files, "result.json", trials, seed=trials, key=KEY) == []
+    assert overlooked(files, "result.json", trials, seed=trials) == []
     assert overlooked(files, "run.db", trials, seed=trials, journal=files / "run.db") == []
     # A page is 5 MB, so that fewer are tried.
     pages = {"report": files / "page.html"}
@@ -87,7 +86,7 @@ def test_any_changed_bit_is_found(files, trials):
 def test_without_digests_changed_bits_are_overlooked(files):
     # The counterpart of the test above: it is the digests that find all.
     data = json.loads((files / "result.json").read_text())
-    for name in ("digest", "signature", "journal_digest"):
+    for name in ("digest", "journal_digest"):
         del data[name]
     (files / "result.json").write_text(json.dumps(data))
     assert overlooked(files, "result.json", 200, seed=1)
@@ -122,9 +121,8 @@ def test_a_result_with_other_values_does_not_come_out_of_the_journal(files):
     values = result.values.copy()
     values[:2] += [1e-9, -1e-9]  # the sum stays, and the digest is made anew
     dataclasses.replace(result, values=values, history=()).save(files / "result.json")
-    found = check(files, key=None)
+    found = check(files)
     assert failed(found) == {"report", "journal's result", "recomputation"}
-    assert failed(check(files)) == {"result"}, "and the key is missed"
 
 
 def test_files_of_different_runs_do_not_fit(files, tmp_path):
@@ -155,7 +153,7 @@ def test_a_method_of_ones_own_has_to_be_given(tmp_path):
 def test_a_reformatted_result_is_loaded_but_not_verified(files):
     data = json.loads((files / "result.json").read_text())
     (files / "result.json").write_text(json.dumps(data))
-    assert fs.Result.load(files / "result.json", key=KEY).digest == data["digest"]
+    assert fs.Result.load(files / "result.json").digest == data["digest"]
     assert failed(check(files)) == {"result"}
 
 
@@ -174,8 +172,6 @@ def test_missing_rows_and_files_that_are_none(files):
     assert "report" in failed(check(files))
     with pytest.raises(fs.InputError, match="cannot read"):
         check(files, report=files / "none.html")
-    with pytest.raises(fs.InputError, match="in memory has no signature"):
-        fs.verify(fs.exact(GAME), key=KEY)
 
 
 # -- what may happen to a journal ------------------------------------------------------------------
@@ -192,7 +188,7 @@ def test_a_journal_that_was_used_since_still_gives_the_result(files):
 def test_opening_a_journal_leaves_its_bytes(files):
     Journal(files / "run.db").close()
     Journal(files / "run.db", readonly=True).close()
-    assert check(files, recompute=False).checks[3].passed
+    assert check(files, recompute=False).checks[2].passed
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -1,13 +1,12 @@
-"""Digests of results, journals and report pages, and signatures of results.
+"""Digests of results, journals and report pages.
 
 A digest tells a file that was changed by accident from the one that was written. It does not stop
-a forger, who can compute it anew; a signature, made with a key that the forger does not have, does.
+a forger, who can compute it anew.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 import re
@@ -17,8 +16,6 @@ from typing import Any
 
 from fairshapley.errors import InputError
 
-# HMAC-SHA256 with a shorter key is easier to guess than to forge.
-SHORTEST_KEY = 16
 _NO_DIGEST = "0" * 64
 _META = '<meta name="fairshapley-{}" content="{}">'
 _META_READ = re.compile(r'<meta name="fairshapley-(\w+)" content="([0-9a-f]{64})">')
@@ -47,41 +44,9 @@ def file_digest(path: str | os.PathLike[str]) -> str:
         raise InputError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 
 
-def signature(digest: str, key: bytes) -> str:
-    """What only the holder of the key can compute from a digest: its HMAC-SHA256.
-
-    Examples
-    --------
-    >>> signature("ab", b"sixteen bytes...") == signature("ab", b"sixteen bytes,,,")
-    False
-    """
-    if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
-        raise InputError(
-            f"a key is at least {SHORTEST_KEY} random bytes: make one with "
-            "python -c 'import secrets; print(secrets.token_hex())' > key"
-        )
-    return hmac.new(key, digest.encode("ascii"), "sha256").hexdigest()
-
-
-def signed_by(key: bytes, digest: str, given: str) -> bool:
-    """Whether a signature is that of the key; takes the same time for every wrong one."""
-    return hmac.compare_digest(signature(digest, key).encode(), given.encode())
-
-
-def read_key(path: str | os.PathLike[str]) -> bytes:
-    """The key in a file, without the white space around it."""
-    try:
-        key = Path(path).read_bytes().strip()
-    except OSError as error:
-        raise InputError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from error
-    signature("", key)  # a key that is too short is refused here
-    return key
-
-
-def page_marks(result: str, journal: str | None) -> str:
-    """The lines in the head of a page that say from which result and journal it was made."""
-    marks = {"result": result, "journal": journal, "page": _NO_DIGEST}
-    return "\n".join(_META.format(name, mark) for name, mark in marks.items() if mark)
+def page_marks(result: str) -> str:
+    """Return the lines for the head of a page: its result's digest, and room for its own."""
+    return "\n".join([_META.format("result", result), _META.format("page", _NO_DIGEST)])
 
 
 def with_page_digest(page: str) -> str:
@@ -89,7 +54,7 @@ def with_page_digest(page: str) -> str:
 
     Examples
     --------
-    >>> page = with_page_digest(page_marks(64 * "a", None))
+    >>> page = with_page_digest(page_marks(64 * "a"))
     >>> page_is_whole(page), page_is_whole(page.replace("a", "b"))
     (True, False)
     """

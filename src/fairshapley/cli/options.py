@@ -190,17 +190,6 @@ AsJson = Annotated[
     bool, output_option(..., "Print one JSON object and nothing else.", name="--json")
 ]
 Quiet = Annotated[bool, output_option(..., "No notes, no progress.", name="--quiet")]
-KeyFile = Annotated[
-    Path | None,
-    output_option(
-        ...,
-        "A file with a secret of 16 bytes or more, which signs a .json result. Only those "
-        "who have it can check the signature, or forge one.",
-        "FILE",
-    ),
-]
-
-
 Anyway = Annotated[
     bool, run_option(..., "Start also when the run is expected to take very long.", name="--anyway")
 ]
@@ -332,7 +321,6 @@ class OutputOptions:
     )
     report: Report = None
     pool: Pool = None
-    key_file: KeyFile = None
     as_json: AsJson = False
     quiet: Quiet = False
     verbose: bool = output_option(

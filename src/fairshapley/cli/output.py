@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairshapley._basics.digests import read_key
 from fairshapley.cli.exits import NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
@@ -100,10 +99,7 @@ def finish(
     delta = DELTA if wanted is None else wanted.delta
     certificate: Certificate | None = None
     ending = Ending()
-    key: bytes | None = None
-    with ending.step():
-        key = None if output.key_file is None else read_key(output.key_file)
-    ending.write("values", output.out, lambda path: write_values(result, path, delta, key=key))
+    ending.write("values", output.out, lambda path: write_values(result, path, delta))
     asked = None if fair is None else epsilon1
     about: dict[str, Any] = {"title": title, "labels": labels, "pool": output.pool}
     report = partial(result.report, epsilon1=asked, delta=delta, **about)

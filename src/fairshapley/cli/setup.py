@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from fairshapley._basics.digests import read_key
 from fairshapley._basics.files import same_place
 from fairshapley._basics.text import one_line, several
 from fairshapley.cli.exits import LONGEST, say
@@ -99,10 +98,6 @@ def check_outputs(
         if output.report is None:
             raise InputError("--pool goes with --report: give both, or use the command payout")
         units_of(output.pool, "0.01")
-    if output.key_file is not None:
-        if output.out is None or output.out.suffix.lower() != ".json":
-            raise InputError("--key-file signs a result saved as .json: give --out values.json")
-        read_key(output.key_file)
 
 
 def table_reader(data: FileOptions | ProviderOptions, texts: Sequence[str]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from fairshapley._basics.digests import content_digest, signature, signed_by
+from fairshapley._basics.digests import content_digest
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley.errors import InputError
 from fairshapley.results.fields import checked, plain
@@ -22,7 +22,7 @@ FORMAT = "fairshapley result"
 FORMAT_VERSION = 1
 # Beside the fields: what kind of file it is, and what tells that it was changed.
 SAVED = "give a file that a result was saved to"
-ABOUT = {"format", "version", "digest", "signature"}
+ABOUT = {"format", "version", "digest"}
 
 
 Kind = TypeVar("Kind", bound="Stored")
@@ -57,18 +57,16 @@ class Stored:
         """
         return digest_of(type(self), self.to_dict())
 
-    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON; `load` gives it back bit for bit.
 
         Parameters
         ----------
         path
             The file, which appears whole or not at all.
-        key
-            A secret of at least 16 bytes, which signs the file (HMAC-SHA256).
         """
         try:
-            content = as_bytes(sealed(self, key))
+            content = as_bytes(sealed(self))
         except InputError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
@@ -76,25 +74,21 @@ class Stored:
         write_whole(as_path(path), content)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, key: bytes | None = None) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a result written by `save`; an InputError when it was changed since.
 
         Parameters
         ----------
         path
             The file.
-        key
-            The secret that the file must be signed with; by default no signature is looked at.
         """
-        return from_plain(cls, read_plain(as_path(path)), key)
+        return from_plain(cls, read_plain(as_path(path)))
 
 
-def sealed(result: Stored, key: bytes | None = None) -> dict[str, Any]:
-    """The plain data of a result with its digest, and with a signature where there is a key."""
+def sealed(result: Stored) -> dict[str, Any]:
+    """Return the plain data of a result with its digest."""
     data = result.to_dict()
     data["digest"] = digest_of(type(result), data)
-    if key is not None:
-        data["signature"] = signature(data["digest"], key)
     return data
 
 
@@ -111,7 +105,7 @@ def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
     return content_digest(given)
 
 
-def from_plain(kind: type[Kind], data: Mapping[str, Any], key: bytes | None = None) -> Kind:
+def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
     """The result of a kind that `to_dict` described."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise InputError("this is not a saved fairshapley result: save one with Result.save")
@@ -135,25 +129,13 @@ def from_plain(kind: type[Kind], data: Mapping[str, Any], key: bytes | None = No
         made = cast("Result", result)
         for contradiction in wrong_parts(made):
             raise InputError(contradiction)
-        check_digest(kind, data, key)
+        if "digest" in data and data["digest"] != digest_of(kind, data):  # `to_dict` writes none
+            raise InputError("its digest does not fit: it was changed after it was written")
         for contradiction in contradictions(made):
             raise InputError(contradiction)
     except (InputError, RecursionError, TypeError, ValueError) as error:
         raise _damaged(f" ({error})") from None
     return result
-
-
-def check_digest(kind: type[Any], data: Mapping[str, Any], key: bytes | None = None) -> None:
-    """An InputError when the data do not have the digest, or the key's signature, they came with.
-
-    Data without a digest, from before there were any, pass; with a key they must be signed.
-    """
-    digest = digest_of(kind, data)
-    if data.get("digest", digest) != digest:
-        raise InputError("its digest does not fit: it was changed after it was written")
-    if key is not None and not signed_by(key, digest, str(data.get("signature", ""))):
-        fault = "another key signed it" if "signature" in data else "it is not signed"
-        raise InputError(f"{fault}, or it was changed")
 
 
 def as_bytes(data: Mapping[str, Any]) -> bytes:

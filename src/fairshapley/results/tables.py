@@ -156,12 +156,8 @@ def shortened(rows: list[Sequence[str]], first: int, last: int) -> list[Sequence
     return [*rows[:first], gap, *rows[-last:]]
 
 
-def write_values(
-    result: Result, path: str | os.PathLike[str], delta: float = DELTA, *, key: bytes | None = None
-) -> None:
+def write_values(result: Result, path: str | os.PathLike[str], delta: float = DELTA) -> None:
     """Write the values to a .csv, .parquet or .json file (which `Result.load` reads).
-
-    A key signs a .json file, as in `Result.save`.
 
     In a CSV file a name that a spreadsheet would take for a formula gets a leading apostrophe.
 
@@ -176,7 +172,7 @@ def write_values(
     """
     file = check_writable(path, VALUE_ENDINGS)
     if file.suffix.lower() == ".json":
-        result.save(file, key=key)
+        result.save(file)
         return
     columns = values_columns(result, delta)
     write_whole(

@@ -81,15 +81,15 @@ def verify(
     *,
     journal: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
-    key: bytes | None = None,
     method: Estimator[Any, Any] | None = None,
     recompute: bool = True,
 ) -> Verification:
     """Check a result, and its journal and report where given, without the game.
 
     The digests of all files are compared. From the journal the values, their errors and the
-    certificate are computed again. Without a key this finds accidents, not forgeries: whoever
-    changes all files on purpose can make them fit.
+    certificate are computed again. Whoever changes all files on purpose, the utilities in the
+    journal with them, can make them fit: then only the game itself tells, see `estimate`'s
+    ``verify``.
 
     Parameters
     ----------
@@ -97,8 +97,6 @@ def verify(
         A saved result, or one in memory.
     journal, report
         The journal of the run, and the page made from the result.
-    key
-        The secret that the result must be signed with.
     method
         The estimator, when it is not one of this package.
     recompute
@@ -121,7 +119,7 @@ def verify(
     ...     fs.verify(Path(folder) / "result.json", journal=run).holds
     True
     """
-    checks, checked = _result(result, key)
+    checks, checked = _result(result)
     if checked is not None:  # otherwise there is nothing to compare the other files with
         if report is not None:
             checks.append(Check("report", *_page(as_path(report, "report"), checked)))
@@ -133,22 +131,18 @@ def verify(
     return Verification(tuple(checks))
 
 
-def _result(
-    given: Result | str | os.PathLike[str], key: bytes | None
-) -> tuple[list[Check], Result | None]:
+def _result(given: Result | str | os.PathLike[str]) -> tuple[list[Check], Result | None]:
     if not isinstance(given, Result):
-        return _saved(as_path(given, "result"), key)
-    if key is not None:
-        raise InputError("a result in memory has no signature: give the file that was saved")
+        return _saved(as_path(given, "result"))
     found = next(contradictions(given), "")
     return [Check("result", not found, found or "its numbers fit each other")], given
 
 
-def _saved(path: Path, key: bytes | None) -> tuple[list[Check], Result | None]:
+def _saved(path: Path) -> tuple[list[Check], Result | None]:
     """The checks of a file with a result, and the result unless it cannot be read."""
     try:
         data = read_plain(path)
-        result = from_plain(Result, data, key)
+        result = from_plain(Result, data)
     except InputError as error:
         return [Check("result", False, str(error))], None
     found: Finding
@@ -158,12 +152,7 @@ def _saved(path: Path, key: bytes | None) -> tuple[list[Check], Result | None]:
         found = False, "its content has the digest it was saved with, but the text was written anew"
     else:
         found = True, f"it has the digest it was saved with, {data['digest']}"
-    checks = [Check("result", *found)]
-    if key is not None:
-        checks.append(Check("signature", True, "the result is signed with this key"))
-    elif "signature" in data:
-        checks.append(Check("signature", None, "the result is signed: give the key to check it"))
-    return checks, result
+    return [Check("result", *found)], result
 
 
 Finding: TypeAlias = tuple[bool | None, str]
@@ -180,7 +169,7 @@ def _page(path: Path, result: Result) -> Finding:
     if not page_is_whole(page):
         return False, "fairshapley did not write this page, or it was changed since: write it again"
     marks = read_marks(page)
-    if (marks["result"], marks.get("journal")) != (result.digest, result.journal_digest):
+    if marks["result"] != result.digest:
         return False, "the page was made from another result"
     return True, "the page is as it was written, from this result"
 

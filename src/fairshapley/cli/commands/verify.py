@@ -9,7 +9,7 @@ import typer
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST, NOT_VERIFIED
 from fairshapley.cli.groups import argument, option
-from fairshapley.cli.options import AsJson, KeyFile
+from fairshapley.cli.options import AsJson
 from fairshapley.cli.printing import emit, print_json
 
 
@@ -22,7 +22,6 @@ def check_files(
         "FILE",
     ),
     report: Path | None = option(None, "The HTML report made from the result.", "FILE"),
-    key_file: KeyFile = None,
     recompute: bool = option(
         True,
         "Run the method again on the journal. Without it only digests and sums are "
@@ -32,16 +31,14 @@ def check_files(
 ) -> None:
     """Check that a saved result, its journal and its report were not changed, and fit together.
 
-    Without a key this finds accidents, not forgeries: someone who changes all files on purpose
-    can make them fit.
+    Digests find accidents. Recomputing the values from the journal convinces; someone who forges
+    the journal too is found out by the data and the model alone.
 
     Example: fairshapley verify values.json --journal run.db --report report.html
     """
-    from fairshapley._basics.digests import read_key
     from fairshapley.uses.verification import verify as verified
 
-    key = None if key_file is None else read_key(key_file)
-    found = verified(result, journal=journal, report=report, key=key, recompute=recompute)
+    found = verified(result, journal=journal, report=report, recompute=recompute)
     if as_json:
         print_json({"holds": found.holds, "checks": [vars(check) for check in found.checks]})
     else:

@@ -70,7 +70,7 @@ def report_html(
             table=table,
             title=visible(title) if title else "",
             policy=policy(scripts),
-            marks=page_marks(original.digest, original.journal_digest),
+            marks=page_marks(original.digest),
             style=source("style.css"),
             scripts=scripts,
             data=_embedded(_data(result, table, drawn)),
