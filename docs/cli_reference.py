@@ -8,12 +8,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from fairshapley.cli.exits import EXIT_CODES
+from fairshapley.cli.groups import advanced_fields
+from fairshapley.cli.options import DataOptions, RunOptions, UtilityOptions
 from fairshapley.cli.registry import app
 
 HEADING = """# Command line
@@ -28,9 +31,11 @@ question](value_a_table.md) is a tutorial.
 
 Files are written before anything is printed, and whatever fails after a run, everything else that
 was asked for is still written and printed. What a model or a library prints goes to standard
-error. Tables fit the terminal: where it is narrow, each number has a line of its own. Where the
-output is not UTF-8, signs that it lacks are spelt out (`xi` for ξ); files are always UTF-8. Ctrl-C
-stops a run and shows what it has found so far.
+error. Where the output is not UTF-8, signs that it lacks appear as `?`; files are always UTF-8.
+Ctrl-C stops a run and shows what it has found so far.
+
+What few need is given by `--option NAME=VALUE`, any number of times: the [advanced
+options](#advanced-options), and the options of the method, such as `--option alpha=5` of `gae`.
 """
 EXAMPLE = "Example: "
 
@@ -70,6 +75,13 @@ def as_markdown() -> str:
     parts += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
     for path, command in commands(root, ("fairshapley",)):
         parts += ["", *_section(path, command)]
+    parts += ["", "## Advanced options", "", "Each is given as `--option NAME=VALUE`.", ""]
+    parts += ["| name | default | meaning |", "|---|---|---|"]
+    for field in chain.from_iterable(
+        map(advanced_fields, (DataOptions, UtilityOptions, RunOptions))
+    ):
+        name, text = field.name.replace("_", "-"), field.metadata["advanced"].replace("|", "\\|")
+        parts.append(f"| `{name}` | {_default(field.default)} | {text} |")
     return "\n".join(parts) + "\n"
 
 

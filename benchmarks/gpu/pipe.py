@@ -206,7 +206,8 @@ def command(device: str, n_rows: int, evaluations: int) -> Iterator[Line]:
         np.savetxt(table, np.column_stack([x, y]), delimiter=",", header=head, comments="")
         out = Path(folder) / "values.json"
         words = ["value", str(table), "--target", "y", "--budget", str(evaluations)]
-        words += ["--device", device, "--precision", "single", "--seed", "1", "--out", str(out)]
+        words += ["--option", f"device={device}", "--option", "precision=single"]
+        words += ["--seed", "1", "--out", str(out)]
         began = time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-m", "fairshapley", *words],
@@ -215,7 +216,7 @@ def command(device: str, n_rows: int, evaluations: int) -> Iterator[Line]:
             check=False,
         )
         taken = time.perf_counter() - began
-        line = {"what": "fairshapley value --device", "seconds of the process": taken}
+        line = {"what": "fairshapley value --option device", "seconds of the process": taken}
         if done.returncode or not out.exists():
             line["failed"] = (done.stdout + done.stderr)[-1500:]
         else:

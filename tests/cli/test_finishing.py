@@ -52,7 +52,7 @@ def test_a_report_that_fails_takes_nothing_with_it(folder, monkeypatch):
         raise MissingExtraError("a report needs jinja2")
 
     monkeypatch.setattr(fs.Result, "report", missing)
-    done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
+    done = run("value", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
     assert done.exit_code == 2
     assert "Shapley values of 3 players, exact" in done.stdout
     assert done.stderr == "values written to values.csv\nerror: a report needs jinja2\n"
@@ -85,7 +85,7 @@ def test_every_failure_is_said(folder, monkeypatch):
 
     monkeypatch.setattr("fairshapley.cli.output.write_values", broken("values"))
     monkeypatch.setattr(fs.Result, "report", broken("report"))
-    done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
+    done = run("value", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
     assert done.exit_code == 2
     assert set(done.stderr.splitlines()) == {"error: no values", "error: no report"}
     assert "exact" in done.stdout
@@ -96,7 +96,7 @@ def test_ctrl_c_while_the_report_is_made_skips_the_report_alone(folder, monkeypa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fs.Result, "report", interrupted)
-    done = run("exact", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
+    done = run("value", *GROUPS, "--quiet", "--out", "values.csv", "--report", "report.html")
     assert done.exit_code == 130
     assert "Shapley values of 3 players, exact" in done.stdout
     assert "values written to values.csv" in done.stderr

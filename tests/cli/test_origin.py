@@ -23,6 +23,6 @@ def test_the_command_and_the_hashes_of_its_files_are_kept(folder):
     assert saved.unit == "accuracy on 30 test rows"
     # The journal holds the very same result, notes included.
     assert fs.resume("run.db").to_dict() == saved.to_dict()
-    exact = run("exact", "my rows.csv", *options, "--out", "e.json")
+    exact = run("value", "my rows.csv", *options, "--method", "exact", "--out", "e.json")
     assert exact.exit_code == 0, exact.stderr
     assert len(fs.Result.load("e.json").inputs) == 2

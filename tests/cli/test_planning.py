@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.cli.groups import read_options
 from fairshapley.cli.options import DataOptions, RunOptions
 from fairshapley.cli.planning import advice, announce, chosen_method
 from fairshapley.errors import InputError
@@ -14,6 +15,10 @@ from tests.cli.files import example_rows, run, write_csv
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 HOPELESS = Forecast(16_000, 2_000_000, 3.66)
 ROWS = DataOptions(train="train.csv", target="label")
+
+
+def priced(*options):
+    return tuple(part for option in options for part in ("--option", option))
 
 
 def said(capsys, planned, run_options=None, *, quiet=False):
@@ -65,11 +70,12 @@ def test_seconds_end_a_run(folder):
 
 
 def test_memory_is_refused_where_it_cannot_suffice(folder):
-    done = run("value", *DATA, "--memory", 0.01)
-    assert done.exit_code == 2
-    assert "Python and its libraries take" in done.stderr
+    for gibibytes, words in (("0.001", "memory allows 0.001"), ("nan", "memory must be a finite")):
+        done = run("value", *DATA, "--option", f"memory={gibibytes}")
+        assert done.exit_code == 2
+        assert words in done.stderr
     planned = Forecast(16_000, 2_000_000, 3.66)
-    with pytest.raises(InputError, match=r"--memory allows 0\.3"):
+    with pytest.raises(InputError, match=r"memory allows 0\.3"):
         announce(planned, [], RunOptions(memory=0.3, anyway=True), quiet=True)
 
 
@@ -85,11 +91,13 @@ def test_options_of_methods_are_reachable(folder):
     assert "method 'mc' has no parameter 'alpha': it takes antithetic, walk" in wrong.stderr
     for text in ("alpha", "=2", "alpha="):
         with pytest.raises(InputError, match="NAME=VALUE"):
-            chosen_method("gae", [text])
+            read_options([text])
     with pytest.raises(InputError, match="twice"):
-        chosen_method("gae", ["alpha=1", "alpha=2"])
-    with pytest.raises(InputError, match="--option goes with"):
-        chosen_method("auto", ["alpha=1"])
+        read_options(["alpha=1", "alpha=2"])
+    with pytest.raises(InputError, match="--option alpha goes with"):
+        chosen_method("auto", {"alpha": 1})
+    assert "did you mean 'split_seed'" in run("value", *DATA, *priced("splitseed=1")).stderr
+    assert "there is no --option alpha" in run("explain", *DATA, *priced("alpha=1")).stderr
 
 
 def test_nearest_neighbours_value_every_row_in_closed_form(folder):
@@ -133,7 +141,7 @@ def test_numbers_have_neighbours_too(folder):
 
 
 def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
-    given = (*DATA, "--until-top", 1, "--xi", 10, "--journal", "run.db", "--quiet")
+    given = (*DATA, "--until", "top=1", "--xi", 10, "--journal", "run.db", "--quiet")
     planned = json.loads(run("plan", *given, "--json").stdout)
     assert planned["needed"] >= 48
     done = json.loads(run("value", *given, "--json").stdout)
@@ -144,14 +152,14 @@ def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
 
 
 def test_prices_are_in_the_plan_the_result_and_the_report(folder):
-    prices = ("--price", 0.02, "--price-member", 0.01, "--price-unit", "euros")
+    prices = priced("price=0.02", "price-member=0.01", "price-unit=euros")
     planned = run("plan", *DATA, *prices, "--budget", 300, "--quiet")
     assert "300 evaluations of" in planned.stdout
     assert "about 42 euros" in planned.stdout
     found = json.loads(run("plan", *DATA, *prices, "--budget", 300, "--quiet", "--json").stdout)
     assert (found["cost"], found["cost_unit"]) == (pytest.approx(42), "euros")
     common = ("--method", "mc", "--journal", "run.db")
-    limited = (*prices, "--budget-cost", 12, *common)
+    limited = (*prices, *priced("budget-cost=12"), *common)
     done = run("value", *DATA, *limited, "--report", "r.html", "--out", "v.json")
     assert done.exit_code == 0, done.stderr
     assert "plan: " in done.stderr, "who pays is told before"
@@ -170,10 +178,11 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (("--budget-cost", 3), "go with --price"),
-        (("--price", 0), "--price must be a finite number above 0"),
-        (("--price", 1, "--price-member", -1), "--price-member must be"),
-        (("--price", 1, "--budget-cost", 0.5), "smaller than one round"),
+        (priced("budget-cost=3"), "goes with --option price"),
+        (priced("price=0"), "price must be a finite number above 0"),
+        (priced("price=cheap"), "--option price must be a number, not 'cheap'"),
+        (priced("price=1", "price-member=-1"), "price-member must be"),
+        (priced("price=1", "budget-cost=0.5"), "smaller than one round"),
     ],
 )
 def test_prices_that_make_no_sense_are_refused(folder, given, words):

@@ -1,4 +1,4 @@
-"""`volume`, `information`, `federated`, `guarantee`: the scenarios on files of one's own."""
+"""`value --utility`, `federated` and `paper guarantee`: the scenarios on files of one's own."""
 
 import json
 
@@ -10,6 +10,7 @@ from fairshapley.tabular.providers import read_providers
 from tests.cli.files import run
 
 DATA = ("rows.csv", "--group-by", "who")
+VOLUME = ("value", "rows.csv", "--utility", "volume", "--group-by", "who")
 
 
 @pytest.fixture
@@ -33,9 +34,9 @@ def values(done):
 def test_volume_is_that_of_the_library(rows):
     x, _, owners = rows
     game = fs.games.VolumeGame({who: x[owners == who] for who in "abc"}, 0.1)
-    done = run("volume", *DATA, "--target", "y", "--json", "--quiet")
+    done = run(*VOLUME, "--target", "y", "--json", "--quiet")
     np.testing.assert_allclose(values(done)[0], fs.exact(game).values, rtol=1e-9)
-    plain = run("volume", *DATA, "--target", "y", "--omega", "0", "--json", "--quiet")
+    plain = run(*VOLUME, "--target", "y", "--option", "omega=0", "--json", "--quiet")
     game = fs.games.VolumeGame({who: x[owners == who] for who in "abc"}, None)
     np.testing.assert_allclose(values(plain)[0], fs.exact(game).values, rtol=1e-9)
 
@@ -43,7 +44,7 @@ def test_volume_is_that_of_the_library(rows):
 def test_information_is_that_of_the_library(rows):
     x, y, owners = rows
     parts = [{who: part[owners == who] for who in "abc"} for part in (x, y)]
-    done = run("information", *DATA, "--target", "y", "--json", "--quiet")
+    done = run("value", *DATA, "--utility", "information", "--target", "y", "--json", "--quiet")
     known = fs.exact(fs.games.InformationGame(*parts)).values
     np.testing.assert_allclose(values(done)[0], known, rtol=1e-6)
 
@@ -58,22 +59,26 @@ def test_the_options_of_the_paper_are_reachable(rows):
     }
     for method, options in forms.items():
         given = [part for one in options for part in ("--option", one)]
-        limit = ("--budget", "7") if method == "kernel" else ("--marginals", "12")
-        found = values(run("volume", *DATA, "--method", method, *given, *limit, "--json"))[1]
+        limit = ("--budget", "7") if method == "kernel" else ("--option", "marginals=12")
+        found = values(run(*VOLUME, "--method", method, *given, *limit, "--json"))[1]
         assert found["method"] == method
         assert found["evaluations"] <= 8
-    honest = run("volume", *DATA, "--method", "gae", "--option", "honest=yes", "--marginals", "60")
+    honest = run(*VOLUME, "--method", "gae", "--option", "honest=yes", "--option", "marginals=60")
     assert honest.exit_code == 0, honest.stderr
-    assert run("volume", *DATA, "--marginals", "0").exit_code == 2
+    assert run(*VOLUME, "--option", "marginals=0").exit_code == 2
 
 
 def test_what_is_wrong_with_a_table_is_said(rows):
-    done = run("information", *DATA, "--target", "note")
+    done = run("value", *DATA, "--utility", "information", "--target", "note")
     assert done.exit_code == 2
     assert "is a text" in done.stderr
-    assert "no column 'nobody'" in run("volume", "rows.csv", "--group-by", "nobody").stderr
-    assert "no column 'z'" in run("volume", *DATA, "--drop", "z").stderr
-    assert run("volume", *DATA, "--out", "rows.csv").exit_code == 2
+    assert "no column 'nobody'" in run(*VOLUME[:-2], "--group-by", "nobody").stderr
+    assert "no column 'z'" in run(*VOLUME, "--drop", "z").stderr
+    assert run(*VOLUME, "--out", "rows.csv").exit_code == 2
+    assert "leave --model out" in run(*VOLUME, "--model", "ridge").stderr
+    assert "--target is missing" in run("value", *DATA, "--utility", "information").stderr
+    assert "--group-by" in run("value", "rows.csv", "--utility", "volume").stderr
+    assert "--utility must be one of" in run("value", *DATA, "--utility", "size").stderr
 
 
 def test_providers_need_names_and_numbers():
@@ -102,7 +107,8 @@ def updates(tmp_path, monkeypatch):
     return folder
 
 
-FEDERATED = ("federated", "updates", "--utility", "scoring_of_updates:first")
+GUARANTEE = ("paper", "guarantee")
+FEDERATED = ("federated", "updates", "--given", "weights", "--utility", "scoring_of_updates:first")
 
 
 def test_federated_is_that_of_the_library(updates):
@@ -115,9 +121,12 @@ def test_federated_is_that_of_the_library(updates):
 
 
 def test_what_is_wrong_with_updates_is_said(updates):
-    assert "no folder" in run("federated", "none", "--utility", "math:sqrt").stderr
-    assert "cannot import the utility" in run("federated", "updates", "--utility", "a:b").stderr
-    assert "'package:function'" in run("federated", "updates", "--utility", "a").stderr
+    given = ("--given", "weights", "--utility")
+    assert "no folder" in run("federated", "none", *given, "math:sqrt").stderr
+    assert "cannot import the utility" in run("federated", "updates", *given, "a:b").stderr
+    assert "'package:function'" in run("federated", "updates", *given, "a").stderr
+    assert "--given" in run("federated", "updates", "--utility", "math:sqrt").stderr
+    assert "given must be" in run(*FEDERATED, "--given", "both").stderr
     (updates / "examples.json").write_text("[1]")
     assert "an object such as" in run(*FEDERATED).stderr
     (updates / "round-2" / "bob.npz").write_bytes(b"PK nothing")
@@ -127,19 +136,23 @@ def test_what_is_wrong_with_updates_is_said(updates):
 
 
 def test_guarantee_is_a_calculator(rows):
-    done = run("guarantee", "--players", "100", "--fidelity", "8000", "--invariability", "0.2")
+    done = run(
+        "paper", "guarantee", "--players", "100", "--fidelity", "8000", "--invariability", "0.2"
+    )
     assert done.exit_code == 0, done.stderr
     assert "δ = 0.04878" in done.stdout
     assert "a fidelity of 3798.4890" in done.stdout
     assert "1,899,244 marginal contributions" in done.stdout
-    normal = run("guarantee", "--players", "100", "--bound", "normal", "--dependent").stdout
+    normal = run(
+        "paper", "guarantee", "--players", "100", "--bound", "normal", "--dependent"
+    ).stdout
     assert f"{fs.required_fidelity(100, 0.5, 0.1, independent=False, bound='normal'):.4f}" in normal
-    assert "one of them" in run("guarantee").stderr
-    run("volume", *DATA, "--out", "values.json", "--quiet")
-    saved = run("guarantee", "values.json")
+    assert "one of them" in run(*GUARANTEE).stderr
+    run(*VOLUME, "--out", "values.json", "--quiet")
+    saved = run(*GUARANTEE, "values.json")
     assert "(0.5, " in saved.stdout
     assert "-0)" not in saved.stdout
-    assert "one of them" in run("guarantee", "values.json", "--players", "3").stderr
+    assert "one of them" in run(*GUARANTEE, "values.json", "--players", "3").stderr
 
 
 def test_features_that_follow_from_others_do_not_make_all_volumes_zero(tmp_path, monkeypatch):
@@ -151,6 +164,6 @@ def test_features_that_follow_from_others_do_not_make_all_volumes_zero(tmp_path,
         for at in range(60)
     ]
     (tmp_path / "rows.csv").write_text("who,z,one,two\n" + "\n".join(lines) + "\n")
-    done = run("volume", *DATA, "--json")
+    done = run(*VOLUME, "--json")
     assert min(values(done)[0]) > 1
     assert "left out, since they follow from the others: \"two = 'y'\"" in done.stderr

@@ -32,9 +32,9 @@ FILES = {
     "one class": (b"a,b,y\n1,2,no\n2,1,no\n3,2,no\n4,1,no\n", "'no'"),
     "missing target": (b"a,b,y\n1,2,no\n2,1,\n3,2,yes\n", "missing in 1 of the 3"),
     "no target at all": (b"a,b,y\n1,2,\n2,1,\n", "missing"),
-    "not utf-8": (b"a,b,y\n1,\xff\xfe\xe9,no\n2,1,yes\n", "--encoding"),
-    "not utf-8 in the names": (b"\xe9,b,y\n1,2,no\n2,1,yes\n", "--encoding"),
-    "utf-16": (GOOD.encode("utf-16"), "--encoding"),
+    "not utf-8": (b"a,b,y\n1,\xff\xfe\xe9,no\n2,1,yes\n", "encoding"),
+    "not utf-8 in the names": (b"\xe9,b,y\n1,2,no\n2,1,yes\n", "encoding"),
+    "utf-16": (GOOD.encode("utf-16"), "encoding"),
     "the same name twice": (b"a,a,y\n1,2,no\n2,1,yes\n", "several columns called 'a'"),
     "a column without a name": (b"a,,y\n1,2,no\n2,1,yes\n", "no name"),
     "decimal commas": (b"a;b;y\n1,5;2,5;no\n2,5;1,5;yes\n", "give --delimiter ';'"),
@@ -78,11 +78,11 @@ OPTIONS = {
     "model not there": (("--target", "y", "--model", "sklearn.svm:Nothing"), "cannot import"),
     "no estimator": (("--target", "y", "--model", "math:pi"), "no estimator"),
     "half a model": (("--target", "y", "--model", "sklearn.svm:"), "both given"),
-    "regressor for text": (("--target", "y", "--task", "regression"), "--model 'logistic'"),
-    "unknown task": (("--target", "y", "--task", "other"), "--task must be"),
+    "regressor for text": (("--target", "y", "--option", "task=regression"), "--model 'logistic'"),
+    "unknown task": (("--target", "y", "--option", "task=other"), "task must be"),
     "unknown metric": (("--target", "y", "--metric", "glory"), "unknown metric"),
     "metric for numbers": (("--target", "y", "--metric", "r2"), "r2 is for numbers"),
-    "scorer without a value": (("--target", "y", "--metric", "recall"), "--empty-value"),
+    "scorer without a value": (("--target", "y", "--metric", "recall"), "empty-value"),
     "unknown group": (("--target", "y", "--group-by", "owner"), "no column 'owner'"),
     "group and id": (("--target", "y", "--group-by", "a", "--id", "b"), "leave --id out"),
     "target as group": (("--target", "y", "--group-by", "y"), "another role"),
@@ -98,14 +98,17 @@ OPTIONS = {
     "xi not finite": (("--target", "y", "--xi", "nan"), "--xi"),
     "seed": (("--target", "y", "--seed", "-1"), "seed"),
     "engine": (("--target", "y", "--engine", "cloud"), "engine must be"),
-    "test size": (("--target", "y", "--test-size", "40"), "--test-size"),
-    "max rows": (("--target", "y", "--max-rows", "3"), "--sample"),
-    "no max rows": (("--target", "y", "--max-rows", "0"), "--max-rows"),
+    "test size": (("--target", "y", "--option", "test-size=40"), "test-size"),
+    "max rows": (("--target", "y", "--option", "max-rows=3"), "--sample"),
+    "no max rows": (("--target", "y", "--option", "max-rows=0"), "max-rows"),
     "sample": (("--target", "y", "--sample", "0"), "--sample"),
     "delimiter": (("--target", "y", "--delimiter", ";;"), "--delimiter"),
-    "encoding": (("--target", "y", "--encoding", "klingon"), "encoding"),
-    "precision": (("--target", "y", "--precision", "half"), "--precision"),
-    "not vectorised": (("--target", "y", "--precision", "single", "--model", "svc"), "float32"),
+    "encoding": (("--target", "y", "--option", "encoding=klingon"), "encoding"),
+    "precision": (("--target", "y", "--option", "precision=half"), "precision"),
+    "not vectorised": (
+        ("--target", "y", "--option", "precision=single", "--model", "svc"),
+        "float32",
+    ),
     "folder for out": (("--target", "y", "--out", "."), "cannot write"),
     "no folder for out": (("--target", "y", "--out", "none/values.csv"), "cannot write"),
     "ending of out": (("--target", "y", "--out", "values.xls"), ".csv or .parquet or .json"),
@@ -174,7 +177,7 @@ def test_other_commands_refuse_alike(folder):
     refused(run("compare", "train.csv", "--target", "label", "--methods", "mc,magic"), "magic")
     refused(run("compare", "train.csv", "--target", "label"), "give --truth, a result of value")
     refused(
-        run("exact", "train.csv", "--target", "label", "--test", "test.csv", "--drop", "x"), "x"
+        run("value", "train.csv", "--target", "label", "--test", "test.csv", "--drop", "x"), "x"
     )
     refused(run("nonsense"), "nonsense")
     refused(run("paper", "run", "nonsense"), "nonsense")
@@ -182,7 +185,7 @@ def test_other_commands_refuse_alike(folder):
 
 def test_too_many_players_for_exact_values(folder):
     write_csv(folder / "long.csv", example_rows(60, seed=4))
-    refused(run("exact", "long.csv", "--target", "label"), "players")
+    refused(run("value", "long.csv", "--target", "label", "--method", "exact"), "players")
 
 
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
@@ -276,9 +279,12 @@ def test_a_comparison_does_not_overwrite_its_test_rows(tmp_path, monkeypatch):
     [
         ("leave names= out", "leave --id out"),
         ("(group_by=) is missing", "(--group-by) is missing"),
-        ("sample=49, or max_rows=, or max_bytes=", "--sample 49, or --max-rows, or --max-size"),
-        ("test_size must be a share", "--test-size must be a share"),
-        ("give empty_value, for example", "give --empty-value, for example"),
+        (
+            "sample=49, or max_rows=, or max_bytes=",
+            "--sample 49, or --option max-rows, or --option max-size",
+        ),
+        ("test_size must be a share", "--option test-size must be a share"),
+        ("give empty_value, for example", "give --option empty-value, for example"),
         ("column 'group_by=' of my_target=", "column 'group_by=' of my_target="),
         ("the test rows have no target", "the test rows have no target"),
     ],

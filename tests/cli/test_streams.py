@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshapley.cli.streams import PLAIN, Output, OutputError, plain
+from fairshapley.cli.streams import Output, OutputError
 from tests.cli.files import run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")
@@ -51,7 +51,7 @@ def saved(folder):
 
 def test_a_full_standard_output_is_an_error_and_files_are_written(folder):
     with Path("/dev/full").open("wb") as full:
-        done = fairshapley("exact", *DATA, "--quiet", "--out", "v.csv", stdout=full)
+        done = fairshapley("value", *DATA, "--quiet", "--out", "v.csv", stdout=full)
     assert done.returncode == 4
     assert done.stderr.decode().splitlines() == [
         "values written to v.csv",
@@ -79,23 +79,12 @@ def test_a_reader_that_ends_is_no_error(saved):
     assert (saved / "a.csv").exists()
 
 
-@pytest.mark.parametrize(
-    ("encoding", "words"),
-    [
-        ("cp1252", ("xi = 0.001", "0.00", "\\u0141ódz", "\\u897f")),
-        ("ascii", ("xi = 0.001", "\\u0141odz", "\\u897f")),
-    ],
-)
+@pytest.mark.parametrize(("encoding", "words"), [("cp1252", "?ód?"), ("ascii", "??d?")])
 def test_other_encodings(saved, encoding, words):
     arguments = ("value", *DATA, "--report", "report.html", "--out", "values.csv")
     done = fairshapley(*arguments, env={"PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr
-    said = done.stdout.decode(encoding) + done.stderr.decode(encoding)
-    for word in words:
-        assert word in said
-    lines = done.stdout.decode(encoding).splitlines()
-    table = [line for line in lines if line.startswith(("|", "+", "│"))]
-    assert len({len(line) for line in table}) == 1, "the table is out of line"
+    assert words in (done.stdout + done.stderr).decode(encoding)
     for file in ("report.html", "values.csv"):
         assert "Łódź" in (saved / file).read_text(encoding="utf-8")
 
@@ -112,7 +101,7 @@ def test_the_c_locale_and_help(folder):
 def test_what_a_model_prints_goes_to_standard_error(folder):
     (folder / "loud_of_test_streams.py").write_text(LOUD)
     model = ("--model", "loud_of_test_streams:loud", "--json", "--quiet")
-    done = fairshapley("exact", *DATA, *model)
+    done = fairshapley("value", *DATA, *model)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["exact"]
     for words in (b"imported", b"fitted", b"from a shell"):
@@ -123,20 +112,20 @@ def test_what_a_model_prints_goes_to_standard_error(folder):
 def test_what_workers_print_goes_to_standard_error(folder):
     (folder / "loud_of_test_streams.py").write_text(LOUD)
     model = ("--model", "loud_of_test_streams:loud", "--json", "--quiet")
-    done = fairshapley("exact", *DATA, *model, "--engine", "processes:2")
+    done = fairshapley("value", *DATA, *model, "--engine", "processes:2")
     assert json.loads(done.stdout)["exact"], done.stderr
     assert b"from a shell" in done.stderr
 
 
 def test_a_model_that_exits_is_refused(folder):
     (folder / "leaving_of_test_streams.py").write_text(LOUD)
-    done = run("exact", *DATA, "--model", "leaving_of_test_streams:leaving", "--json", "--quiet")
+    done = run("value", *DATA, "--model", "leaving_of_test_streams:leaving", "--json", "--quiet")
     assert done.exit_code == 2
     assert done.stdout == ""
     assert "SystemExit: no more" in done.stderr
     assert "coalition (" in done.stderr
     (folder / "gone_of_test_streams.py").write_text("raise SystemExit(0)")
-    done = run("exact", *DATA, "--model", "gone_of_test_streams:x", "--quiet")
+    done = run("value", *DATA, "--model", "gone_of_test_streams:x", "--quiet")
     assert done.exit_code == 2
     assert "SystemExit" in done.stderr
 
@@ -153,16 +142,8 @@ def test_a_program_that_is_ended_by_a_library_is_not_a_success(folder, monkeypat
 
 def test_output_fails_once_and_is_quiet_afterwards():
     raw = os.open("/dev/full", os.O_WRONLY)
-    stream = Output(io.BufferedWriter(io.FileIO(raw, "wb")), encoding="ascii", errors=PLAIN)
+    stream = Output(io.BufferedWriter(io.FileIO(raw, "wb")), encoding="ascii", errors="replace")
     stream.write("ξ")
     with pytest.raises(OutputError, match="No space left"):
         stream.flush()
     stream.close()
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437", "latin-1", "koi8-r", "utf-8"])
-def test_every_sign_can_be_shown(encoding):
-    signs = "".join(map(chr, [*range(32, 0x3000), 0xD800, 0xDFFF, 0x1F600]))
-    if encoding == "utf-8":
-        assert plain("ξ \ud800", encoding) == "ξ \\ud800"
-    assert plain(signs, encoding).encode(encoding)

@@ -58,7 +58,11 @@ def test_groups_are_the_players_and_few_of_them_are_exact(folder):
     printed = json.loads(done.stdout)
     assert [row["player"] for row in printed["values"]] == ["north", "south", "west"]
     assert printed["exact"]
-    again = json.loads(run("exact", *DATA, "--group-by", "supplier", "--json", "--quiet").stdout)
+    again = json.loads(
+        run(
+            "value", *DATA, "--group-by", "supplier", "--method", "exact", "--json", "--quiet"
+        ).stdout
+    )
     assert again["values"] == printed["values"]
 
 
@@ -218,17 +222,18 @@ def test_what_holds_is_said_although_nobody_asked(folder):
 
 
 def test_a_decision_is_an_aim(folder):
-    easy = run("value", *DATA, "--until-top", 1, "--xi", 10, "--budget", 4000, "--delta", 0.2)
+    easy = run("value", *DATA, "--until", "top=1", "--xi", 10, "--budget", 4000, "--delta", 0.2)
     assert easy.exit_code == 0, easy.stderr
     assert "decided at δ = 0.2: the highest player: “row" in easy.stdout
-    hard = run("value", *DATA, "--until-order", "--xi", 1e-9, "--budget", 300)
+    hard = run("value", *DATA, "--until", "order", "--xi", 1e-9, "--budget", 300)
     assert hard.exit_code == 3
     assert "would take" in hard.stdout
     for arguments, words in (
-        (("--until-top", 24), "give a number below 24"),
-        (("--until-top", 2, "--until-signs"), "--until-top and --until-signs are two aims"),
-        (("--until-top", 2, "--epsilon1", 0.5), "two aims"),
-        (("--until-bottom", 2, "--delta", 1), "below 1, not 1"),
+        (("--until", "top=24"), "give a number below 24"),
+        (("--until", "best"), "--until must be signs, order, top=K or bottom=K, not 'best'"),
+        (("--until", "signs=2"), "--until must be"),
+        (("--until", "top=2", "--epsilon1", 0.5), "two aims"),
+        (("--until", "bottom=2", "--delta", 1), "below 1, not 1"),
     ):
         refused = run("value", *DATA, *arguments)
         assert refused.exit_code == 2

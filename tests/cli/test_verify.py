@@ -44,13 +44,15 @@ def test_a_changed_file_has_an_exit_code_of_its_own(saved):
 def test_value_computes_journalled_utilities_again(saved, monkeypatch):
     again = ("value", *DATA, "--journal", "run.db", "--quiet", "--json")
     before = json.loads(run(*again).stdout)
-    assert json.loads(run(*again, "--verify", 3).stdout)["values"] == before["values"]
+    assert json.loads(run(*again, "--option", "verify=3").stdout)["values"] == before["values"]
     seen = []
     monkeypatch.setattr(
         "fairshapley.evaluation.evaluator.Evaluator.verify",
         lambda self, count, rng: seen.append(count),
     )
-    run(*again, "--verify", 3)
+    run(*again, "--option", "verify=3")
     assert seen[-1] == 3
-    assert "--verify goes with --journal" in run("value", *DATA, "--verify", 3).stderr
+    assert (
+        "--option verify goes with --journal" in run("value", *DATA, "--option", "verify=3").stderr
+    )
     assert fs.Result.load("values.json").journal_digest

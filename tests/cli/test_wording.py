@@ -10,7 +10,7 @@ from fairshapley.cli.options import in_options
 from tests.cli.files import run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
-PYTHON = re.compile(r"\bfs\.|\bResult\.|\b[a-z_0-9]+=['\w]|\(\w+=\)")
+PYTHON = re.compile(r"\bfs\.|\bResult\.|(?<!--option )(?<![\w-])[a-z_0-9]+=['\w]|\(\w+=\)")
 
 
 def test_terms_of_the_paper_are_behind_verbose_and_explained_there(folder):
@@ -59,7 +59,7 @@ def test_a_closed_formula_evaluates_no_coalitions():
         ("value", *DATA, "--semivalue", "magic"),
         ("value", *DATA, "--metric", "magic"),
         ("value", *DATA, "--method", "exact", "--budget", 10),
-        ("value", *DATA, "--epsilon1", 0.5, "--bound", "bernstein", "--method", "adjusted"),
+        ("value", *DATA, "--epsilon1", 0.5, "--option", "bound=bernstein", "--method", "adjusted"),
         ("value", *DATA, "--engine", "magic"),
         ("value", "train.csv", "--target", "income", "--model", "logistic"),
         ("report", "train.csv"),
@@ -87,25 +87,26 @@ def test_advice_of_the_library_is_said_in_options():
 
 def test_the_bound_of_a_certificate_can_be_chosen(folder):
     done = run(
-        "value", *DATA, "--group-by", "supplier", "--method", "mc", "--bound", "bernstein",
+        "value", *DATA, "--group-by", "supplier", "--method", "mc", "--option", "bound=bernstein",
         "--epsilon1", 0.9, "--xi", 10, "--out", "v.json",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
     assert fs.Result.load("v.json").limits["until"]["bound"] == "bernstein"
-    assert run("value", *DATA, "--bound", "bernstein").exit_code == 2
-    assert run("value", *DATA, "--epsilon1", 0.5, "--bound", "magic").exit_code == 2
+    assert run("value", *DATA, "--option", "bound=bernstein").exit_code == 2
+    assert run("value", *DATA, "--epsilon1", 0.5, "--option", "bound=magic").exit_code == 2
 
 
 def test_failed_fits_can_be_skipped(folder):
-    assert run("value", *DATA, "--budget", 300, "--on-error", "skip", "--quiet").exit_code == 0
-    wrong = run("value", *DATA, "--on-error", "ignore")
+    assert (
+        run("value", *DATA, "--budget", 300, "--option", "on-error=skip", "--quiet").exit_code == 0
+    )
+    wrong = run("value", *DATA, "--option", "on-error=ignore")
     assert wrong.exit_code == 2
-    assert "--on-error" in wrong.stderr
+    assert "--option on-error" in wrong.stderr
 
 
 def test_refusals_speak_of_options_and_files(folder):
-    assert "--until-top must be" in run("value", *DATA, "--until-top", 0).stderr
-    assert "--until-bottom must be" in run("value", *DATA, "--until-bottom", 0).stderr
+    assert "top must be" in run("value", *DATA, "--until", "top=0").stderr
     engine = run("value", *DATA, "--engine", "nonsense").stderr
     assert "--engine must be 'serial', 'processes'" in engine
     assert "Client" not in engine

@@ -156,11 +156,11 @@ def test_the_command_line_names_copies(tmp_path, monkeypatch):
     train, test = market(("Eve", *of_ann()))
     csv.write_csv(train, "train.csv")
     csv.write_csv(test, "test.csv")
-    asked = ("exact", "train.csv", "--target", "y", "--test", "test.csv", "--group-by", "who")
+    asked = ("value", "train.csv", "--target", "y", "--test", "test.csv", "--group-by", "who")
     done = run(*asked)
     assert done.exit_code == 0
     assert "copies: 'Ann' and 'Eve' have the same rows" in done.stdout
-    merged = run(*asked, "--merge-identical")
+    merged = run(*asked, "--option", "merge-identical=yes")
     assert "Ann = Eve" in merged.stdout
     assert "copies:" not in merged.stdout
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from fairshapley.cli import starting
+import sys
 
 
 def app(prog_name: str | None = None) -> None:
     """Run the command line of this process, and exit."""
-    starting.hold()
-    from fairshapley.cli import streams
-    from fairshapley.cli.registry import app as commands
-
-    streams.prepare()
     try:
+        from fairshapley.cli import streams
+        from fairshapley.cli.registry import app as commands
+
+        streams.prepare()
         commands(prog_name=prog_name)
-    finally:
-        # What is left is the end of the process, which has nothing to say about Ctrl-C either.
-        starting.hold()
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 __all__ = ["app"]

@@ -14,9 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fairshapley._basics.text import one_line
-from fairshapley.cli import starting
 from fairshapley.cli.options import in_options
-from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.cli.streams import OutputError, kept_apart
 from fairshapley.errors import FairShapleyError, GameError
 from fairshapley.results.origin import recorded
@@ -27,6 +25,7 @@ REFUSED = 2
 NOT_CERTIFIED = 3
 NOT_PRINTED = 4
 NOT_VERIFIED = 5
+INTERRUPTED = 130
 # What shells show of a program that SIGPIPE ended.
 NO_READER = 141
 
@@ -53,10 +52,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, after its line was found to be in order."""
-        starting.hold()
         for module in LOADED:
             import_module(module)
-        starting.release()
         with kept_apart():
             try:
                 return super().invoke(ctx)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, wraps
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
+from fairshapley.errors import InputError
+
 Command = TypeVar("Command", bound=Callable[..., None])
+METHOD_OPTIONS = "method_options"
+"""The field of a group that takes each `--option` that is no advanced field"""
+WORDS = {"yes": True, "no": False, "none": None}
+# How the text of an advanced option becomes a value, and what such a value is called.
+_KINDS: dict[type, tuple[Callable[[str], Any], str]] = {
+    bool: (lambda text: {"yes": True, "no": False}[text], "yes or no"),
+    int: (int, "a whole number"),
+    float: (float, "a number"),
+    str: (str, "a text"),
+}
 
 
 def _declared(
@@ -28,50 +41,68 @@ def _declared(
 argument, option = partial(_declared, typer.Argument), partial(_declared, typer.Option)
 
 
+def advanced(default: Any, text: str) -> Any:
+    """A field of a group that is given by `--option NAME=VALUE`."""
+    return dataclasses.field(default=default, metadata={"advanced": text})
+
+
+def advanced_fields(group: Any) -> Iterator[dataclasses.Field[Any]]:
+    """The advanced fields of a group, but for the one that takes the options of the method."""
+    for field in dataclasses.fields(group):
+        if "advanced" in field.metadata and field.name != METHOD_OPTIONS:
+            yield field
+
+
 def grouped(command: Command) -> Command:
     """A command whose parameters of a dataclass type are given as one option for each field.
 
     Typer reads the options of a command from its signature; this one has the fields in place of
-    the dataclass, and puts them together again when the command is called.
+    the dataclass, and puts them together again when the command is called. Advanced fields share
+    one option, `--option NAME=VALUE`.
 
     Examples
     --------
     >>> @dataclasses.dataclass(frozen=True)
     ... class Place:
     ...     x: int
-    ...     y: int = 0
+    ...     y: int = advanced(0, "How high.")
     >>> @grouped
-    ... def show(place: Place, loud: bool = False) -> None:
-    ...     print(place)
-    >>> print(inspect.signature(show))
-    (*, x: int, y: int = 0, loud: bool = False) -> None
-    >>> show(x=1)
-    Place(x=1, y=0)
-
-    An option of its own is declared where its default would stand, as it is in a dataclass.
-
-    >>> @grouped
-    ... def greet(times: int = option(2, "How often.", "N")) -> None:
-    ...     print("hello " * times)
-    >>> inspect.signature(greet).parameters["times"].default
-    2
-    >>> greet(times=1)
-    hello
+    ... def show(place: Place, times: int = option(2, "How often.", "N")) -> None:
+    ...     print(times * f"{place} ")
+    >>> list(inspect.signature(show).parameters)
+    ['x', 'times', 'option']
+    >>> show(x=1, option=["y=3"], times=1)
+    Place(x=1, y=3)
     """
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
+    kinds: dict[str, Any] = {}
     for given in _parameters(command):
-        if dataclasses.is_dataclass(given.annotation):
-            groups[given.name] = given.annotation
-            parameters += _parameters(given.annotation)
+        group = given.annotation
+        if dataclasses.is_dataclass(group):
+            groups[given.name] = group
+            parameters += _parameters(group)
+            hints = get_type_hints(group)
+            kinds |= {field.name: hints[field.name] for field in advanced_fields(group)}
         else:
             parameters.append(given)
+    if kinds:
+        of_method = any(METHOD_OPTIONS in group.__dataclass_fields__ for group in groups.values())
+        parameters.append(_option_parameter(kinds, of_method=of_method))
 
     @wraps(command)
     def called(**options: Any) -> None:
+        rest = read_options(options.pop("option", None) or ())
+        for name in kinds.keys() & rest.keys():
+            options[name] = _converted(name, rest.pop(name), kinds[name])
         for name, group in groups.items():
-            names = {field.name for field in dataclasses.fields(group)} & options.keys()
-            options[name] = group(**{one: options.pop(one) for one in names})
+            names = {field.name for field in dataclasses.fields(group)}
+            if METHOD_OPTIONS in names:
+                options[METHOD_OPTIONS] = {one: as_value(text) for one, text in rest.items()}
+                rest = {}
+            options[name] = group(**{one: options.pop(one) for one in names & options.keys()})
+        for name in rest:
+            raise InputError(f"there is no --option {name}: use {shown_names(kinds)}")
         command(**options)
 
     signature = inspect.Signature(parameters, return_annotation=None)
@@ -86,6 +117,8 @@ def _parameters(called: Any) -> list[inspect.Parameter]:
     fields = getattr(called, "__dataclass_fields__", {})
     for name, given in inspect.signature(called).parameters.items():
         hint, default = hints[name], given.default
+        if name in fields and "advanced" in fields[name].metadata:
+            continue
         for one in (*getattr(hint, "__metadata__", ()), fields.get(name), default):
             if isinstance(one, dataclasses.Field) and "option" in one.metadata:
                 hint = Annotated[getattr(hint, "__origin__", hint), one.metadata["option"]]
@@ -94,3 +127,64 @@ def _parameters(called: Any) -> list[inspect.Parameter]:
             default = inspect.Parameter.empty if required else default.default
         found.append(given.replace(annotation=hint, default=default, kind=given.KEYWORD_ONLY))
     return found
+
+
+def _option_parameter(names: Iterable[str], *, of_method: bool) -> inspect.Parameter:
+    """The parameter of `--option`, whose help lists what it can set."""
+    method = ", or an option of the method, such as alpha=5 of gae" if of_method else ""
+    text = f"One of {shown_names(names)}{method}; may be repeated."
+    declared = typer.Option(help=text, metavar="NAME=VALUE")
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(
+        "option", kind, default=None, annotation=Annotated[list[str] | None, declared]
+    )
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """Names of advanced options as they are typed."""
+    return ", ".join(sorted(name.replace("_", "-") for name in names))
+
+
+def read_options(options: Sequence[str]) -> dict[str, str]:
+    """The advanced options that were typed, by name.
+
+    Examples
+    --------
+    >>> read_options(["alpha=5", "split-seed=1"])
+    {'alpha': '5', 'split_seed': '1'}
+    """
+    found: dict[str, str] = {}
+    for option in options:
+        name, sign, text = option.partition("=")
+        name, text = name.strip().replace("-", "_"), text.strip() or text
+        if not sign or not name or not text:
+            raise InputError(f"--option must be NAME=VALUE, such as alpha=5, not {option!r:.60}")
+        if name in found:
+            raise InputError(f"--option {name} is given twice: give it once")
+        found[name] = text
+    return found
+
+
+def as_value(text: str) -> Any:
+    """An option of a method as a value of Python.
+
+    Examples
+    --------
+    >>> [as_value(text) for text in ("5", "yes", "pooled", "none")]
+    [5, True, 'pooled', None]
+    """
+    try:
+        return json.loads(text.lower())
+    except ValueError:
+        return WORDS.get(text.lower(), text)
+
+
+def _converted(name: str, text: str, hint: Any) -> Any:
+    """The value of an advanced option, of the type that its field has."""
+    kind = next(kind for kind in _KINDS if kind in (hint, *get_args(hint)))
+    convert, wanted = _KINDS[kind]
+    try:
+        return convert(text)
+    except (ValueError, KeyError):
+        shown = name.replace("_", "-")
+        raise InputError(f"--option {shown} must be {wanted}, not {text!r:.40}") from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
-from fairshapley.cli.groups import argument, option
+from fairshapley.cli.groups import advanced, advanced_fields, argument, option
 from fairshapley.errors import InputError
 
 # An option under one of the headings of the help.
@@ -19,49 +19,32 @@ output_option = partial(option, rich_help_panel="Output")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a file is read."""
+class FileOptions:
+    """The rows, what their columns are, and how files are read."""
 
-    drop: list[str] | None = data_option(None, "A column to leave out; may be repeated.", "COL")
-    max_rows: int = data_option(DEFAULT_MAX_ROWS, "Files with more rows are refused.", "N", min=1)
-    max_size: int = data_option(
-        MAX_BYTES // 2**20,
-        "Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
-        "MIB",
-        min=1,
-    )
-    delimiter: str = data_option(",", "What separates the cells of a CSV file; \\t is a tab.")
-    decimal: str = data_option("auto", "The decimal sign of a CSV file: a point, a comma, or auto.")
-    encoding: str = data_option("utf-8", "The encoding of a CSV file, such as latin-1.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Providers:
-    table: Path = argument(..., "The rows of all providers: a CSV or Parquet file.", "TABLE")
-    group_by: str = data_option(..., "Rows with the same value here are of one provider.", "COL")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
     train: Path = argument(
         ..., "The rows to be valued: a CSV or Parquet file, or - for standard input.", "TRAIN"
     )
-    target: str = data_option(..., "The column to be predicted.", "COL")
+    target: str | None = data_option(None, "The column to be predicted.", "COL")
     test: Path | None = data_option(
         None, "The rows to score on. Without it, some rows of TRAIN are scored, not valued.", "TEST"
     )
     id_column: str | None = data_option(None, "A column that names the rows.", "COL", name="--id")
+    drop: list[str] | None = data_option(None, "A column to leave out; may be repeated.", "COL")
+    delimiter: str = data_option(",", "What separates the cells of a CSV file; \\t is a tab.")
+    decimal: str = advanced("auto", "The decimal sign of a CSV file: a point, a comma, or auto.")
+    encoding: str = advanced("utf-8", "The encoding of a CSV file, such as latin-1.")
+    max_rows: int = advanced(DEFAULT_MAX_ROWS, "Files with more rows are refused.")
+    max_size: int = advanced(
+        MAX_BYTES // 2**20,
+        "Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+    )
 
-
-# The fields of the second base come first.
-@dataclass(frozen=True, kw_only=True)
-class ProviderOptions(Reading, _Providers):
-    """The rows of several providers."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileOptions(Reading, _Rows):
-    """The rows, and what their columns are."""
+    def wanted_target(self) -> str:
+        """The target, where a command cannot do without."""
+        if self.target is None:
+            raise InputError("--target is missing: name the column to be predicted")
+        return self.target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,63 +56,73 @@ class DataOptions(FileOptions):
         "logistic, ridge, knn, svc, random-forest, or a scikit-learn estimator as "
         "package:estimator (its code is run). auto: logistic for classes, ridge for numbers.",
     )
-    task: str = data_option(
-        "auto", "classification, regression, or auto: by the model and the target."
-    )
     metric: str | None = data_option(
         None,
-        "The utility: accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse "
-        "or pinball(0.9) for numbers, errors with a minus; or the name of a scorer of "
-        "scikit-learn. By default accuracy, or r2 for numbers.",
+        "accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse or pinball(0.9) for "
+        "numbers, errors with a minus; or the name of a scorer of scikit-learn. By default "
+        "accuracy, or r2 for numbers.",
     )
     group_by: str | None = data_option(
         None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
     )
-    merge_identical: bool = data_option(
-        False,
-        "Players with the same rows become one, which has these rows once.",
-        name="--merge-identical",
-    )
     sample: int | None = data_option(
-        None, "Value N of the rows, drawn at random by --split-seed.", "N"
+        None, "Value N of the rows, drawn at random by --option split-seed.", "N"
     )
-    test_size: float = data_option(
+    task: str = advanced("auto", "classification, regression, or auto: by the model and target.")
+    merge_identical: bool = advanced(
+        False, "yes: players with the same rows become one, which has these rows once."
+    )
+    test_size: float = advanced(
         0.2, "Without --test: the share, or the number, of rows to score on."
     )
-    split_seed: int = data_option(0, "Fixes which rows are drawn.")
-    split_by: str | None = data_option(
+    split_seed: int = advanced(0, "Fixes which rows are drawn.")
+    split_by: str | None = advanced(
         None,
-        "Without --test: rows with the same value here (a patient, a shop) are all "
+        "Without --test: rows with the same value in this column (a patient, a shop) are all "
         "valued, or all scored on.",
-        "COL",
     )
-    split_time: str | None = data_option(
-        None, "Without --test: the latest rows by this are scored on.", "COL"
+    split_time: str | None = advanced(
+        None, "Without --test: the latest rows by this column are scored on."
     )
-    weights: str | None = data_option(
-        None, "How much each row counts, in training and in scoring.", "COL"
+    weights: str | None = advanced(
+        None, "The column that says how much each row counts, in training and in scoring."
     )
-    empty_value: float | None = data_option(
+    empty_value: float | None = advanced(
         None,
         "The utility of no rows. By default the score of the best constant prediction on "
         "the test rows, so that players are paid for what their data add to it.",
-        "V",
     )
-    unfittable: str = data_option(
+    unfittable: str = advanced(
         "raise",
         "When a model cannot be fitted to some of the rows: raise an error, or constant, "
         "to score their constant prediction.",
     )
-    precision: str = data_option(
+    precision: str = advanced(
         "double",
         "double, or single: about twice as fast where coalitions are fitted together, "
         "far faster on a GPU.",
     )
-    device: str | None = data_option(
+    device: str | None = advanced(
         None,
         "Fit coalitions together on this device of torch, such as cuda, and keep draws "
-        "and sums there; best with --precision single.",
-        "NAME",
+        "and sums there; best with precision=single.",
+    )
+
+
+@dataclass(frozen=True)
+class UtilityOptions:
+    """What a set of rows is worth."""
+
+    utility: str = data_option(
+        "model",
+        "model: what the metric says of a model fitted to the rows. Of providers (--group-by), "
+        "without a model: volume, what their rows span (P2 of the paper); information, what they "
+        "tell a Gaussian process of the target (P3).",
+    )
+    omega: float = advanced(
+        0.1,
+        "With --utility volume: ω, the edge of the cubes in which copies of rows fall together, in "
+        "standard deviations; 0 for the plain volume.",
     )
 
 
@@ -202,26 +195,15 @@ class RunOptions:
     semivalue: Semivalue = "shapley"
     method: str = run_option(
         "auto",
-        "auto, or a method as in docs/methods.md; knn: the exact values of rows for "
-        "nearest neighbours in place of the model, of tens of thousands in seconds; loo: what "
-        "is lost without each player, one fit for each.",
-    )
-    option: list[str] | None = run_option(
-        None,
-        "An option of the method, such as alpha=5 of gae or k=10 of knn; may be repeated.",
-        "NAME=VALUE",
+        "auto, or a method as in docs/methods.md; exact: all 2ⁿ coalitions of up to 25 players; "
+        "knn: the exact values of rows for nearest neighbours in place of the model, of tens of "
+        "thousands in seconds; loo: what is lost without each player, one fit for each.",
     )
     budget: int | None = run_option(
         None,
         "The most utility evaluations. By default 100 for each player; 1000 with "
-        "--epsilon1 or --until-…, of which a run takes what it needs.",
+        "--epsilon1 or --until, of which a run takes what it needs.",
         "N",
-    )
-    marginals: int | None = run_option(
-        None,
-        "The most marginal contributions, as the paper counts; for methods with such.",
-        "N",
-        min=1,
     )
     seconds: float | None = run_option(
         None,
@@ -229,84 +211,68 @@ class RunOptions:
         "alone is the limit.",
         "S",
     )
-    price: float | None = run_option(
-        None, "What an evaluation costs; plan, result and report then speak of money too.", "P"
-    )
-    price_member: float = run_option(0.0, "What each member of a coalition costs on top.", "P")
-    price_unit: str = run_option("", "The unit of prices, such as euros or tokens.", "UNIT")
-    budget_cost: float | None = run_option(
-        None, "With --price: the most that all evaluations may cost.", "C"
-    )
-    memory: float | None = run_option(
-        None,
-        "The most GiB of memory; a run that needs more is refused or ends with an error.",
-        "GIB",
-    )
-    anyway: Anyway = False
     epsilon1: float | None = run_option(
         None, "Run until the values are certified: each within E times its size plus E·ξ.", "E"
     )
-    until_top: int | None = run_option(
-        None, "Run until the K most valuable players are known.", "K"
-    )
-    until_bottom: int | None = run_option(
-        None, "Run until the K least valuable players are known.", "K"
-    )
-    until_signs: bool = run_option(False, "Run until all signs are known.", name="--until-signs")
-    until_order: bool = run_option(
-        False, "Run until the order of all players is known.", name="--until-order"
+    until: str | None = run_option(
+        None,
+        "Run until this is known: signs, all signs; order, the order of all players; top=K or "
+        "bottom=K, the K most or least valuable.",
+        "AIM",
     )
     delta: float | None = run_option(
         None,
-        "With --epsilon1 or --until-…: the probability of failure that is tolerated, for "
+        "With --epsilon1 or --until: the probability of failure that is tolerated, for "
         "all players together; 0.1 by default.",
         "D",
     )
-    bound: str = run_option(
+    xi: Xi = "auto"
+    seed: Seed = 0
+    journal: Journal = None
+    engine: Engine = None
+    anyway: Anyway = False
+    marginals: int | None = advanced(
+        None, "The most marginal contributions, as the paper counts; for methods with such."
+    )
+    price: float | None = advanced(
+        None, "What an evaluation costs; plan, result and report then speak of money too."
+    )
+    price_member: float = advanced(0.0, "What each member of a coalition costs on top.")
+    price_unit: str = advanced("", "The unit of prices, such as euros or tokens.")
+    budget_cost: float | None = advanced(
+        None, "With price: the most that all evaluations may cost."
+    )
+    memory: float | None = advanced(
+        None, "The most GiB of memory; a run that will need more is refused."
+    )
+    bound: str = advanced(
         "normal",
         "With --epsilon1, what a certificate rests on: normal, averages of many samples; "
         "chebyshev, estimated variances; bernstein, the range of the metric alone.",
-        "NAME",
     )
-    xi: Xi = "auto"
-    seed: Seed = 0
-    on_error: str = run_option(
-        "raise", "When a fit fails: raise an error, or skip it; then nothing is certified.", "NAME"
+    on_error: str = advanced(
+        "raise", "When a fit fails: raise an error, or skip it; then nothing is certified."
     )
-    journal: Journal = None
-    verify: int = run_option(
+    verify: int = advanced(
         0,
-        "With --journal: first compute N of its utilities again, and stop when one differs.",
-        "N",
-        min=0,
+        "With --journal: first compute so many of its utilities again, and stop when one differs.",
     )
-    engine: Engine = None
-
-    def aims(self) -> dict[str, bool]:
-        """The options that a run may go on until."""
-        return {
-            "--epsilon1": self.epsilon1 is not None,
-            "--until-top": self.until_top is not None,
-            "--until-bottom": self.until_bottom is not None,
-            "--until-signs": self.until_signs,
-            "--until-order": self.until_order,
-        }
+    method_options: dict[str, Any] = field(default_factory=dict, metadata={"advanced": None})
 
     def __post_init__(self) -> None:
-        if self.verify and self.journal is None:
-            raise InputError("--verify goes with --journal: give both, or neither")
-        if self.price is None and (self.price_member or self.price_unit or self.budget_cost):
-            raise InputError("--price-member, --price-unit and --budget-cost go with --price")
-        aims = [name for name, given in self.aims().items() if given]
-        if len(aims) > 1:
-            raise InputError(f"{' and '.join(aims)} are two aims: give one of them")
-        if self.delta is not None and not aims:
-            raise InputError(
-                "--delta goes with --epsilon1, or with --until-top and the like: give both, or "
-                "neither"
-            )
-        if self.bound != "normal" and self.epsilon1 is None:
-            raise InputError("--bound goes with --epsilon1: give both, or neither")
+        for name, asks, needed, there in (
+            ("--option verify", self.verify, "--journal", self.journal),
+            ("--option price-member", self.price_member, "--option price", self.price),
+            ("--option price-unit", self.price_unit, "--option price", self.price),
+            ("--option budget-cost", self.budget_cost, "--option price", self.price),
+            ("--option bound", self.bound != "normal", "--epsilon1", self.epsilon1),
+        ):
+            if asks and there is None:
+                raise InputError(f"{name} goes with {needed}: give both, or neither")
+        if self.epsilon1 is not None and self.until is not None:
+            raise InputError("--epsilon1 and --until are two aims: give one of them")
+        if self.delta is not None and self.epsilon1 is None and self.until is None:
+            raise InputError("--delta goes with --epsilon1 or --until: give both, or neither")
 
 
 @dataclass(frozen=True)
@@ -328,13 +294,23 @@ class OutputOptions:
     )
 
 
+def changed_options(group: Any) -> set[str]:
+    """The options of a group that are not as by default, as they are typed."""
+    required = (MISSING, ...)
+    return {
+        option_name(one.name)
+        for one in fields(group)
+        if one.default not in required and getattr(group, one.name) != one.default
+    }
+
+
 # Parameters of `read_table` and `table_game` whose options have other names.
 _RENAMED = {
     "names": "id",
-    "max_bytes": "max-size",
-    "top": "until-top",
-    "bottom": "until-bottom",
+    "id_column": "id",
+    "max_bytes": "max_size",
 }
+ADVANCED = {one.name for group in (DataOptions, RunOptions) for one in advanced_fields(group)}
 _PARAMETERS = [
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
     "method",
@@ -370,6 +346,18 @@ _ADVICE = (
 )
 
 
+def option_name(parameter: str) -> str:
+    """A parameter of the Python interface, or a field of a group, as it is typed.
+
+    Examples
+    --------
+    >>> option_name("group_by"), option_name("split_by")
+    ('--group-by', '--option split-by')
+    """
+    typed = _RENAMED.get(parameter, parameter).replace("_", "-")
+    return f"--option {typed}" if typed.replace("-", "_") in ADVANCED else f"--{typed}"
+
+
 def in_options(message: str) -> str:
     """A message of the Python interface, with options in place of its parameters.
 
@@ -381,7 +369,8 @@ def in_options(message: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, has_value = found.groups()
-        return f"--{_RENAMED.get(name, name.replace('_', '-'))}{' ' if has_value else ''}"
+        between = "" if not has_value else "=" if name in ADVANCED else " "
+        return option_name(name) + between
 
     for advice, instead in _ADVICE:
         message = re.sub(advice, instead, message)

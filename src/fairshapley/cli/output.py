@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairshapley.cli.exits import NOT_CERTIFIED, failed, say
+from fairshapley.cli.exits import INTERRUPTED, NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
-from fairshapley.cli.starting import INTERRUPTED
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.tables import write_values

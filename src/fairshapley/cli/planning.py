@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairshapley._basics.checks import whole
-from fairshapley._basics.memory import used_bytes
+from fairshapley._basics.checks import real, whole
 from fairshapley._basics.text import duration, near_miss
 from fairshapley.cli.exits import say
-from fairshapley.cli.options import DataOptions, RunOptions
+from fairshapley.cli.options import ADVANCED, DataOptions, RunOptions, changed_options
 from fairshapley.errors import InputError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
 from fairshapley.games.data.data_game import CHUNK_BYTES
@@ -30,14 +28,14 @@ MOST_SECONDS = 8 * 3600.0
 GOOD_SECONDS = 300.0
 
 
-def chosen_method(name: str, options: Sequence[str]) -> str | Estimator[Any, Any]:
+def chosen_method(name: str, options: Mapping[str, Any]) -> str | Estimator[Any, Any]:
     """The method: its name, or where it has options, the estimator with these.
 
     Examples
     --------
-    >>> chosen_method("mc", ["antithetic=yes"])
+    >>> chosen_method("mc", {"antithetic": True})
     MonteCarlo(walk=True, antithetic=True)
-    >>> chosen_method("mc", [])
+    >>> chosen_method("mc", {})
     'mc'
     """
     if name in (KNN, LOO):
@@ -50,53 +48,31 @@ def chosen_method(name: str, options: Sequence[str]) -> str | Estimator[Any, Any
     if not options:
         return name
     if name == "auto":
-        raise InputError(f"--option goes with a method that has options, not with {name!r:.40}")
-    return from_configuration({"name": name, **read_options(options)})
-
-
-def read_options(options: Sequence[str]) -> dict[str, Any]:
-    """Options as they are typed, as values of Python.
-
-    Examples
-    --------
-    >>> read_options(["alpha=5", "honest=yes", "proposal=pooled", "batch=none"])
-    {'alpha': 5, 'honest': True, 'proposal': 'pooled', 'batch': None}
-    """
-    found: dict[str, Any] = {}
-    for option in options:
-        name, sign, text = option.partition("=")
-        if not sign or not name.strip() or not text.strip():
-            raise InputError(f"--option must be NAME=VALUE, such as alpha=5, not {option!r:.60}")
-        if name.strip() in found:
-            raise InputError(f"--option {name.strip()} is given twice: give it once")
-        found[name.strip()] = _value(text.strip())
-    return found
-
-
-def _value(text: str) -> Any:
-    words = {"yes": True, "no": False, "none": None}
-    try:
-        return json.loads(text.lower())
-    except ValueError:
-        return words.get(text.lower(), text)
+        wrong = next(iter(options))
+        raise InputError(
+            f"--option {wrong:.40} goes with a method that has it, not with auto: name the method "
+            f"by --method{near_miss(wrong, sorted(ADVANCED))}"
+        )
+    return from_configuration({"name": name, **options})
 
 
 def check_computed(data: DataOptions, run: RunOptions) -> None:
     """An InputError when something is asked for that a method without sampling cannot do."""
-    asked = {"--semivalue": run.semivalue != "shapley", "--budget": run.budget is not None}
-    asked |= run.aims() | {"--seconds": run.seconds is not None, "--price": run.price is not None}
+    usable = {"--method", "--xi", "--seed", "--engine", "--anyway", "--journal"}
+    usable -= {"--journal"} if run.method == KNN else set()
+    refused = changed_options(run) - usable
     if run.method == KNN:
-        asked |= {"--group-by": data.group_by is not None, "--journal": run.journal is not None}
-    else:
-        asked["--option"] = bool(run.option)
+        refused |= {"--group-by"} if data.group_by is not None else set()
+    elif run.method_options:
+        refused.add("--option " + next(iter(run.method_options)))
     what = "values single rows in closed form" if run.method == KNN else "leaves each player out"
-    for name in (name for name, wanted in asked.items() if wanted):
+    for name in sorted(refused):
         raise InputError(f"--method {run.method} {what}: leave {name} out")
 
 
 def neighbours(run: RunOptions) -> int:
     """The k of the method knn."""
-    options = read_options(run.option or ())
+    options = dict(run.method_options)
     k = options.pop("k", NEIGHBOURS)
     if options:
         wrong = next(iter(options))
@@ -115,7 +91,7 @@ def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quie
         )
     if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None):
         return
-    most = "at most " if any(run.aims().values()) else ""
+    most = "at most " if run.epsilon1 is not None or run.until is not None else ""
     say(f"plan: {most}{planned}")
     if planned.evaluations < planned.n_players:
         say(
@@ -147,8 +123,8 @@ def advice(planned: Forecast, data: DataOptions) -> list[str]:
 
 
 def _check_memory(planned: Forecast, gibibytes: float) -> None:
-    needed = used_bytes() + planned.cache_bytes + CHUNK_BYTES
-    if needed > gibibytes * 2**30:
+    needed = planned.cache_bytes + CHUNK_BYTES
+    if needed > real("memory", gibibytes, above=0) * 2**30:
         raise InputError(
             f"the run will take about {needed / 2**30:.2g} GiB, --memory allows {gibibytes:g}: "
             "allow more, or value fewer rows (--sample) or groups of them (--group-by)"

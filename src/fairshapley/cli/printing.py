@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
+from fairshapley._basics.text import one_line
+from fairshapley.cli.exits import LONGEST
 from fairshapley.cli.options import in_options
 from fairshapley.cli.streams import results
-from fairshapley.cli.tables import print_table
 from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,9 +53,19 @@ def print_shown(
     *,
     texts: bool = False,
 ) -> None:
-    """A table, and under it sentences, which the terminal folds."""
+    """Print a table, and under it sentences; the terminal folds both.
+
+    The first cell of a row is a name, the others are numbers, or `texts` too.
+    """
     console = output_console()
-    print_table(console, title, headings, rows, texts=texts)
+    table = Table(title=Text(title))
+    for place, heading in enumerate(headings):
+        justify: Literal["left", "right"] = "left" if texts or not place else "right"
+        table.add_column(Text(heading), justify=justify, overflow="fold")
+    for row in rows:
+        # Names come from the data.
+        table.add_row(*(Text(one_line(cell, LONGEST)) for cell in row))
+    console.print(table, highlight=False)
     for line in said:
         console.print(Text(in_options(line)), soft_wrap=True, highlight=False)
 

@@ -9,13 +9,11 @@ import typer
 from fairshapley.cli.commands.clean import clean_table
 from fairshapley.cli.commands.compare import compare_methods
 from fairshapley.cli.commands.demo import show_demo
-from fairshapley.cli.commands.exact import exact_values
 from fairshapley.cli.commands.explain import explain_table
-from fairshapley.cli.commands.guarantee import compute_guarantee
+from fairshapley.cli.commands.federated import value_federated
 from fairshapley.cli.commands.paper import paper_app
 from fairshapley.cli.commands.payout import divide_sum
 from fairshapley.cli.commands.plan import plan_run
-from fairshapley.cli.commands.providers import value_federated, value_information, value_volume
 from fairshapley.cli.commands.report import write_report
 from fairshapley.cli.commands.value import value_table
 from fairshapley.cli.commands.verify import check_files
@@ -82,13 +80,9 @@ for _name, _command in (
     ("value", value_table),
     ("clean", clean_table),
     ("plan", plan_run),
-    ("exact", exact_values),
-    ("volume", value_volume),
-    ("information", value_information),
     ("federated", value_federated),
     ("explain", explain_table),
     ("compare", compare_methods),
-    ("guarantee", compute_guarantee),
     ("report", write_report),
     ("payout", divide_sum),
     ("verify", check_files),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from fairshapley._basics.checks import choice
 from fairshapley._basics.files import same_place
 from fairshapley._basics.text import one_line, several
 from fairshapley.cli.exits import LONGEST, say
@@ -17,8 +18,9 @@ from fairshapley.cli.options import (
     DataOptions,
     FileOptions,
     OutputOptions,
-    ProviderOptions,
     RunOptions,
+    UtilityOptions,
+    changed_options,
 )
 from fairshapley.cli.planning import KNN, LOO, check_computed, chosen_method, neighbours
 from fairshapley.errors import BudgetError, InputError, JournalError
@@ -50,6 +52,12 @@ XI_OF_SHARES = 1e-3
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # A nanosecond each would make it a quarter of an hour.
 MOST_EVALUATIONS = 10**12
+UTILITIES = ("model", "volume", "information")
+# What a game of providers takes of the data options.
+PROVIDER_FIELDS = {
+    "--target", "--group-by", "--drop", "--delimiter", "--option decimal", "--option encoding",
+    "--option max-rows", "--option max-size",
+}  # fmt: skip
 XI_NAMES = ("auto", "share", "mean")
 LOO_NOTE = "method loo: what is lost without each player; players that replace each other get 0"
 KNN_UTILITIES = {
@@ -100,26 +108,20 @@ def check_outputs(
         units_of(output.pool, "0.01")
 
 
-def table_reader(data: FileOptions | ProviderOptions, texts: Sequence[str]) -> Callable[..., Any]:
-    """`read_table` with the options of files; the columns `texts` are read as texts."""
+def read_files(
+    data: FileOptions, texts: Sequence[str | None], most_rows: int | None
+) -> tuple[pa.Table, pa.Table | None]:
+    """The tables of training and test rows; some columns are read as texts."""
     from fairshapley.tabular import read_table
 
-    return partial(
+    read = partial(
         read_table,
         max_bytes=data.max_size * 2**20,
         delimiter=data.delimiter,
         decimal=cast("Decimal", data.decimal),
         encoding=data.encoding,
-        texts=texts,
+        texts=[name for name in texts if name is not None and name != data.target],
     )
-
-
-def read_files(
-    data: FileOptions, texts: Sequence[str | None], most_rows: int | None
-) -> tuple[pa.Table, pa.Table | None]:
-    """The tables of training and test rows; some columns are read as texts."""
-    named = [name for name in texts if name is not None and name != data.target]
-    read = table_reader(data, named)
     test = None if data.test is None else read(data.test, max_rows=data.max_rows)
     return read(data.train, max_rows=most_rows), test
 
@@ -128,16 +130,37 @@ def load_game(data: DataOptions) -> TabularGame:
     """The game of the data options."""
     from fairshapley.tabular import table_game
 
+    target = data.wanted_target()
     # A sample may be drawn from any number of rows.
     most = data.max_rows if data.sample is None else None
     if data.sample is not None and data.sample > data.max_rows:
-        raise InputError(f"--sample {data.sample:,} is more than --max-rows {data.max_rows:,}")
+        raise InputError(f"--sample {data.sample:,} is more than --option max-rows={data.max_rows}")
     train, test = read_files(data, (data.group_by, data.id_column, data.split_by), most)
     shared = {field.name for field in fields(FileOptions)}
     own = {name: value for name, value in vars(data).items() if name not in shared}
-    return table_game(
-        train, data.target, test=test, names=data.id_column, drop=data.drop or (), **own
-    )
+    return table_game(train, target, test=test, names=data.id_column, drop=data.drop or (), **own)
+
+
+def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tuple[str, ...]]:
+    """The game of the data of providers, which needs no model, with notes on what was decided."""
+    from fairshapley.games.information import InformationGame
+    from fairshapley.games.volume import VolumeGame
+    from fairshapley.tabular.providers import read_providers
+
+    kind = choice("--utility", utility.utility, UTILITIES)
+    for name in changed_options(data) - PROVIDER_FIELDS:
+        raise InputError(f"--utility {kind} needs no model: leave {name} out")
+    if data.group_by is None:
+        raise InputError(f"--utility {kind} values providers: name their column by --group-by")
+    table, _ = read_files(data, (data.group_by,), data.max_rows)
+    if kind == "information":
+        found = read_providers(table, data.group_by, data.wanted_target(), data.drop or ())
+        note = "utility: the information gain of a Gaussian process"
+        return InformationGame(found.features, found.targets), (*found.notes, note)
+    left_out = [*(data.drop or ()), *([] if data.target is None else [data.target])]
+    found = read_providers(table, data.group_by, None, left_out, independent=True)
+    note = f"utility: the robust volume of the rows, ω = {utility.omega:g}"
+    return VolumeGame(found.features, utility.omega or None), (*found.notes, note)
 
 
 def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool) -> Result:
@@ -184,18 +207,12 @@ def run_limits(run: RunOptions, game: Game) -> Limits:
     until: Fair | Decided | None = None
     notes: tuple[str, ...] = ()
     budget = check_budget(run.budget)
-    if any(run.aims().values()):
-        delta = DELTA if run.delta is None else run.delta
-        if run.epsilon1 is not None:
-            until = Fair(epsilon1=run.epsilon1, delta=delta, bound=run.bound)
-        else:
-            until = Decided(
-                signs=run.until_signs,
-                top=run.until_top,
-                bottom=run.until_bottom,
-                order=run.until_order,
-                delta=delta,
-            )
+    delta = DELTA if run.delta is None else run.delta
+    if run.epsilon1 is not None:
+        until = Fair(epsilon1=run.epsilon1, delta=delta, bound=run.bound)
+    elif run.until is not None:
+        until = decided(run.until, delta)
+    if until is not None:
         until.check_players(n_players)
         if budget is None and run.method != "exact":
             budget = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
@@ -207,13 +224,13 @@ def run_limits(run: RunOptions, game: Game) -> Limits:
     most |= {"marginals": run.marginals, "cost": run.budget_cost}
     if any(one is not None for one in most.values()):
         limit = Budget(**most)
-    method = chosen_method(run.method, run.option or ())
+    method = chosen_method(run.method, run.method_options)
     chosen = resolve_method(method, n_players, limit, until, "raise")
     if until is not None and not chosen.traits.certifiable:
         reason = chosen.traits.not_certifiable_because
         raise InputError(
             f"{run.method} can never be certified as fair, {reason}: leave "
-            f"{next(name for name, given in run.aims().items() if given)} out, or use --method auto"
+            f"{'--until' if run.epsilon1 is None else '--epsilon1'} out, or use --method auto"
         )
     parse_semivalue(run.semivalue)
     if run.xi not in XI_NAMES:
@@ -222,6 +239,23 @@ def run_limits(run: RunOptions, game: Game) -> Limits:
         raise InputError(f"--seed must not be negative, it is {run.seed}")
     check_places(run)
     return Limits(method, limit, until, notes)
+
+
+def decided(text: str, delta: float) -> Decided:
+    """The decision that `--until` asks for.
+
+    Examples
+    --------
+    >>> decided("top=3", 0.1).top
+    3
+    """
+    name, sign, count = text.partition("=")
+    if name in ("signs", "order") and not sign:
+        return Decided(signs=name == "signs", order=name == "order", delta=delta)
+    if name in ("top", "bottom") and count.isdecimal():
+        players = {name: int(count)}
+        return Decided(delta=delta, top=players.get("top"), bottom=players.get("bottom"))
+    raise InputError(f"--until must be signs, order, top=K or bottom=K, not {text!r:.40}")
 
 
 def check_budget(budget: int | None) -> int | None:

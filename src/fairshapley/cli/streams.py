@@ -1,4 +1,4 @@
-"""Standard output for results alone, in any encoding, and what happens when it takes no more.
+"""Standard output for results alone, and what happens when it takes no more.
 
 While a command runs, whatever a model or a library prints goes to standard error, also what is
 written by compiled code and by processes that it starts.
@@ -6,28 +6,13 @@ written by compiled code and by processes that it starts.
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO
-
-PLAIN = "fairshapley.plain"
-"""The error handler for signs that an encoding lacks"""
-
-# What is lost by taking marks off letters (ê → e) is said below; these have no such form.
-_SPELT = {
-    "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "…": "...", "≤": "<=", "≥": ">=", "≈": "~",
-    "∅": "{}", "∪": "u", "√": "sqrt", "∞": "inf", "→": "->", "±": "+/-", "½": "1/2",
-    "⟨": "<", "⟩": ">", "’": "'", "‘": "'", "“": '"', "”": '"',
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "λ": "lambda",
-    "μ": "mu", "ξ": "xi", "σ": "sigma", "φ": "phi", "ω": "omega", "Σ": "sum", "Δ": "Delta",
-    "─": "-", "━": "-", "│": "|", "┃": "|",
-}  # fmt: skip
 
 
 class OutputError(Exception):
@@ -84,7 +69,7 @@ def prepare() -> None:
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(errors=PLAIN)
+        sys.stderr.reconfigure(errors="replace")
     if sys.stdout is None:
         sys.stdout = _output(1, "utf-8")
     elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -127,35 +112,4 @@ def kept_apart() -> Iterator[None]:
 
 def _output(number: int, encoding: str) -> Output:
     raw = open(number, "wb", closefd=False)  # noqa: SIM115
-    return Output(raw, encoding=encoding, errors=PLAIN, line_buffering=raw.isatty())
-
-
-def plain(text: str, encoding: str) -> str:
-    r"""The text as an encoding can show it.
-
-    Examples
-    --------
-    >>> plain("ξ = 0.1 … Łódź 漢", "cp1252")
-    'xi = 0.1 … \\u0141ódz \\u6f22'
-    >>> plain("ξ = 0.1", "utf-8")
-    'ξ = 0.1'
-    """
-    return text.encode(encoding, PLAIN).decode(encoding)
-
-
-def _spelt(error: UnicodeError) -> tuple[str, int]:
-    """Signs that an encoding lacks: spelt out, without their marks, or as their numbers."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    shown = []
-    for sign in error.object[error.start : error.end]:
-        simple = _SPELT.get(sign) or "".join(
-            _SPELT.get(part, part)
-            for part in unicodedata.normalize("NFKD", sign)
-            if not unicodedata.combining(part)
-        )
-        shown.append(simple if simple.isascii() else ascii(sign)[1:-1])
-    return "".join(shown), error.end
-
-
-codecs.register_error(PLAIN, _spelt)
+    return Output(raw, encoding=encoding, errors="replace", line_buffering=raw.isatty())

@@ -37,11 +37,12 @@ def clean_table(
     from fairshapley.cli.printing import print_json, print_shown
     from fairshapley.cli.setup import REPORT_ENDINGS, check_files, read_files, show_notes
 
+    target = data.wanted_target()
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     train, test = read_files(data, (data.id_column,), data.max_rows)
     found = suspects(
         train,
-        data.target,
+        target,
         test=test,
         share=share,
         names=data.id_column,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions
+from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions, UtilityOptions
 from fairshapley.results.origin import InputFile, recorded
 
 if TYPE_CHECKING:
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 BELOW_XI = "below ξ a value counts as zero"
 
 
-def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> None:
+def value_table(
+    data: DataOptions, utility: UtilityOptions, run: RunOptions, output: OutputOptions
+) -> None:
     """Value the rows of a table, or groups of them, by what they add to a model.
 
     Missing values and texts are handled in a documented way; every decision is reported.
@@ -25,16 +26,30 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
     Example: fairshapley value train.csv --target label --test test.csv --out values.csv
 
     Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
+
+    Example: fairshapley value train.csv --utility volume --group-by supplier --drop label
     """
     from fairshapley.cli.output import finish
     from fairshapley.cli.planning import KNN, LOO, advice
-    from fairshapley.cli.setup import computed, input_files, load_game
+    from fairshapley.cli.setup import (
+        check_outputs,
+        computed,
+        input_files,
+        load_game,
+        load_providers,
+    )
 
-    prepare(run, output, (data.train, data.test))
+    check_outputs(output, (data.train, data.test), run.journal)
+    title = data.train.name
+    if utility.utility != "model":
+        game, notes = load_providers(data, utility)
+        inputs = input_files(data.train)
+        value_game(game, run, output, notes=notes, inputs=inputs, title=title)
+        return
     made = load_game(data)
     if run.method in (KNN, LOO):
         result = computed(made, data, run, quiet=output.quiet)
-        finish(result, output, labels=made.labels, title=data.train.name)
+        finish(result, output, labels=made.labels, title=title)
         return
     value_game(
         made.game,
@@ -42,20 +57,10 @@ def value_table(data: DataOptions, run: RunOptions, output: OutputOptions) -> No
         output,
         notes=made.notes,
         inputs=input_files(data.train, data.test),
-        title=data.train.name,
+        title=title,
         labels=made.labels,
         advise=lambda planned: advice(planned, data),
     )
-
-
-def prepare(run: RunOptions, output: OutputOptions, inputs: Sequence[Path | None]) -> None:
-    """What is checked and limited before anything is read."""
-    from fairshapley._basics.memory import limit_memory
-    from fairshapley.cli.setup import check_outputs
-
-    check_outputs(output, inputs, run.journal)
-    if run.memory is not None:
-        limit_memory(int(run.memory * 2**30))
 
 
 def value_game(
