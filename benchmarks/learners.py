@@ -20,9 +20,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import OneHotEncoder
 
-import fairshapley as fs
 from benchmarks.measure import Row
 from fairshapley.games.learners import batch_learner
+from fairshapley.tabular import read_table
+from fairshapley_paper.datasets import copy_path
 
 N_ROWS = 100
 N_TEST = 50
@@ -131,14 +132,14 @@ def microseconds(case: Case) -> tuple[float, float]:
 
 def adult() -> tuple[Features, NDArray[Any], Features]:
     """1000 rows of the adult table with 100 columns, categories one-hot, and as many test rows."""
-    table = fs.datasets.load("adult", variant="raw")
-    order = np.random.default_rng(0).permutation(len(table.y))[:2000]
-    numeric = [isinstance(entry, float) for entry in table.X[0]]
-    numbers = table.X[order][:, numeric].astype(np.float64)
-    texts = table.X[order][:, np.logical_not(numeric)].astype(str)
+    table = read_table(copy_path("adult"))
+    order = np.random.default_rng(0).permutation(table.num_rows)[:2000]
+    *columns, income = (np.array(column.to_pylist())[order] for column in table.columns)
+    numbers = np.column_stack([column for column in columns if column.dtype.kind in "if"])
+    texts = np.column_stack([column for column in columns if column.dtype.kind == "U"])
     hot = OneHotEncoder(sparse_output=False).fit_transform(texts)
     features = np.hstack([(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), hot])
-    return features[:1000], np.asarray(table.y)[order[:1000]], features[1000:]
+    return features[:1000], (income == ">50K").astype(np.int64)[:1000], features[1000:]
 
 
 def wide() -> Iterator[Row]:

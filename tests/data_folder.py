@@ -2,19 +2,13 @@
 
 import pytest
 
-from fairshapley.datasets import available
+from fairshapley_paper.datasets import available
 
 
-def needs(*names: str, source: str | None = None) -> pytest.MarkDecorator:
-    """A mark that skips a test, and says which data sets are missing."""
-    there = available()
-    missing = [
-        name
-        for name in names
-        if not there[name] or (source is not None and source not in there[name])
-    ]
-    files = "files" if source is None else f"{source} files"
+def needs(*names: str) -> pytest.MarkDecorator:
+    """A mark that skips a test, and says which datasets are missing."""
+    missing = [name for name in names if name not in available()]
     return pytest.mark.skipif(
         bool(missing),
-        reason=f"needs the {files} of {', '.join(missing)} in the folder FAIRSHAPLEY_DATA names",
+        reason=f"needs the files of {', '.join(missing)} in the folder FAIRSHAPLEY_DATA names",
     )

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import fairshapley as fs
 from benchmarks.peers.environment import ENVIRONMENTS
+from fairshapley_paper.datasets import copy_path
+from fairshapley_paper.datasets import load as load_dataset
 
 Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
 # Kept because pictures take a minute to become features.
@@ -22,14 +23,12 @@ HARMS = ("labels 10 %", "labels 20 %", "features 20 %")
 
 
 def _adult() -> Rows:
-    import pyarrow as pa
+    from fairshapley.tabular import Preprocessor, read_table
 
-    from fairshapley.tabular import Preprocessor
-
-    found = fs.datasets.load("adult", variant="raw")
-    names = found.feature_names
-    table = pa.table({name: list(column) for name, column in zip(names, found.X.T, strict=True)})
-    return Preprocessor.fit(table, names).encode(table, "all"), found.y
+    table = read_table(copy_path("adult"))
+    names = [name for name in table.column_names if name != "income"]
+    y = np.array(table.column("income").to_pylist()) == ">50K"
+    return Preprocessor.fit(table, names).encode(table, "all"), y.astype(np.int64)
 
 
 def _standardised(X: NDArray[Any]) -> NDArray[np.float64]:  # noqa: N803
@@ -42,7 +41,9 @@ def _standardised(X: NDArray[Any]) -> NDArray[np.float64]:  # noqa: N803
 
 def _plain(name: str) -> Callable[[], Rows]:
     def rows() -> Rows:
-        found = fs.datasets.load(name)
+        found = load_dataset(name)
+        if name == "covertype":
+            found = found.select(split="rand")
         return _standardised(found.X), np.unique(found.y, return_inverse=True)[1]
 
     return rows
@@ -51,7 +52,7 @@ def _plain(name: str) -> Callable[[], Rows]:
 def _mnist() -> Rows:
     from sklearn.decomposition import PCA
 
-    found = fs.datasets.load("mnist")
+    found = load_dataset("mnist")
     pixels = found.X.reshape(len(found.X), -1) / 255.0
     return PCA(50, random_state=0).fit_transform(pixels), found.y.astype(np.int64)
 
@@ -61,7 +62,7 @@ def _cifar10() -> Rows:
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.decomposition import PCA
 
-    found = fs.datasets.load("cifar10")
+    found = load_dataset("cifar10")
     images = found.X.astype(np.float32) / 255
     rng = np.random.default_rng(0)
     size, n_centres = 6, 256
@@ -115,7 +116,7 @@ def _texts(name: str) -> Callable[[], Rows]:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        found = fs.datasets.load(name)
+        found = load_dataset(name)
         texts, y = np.asarray(found.X), np.asarray(found.y)
         if name == "sst5":
             texts, y = texts[y != 2], (y[y != 2] > 2).astype(np.int64)

@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 
 import fairshapley as fs
 from fairshapley.games import Game
+from fairshapley_paper.datasets import load
 
 Floats = NDArray[np.float64]
 TABLES = Path(__file__).parents[2] / ".benchmarks" / "tables"
@@ -85,7 +86,7 @@ def gaussian_points(
     n_players: int = 100, *, duplicate: bool = True
 ) -> tuple[Points, Points, Points]:
     """The paper's symmetry study: 50 points of the synthetic Gaussian set, each twice."""
-    data = fs.datasets.load("gaussian")
+    data = load("gaussian")
     return _split(data.X, data.y, n_players, duplicate=duplicate)
 
 
@@ -95,7 +96,7 @@ def logistic_gaussian(n_players: int = 100, *, duplicate: bool = True) -> Game:
 
 
 def logistic_covertype() -> Game:
-    data = fs.datasets.load("covertype", part="rand")
+    data = load("covertype").select(split="rand")
     y = (np.asarray(data.y) == 1).astype(np.int64)
     rows = _balanced(y, np.random.default_rng(0))[:1000]
     return points(np.asarray(data.X, dtype=float)[rows], y[rows], 100, _liblinear())

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paper.federation import Federation
-from fairshapley.datasets import Dataset, load
 from fairshapley.errors import InputError
 from fairshapley.randomness import side_generator
+from fairshapley_paper.datasets import Dataset, load
 from fairshapley_paper.federated.data import Vocabulary, as_images, split
 from fairshapley_paper.federated.networks import cifar_cnn, mnist_cnn, text_cnn
 
@@ -70,9 +70,9 @@ def prepare(federation: Federation) -> Ready:
         model = make(seed=federation.seed, **options)
     else:
         given = np.concatenate(parts)
-        words = Vocabulary(train.take(np.sort(given)).texts)
-        rows = words.encode(train.texts, TEXT_LENGTH)
-        tests = words.encode(test.texts, TEXT_LENGTH)
+        words = Vocabulary(train.X[np.sort(given)].tolist())
+        rows = words.encode(train.X.tolist(), TEXT_LENGTH)
+        tests = words.encode(test.X.tolist(), TEXT_LENGTH)
         classes = len(data.classes or ())
         model = text_cnn(len(words), classes, seed=federation.seed, **options)
     agents = [(rows[part], train.y[part]) for part in parts]

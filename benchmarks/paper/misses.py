@@ -19,6 +19,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Walks, random_ranks
 from fairshapley.games.game import Game
 from fairshapley_paper.measures import APE_OFFSET, XIS
+from fairshapley_paper.metrics import nullity_error
 from fairshapley_paper.scenarios.training_points import draw_rows, make_game
 
 KERNEL_TRIALS = 200
@@ -74,9 +75,7 @@ def kernel_errors() -> None:
             centre = 0.5 * empty if form == "left in" else 0.0
             mean = (parts.mean(axis=0) - centre) @ projected + (whole - empty) / n
             pooled = permutations * bootstrap + coalitions * mean
-            found[form].append(
-                fs.metrics.nullity_error(pooled / (permutations + coalitions), truth=truth)
-            )
+            found[form].append(nullity_error(pooled / (permutations + coalitions), truth))
     for form, errors in found.items():
         spread = np.std(errors, ddof=1)
         print(

@@ -3,7 +3,7 @@
 Loading them takes a second (SciPy, scikit-learn), so the package does it when the first is used.
 """
 
-from fairshapley import datasets, estimators, fairness, games, metrics
+from fairshapley import estimators, fairness, games
 from fairshapley.clean import Suspects, suspects
 from fairshapley.errors import (
     BudgetError,
@@ -105,7 +105,6 @@ __all__ = [
     "audit",
     "compare",
     "curve",
-    "datasets",
     "estimate",
     "estimators",
     "exact",
@@ -116,7 +115,6 @@ __all__ = [
     "games",
     "knn_shapley",
     "leave_one_out",
-    "metrics",
     "required_fidelity",
     "resume",
     "shapiq_approximator",

@@ -59,7 +59,7 @@ class Scenario:
     build: Callable[[Setup], Played]
     """A function of a module (or a partial of one), so that processes can be given it"""
     needs: str = ""
-    """The data set that must be there, by its name in `fairshapley.datasets`"""
+    """The data set that must be there, by its name in `fairshapley_paper.datasets`"""
     semivalue: str = "shapley"
     form_of: str = ""
     """Where it is another reading of a published scenario: the name of that"""

@@ -10,13 +10,13 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
-from fairshapley import metrics
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.scores import fidelity
-from fairshapley.metrics.scaling import Normalise
 from fairshapley.uses.curves import Action, First, curve
+from fairshapley_paper import metrics
 from fairshapley_paper.experiment import Ground, Measure, Outcome, Points
+from fairshapley_paper.metrics import Normalise
 
 # The constant in the published percentage errors, for true values of 0.
 APE_OFFSET = 1e-5
@@ -263,7 +263,7 @@ NULLITY = Measure(
     "eps_abs",
     "ε_abs",
     "lower",
-    each=_or_nan(lambda outcome, ground: metrics.nullity_error(outcome.values, truth=ground.truth)),
+    each=_or_nan(lambda outcome, ground: metrics.nullity_error(outcome.values, ground.truth)),
 )
 VIOLATIONS = Measure(
     "violations", "share of pairs that break symmetry", "lower", each=_violations, x="ε1"

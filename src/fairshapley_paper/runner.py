@@ -14,10 +14,10 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
-from fairshapley.datasets import available
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed
 from fairshapley_paper.catalogue import EXPERIMENTS
+from fairshapley_paper.datasets import available
 from fairshapley_paper.experiment import (
     SIZES,
     Experiment,
@@ -172,7 +172,7 @@ def _chosen(
 
 def _check_data(scenarios: Sequence[Scenario]) -> None:
     """An error that names every data set that is missing, and says what is there."""
-    present = {name for name, sources in available().items() if sources}
+    present = available()
     needed = dict.fromkeys(scenario.needs for scenario in scenarios if scenario.needs)
     missing = [name for name in needed if name not in present]
     if not missing:
@@ -181,7 +181,7 @@ def _check_data(scenarios: Sequence[Scenario]) -> None:
     advice = f"run only {', '.join(possible)}, or put" if possible else "put"
     raise InputError(
         f"the data of {', '.join(missing)} are not there: {advice} the files into the folder that "
-        "FAIRSHAPLEY_DATA names (docs/datasets.md says which)"
+        "FAIRSHAPLEY_DATA names (docs/paper/datasets.md says which)"
     )
 
 

@@ -17,10 +17,10 @@ from threadpoolctl import ThreadpoolController
 
 import fairshapley as fs
 from fairshapley._basics.threads import one_thread_if_small
-from fairshapley.datasets import load
 from fairshapley.games.information import InformationGame
 from fairshapley.games.information.block_factor import BlockFactor
 from fairshapley.testing import check_game
+from fairshapley_paper.datasets import load
 from tests.data_folder import needs
 
 KERNEL = {"length_scale": 2.0, "scale": 1.5, "noise": 0.1}

@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import fairshapley as fs
-from fairshapley.datasets import load, prepare
 from fairshapley.games.volume import VolumeGame
 from fairshapley.testing import check_game
+from fairshapley_paper.datasets import PAPER_MAKES, load, paper_used_cars, standardise
 from tests.data_folder import needs
 
 
@@ -251,12 +251,12 @@ def test_bad_input_is_named(datasets, options, message):
 @needs("used_cars")
 def test_used_car_makers_are_valued_as_in_the_paper():
     """P2: eight makers, 100 cars each, five features; efficient, and robust against copies."""
-    cars = prepare.paper_used_cars(load("used_cars"))
-    rows = prepare.standardise(cars.X)
-    parts = {name: rows[cars.groups == name][:100] for name in cars.group_names}
+    cars = paper_used_cars(load("used_cars"))
+    rows = standardise(cars.X)
+    parts = {name: rows[cars.groups == name][:100] for name in PAPER_MAKES}
     game = VolumeGame(parts)
     result = fs.exact(game)
-    assert result.names() == prepare.PAPER_MAKES
+    assert result.names() == PAPER_MAKES
     assert result.values.sum() == pytest.approx(game(np.ones((1, 8), bool))[0])
     assert (result.values > 0).all()
     five_times = parts | {"skoda": np.tile(parts["skoda"], (5, 1))}

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from fairshapley import semivalues
-from fairshapley.datasets import available
 from fairshapley_paper import EXPERIMENTS
+from fairshapley_paper.datasets import available
 from fairshapley_paper.methods import METHODS
 from fairshapley_paper.report import published_beside, published_numbers
 

@@ -13,8 +13,8 @@ from benchmarks.paper.federations import FEDERATIONS, federation_of, find_table,
 
 import fairshapley as fs
 import fairshapley_paper as paper
-from fairshapley.datasets import load
 from fairshapley.errors import InputError
+from fairshapley_paper.datasets import load
 from fairshapley_paper.experiment import Setup
 from fairshapley_paper.federated.data import normalised_mean, split
 from fairshapley_paper.report import published_numbers

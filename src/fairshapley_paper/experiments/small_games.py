@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from fairshapley.metrics.scaling import Normalise
 from fairshapley_paper.experiment import Experiment, Scenario, Setting, Size
 from fairshapley_paper.measures import table_measures
 from fairshapley_paper.methods import ALL_METHODS, GREEDY_METHODS, PROGRAM_METHODS
+from fairshapley_paper.metrics import Normalise
 from fairshapley_paper.scenarios import agents, datasets, features, federations
 
 # Half of all coalitions: with all of them, as the paper's budget pays for, everybody is exact.

@@ -9,9 +9,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.datasets import Dataset, load, prepare
 from fairshapley.games.information import InformationGame
 from fairshapley.randomness import side_generator
+from fairshapley_paper.datasets import Dataset, load, standardise
 from fairshapley_paper.experiment import Played, Setup
 from fairshapley_paper.scenarios.tables import tabulated
 
@@ -42,19 +42,18 @@ def hotel_reviews(setup: Setup) -> Played:
 def uber_lyft(setup: Setup) -> Played:
     """Ten agents with rides drawn at random, 12 features."""
     rides = load("uber_lyft")
-    weather = [name for name in rides.feature_names if name in ("wind", "clouds")]
     note = (
-        f"{' and '.join(weather)} of the nearest weather record stand in for windBearing and "
+        "wind and clouds of the nearest weather record stand in for windBearing and "
         f"cloudCover, and {len(rides):,} rides are there to draw from"
     )
-    return _agents(rides, RIDE_ROWS[setup.size], setup, (note,) if weather else ())
+    return _agents(rides, RIDE_ROWS[setup.size], setup, (note,))
 
 
 def _agents(data: Dataset, rows: int, setup: Setup, notes: tuple[str, ...] = ()) -> Played:
     generator = side_generator(setup.seed, f"paper agents of {data.name}")
     drawn = generator.choice(len(data), N_AGENTS * rows, replace=False)
-    features = prepare.standardise(data.X[drawn])
-    targets = prepare.standardise(data.y[drawn, None])[:, 0]
+    features = standardise(data.X[drawn])
+    targets = standardise(data.y[drawn, None])[:, 0]
     program = setup.reading == "program"
     game = InformationGame(
         np.split(features, N_AGENTS),

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.datasets import load, prepare
 from fairshapley.games.volume import VolumeGame
 from fairshapley.randomness import side_generator
+from fairshapley_paper.datasets import (
+    PAPER_MAKES,
+    card_amounts,
+    load,
+    paper_used_cars,
+    standardise,
+)
 from fairshapley_paper.experiment import Played, Setup
 from fairshapley_paper.scenarios.tables import tabulated
 
@@ -31,7 +37,7 @@ _SCALE = (
 
 def credit_card(setup: Setup) -> Played:
     """Ten providers with rows drawn from all payments up to 1000."""
-    payments = prepare.card_amounts(load("creditcard")).select(split="main")
+    payments = card_amounts(load("creditcard")).select(split="main")
     return _drawn(payments.X, _rows(setup, PROGRAM_CARD_ROWS), setup, "paper credit card")
 
 
@@ -42,14 +48,14 @@ def rides(setup: Setup) -> Played:
 
 def used_cars(setup: Setup) -> Played:
     """Eight providers, each with cars of one make."""
-    cars = prepare.paper_used_cars(load("used_cars"))
+    cars = paper_used_cars(load("used_cars"))
     generator = side_generator(setup.seed, "paper used cars")
     rows = _rows(setup, PROGRAM_CAR_ROWS)
     providers = []
-    for make in prepare.PAPER_MAKES:
+    for make in PAPER_MAKES:
         own = cars.select(group=make).X
         providers.append(own[generator.choice(len(own), rows, replace=False)])
-    return _volume(providers, prepare.PAPER_MAKES)
+    return _volume(providers, PAPER_MAKES)
 
 
 def _rows(setup: Setup, program: int) -> int:
@@ -67,6 +73,6 @@ def _drawn(features: FloatArray, rows: int, setup: Setup, purpose: str) -> Playe
 
 
 def _volume(providers: list[FloatArray], names: Sequence[str]) -> Played:
-    rows = prepare.standardise(np.concatenate(providers))
+    rows = standardise(np.concatenate(providers))
     game = VolumeGame(np.split(rows, len(providers)), OMEGA, player_names=list(names))
     return tabulated(game, notes=(_SCALE,))

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.datasets import Dataset, load
 from fairshapley.draws import AllCoalitions
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.game import TableGame
 from fairshapley.randomness import side_generator
+from fairshapley_paper.datasets import Dataset, load
 from fairshapley_paper.experiment import Played, Setup
 from fairshapley_paper.scenarios.tables import tabulated
 
@@ -38,7 +38,9 @@ _NOTES = {
 
 def explained_rows(setup: Setup, name: str) -> Played:
     """The game of one data set: its 7 principal components, of iris the 4 features themselves."""
-    data = load(name, part="head") if name == "covertype" else load(name)
+    data = load(name)
+    if name == "covertype":
+        data = data.select(split="head")
     return _as_programmed(setup, data) if setup.reading == "program" else _as_written(setup, data)
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.datasets import Dataset, load, prepare
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
+from fairshapley_paper.datasets import Dataset, image_rows, load, standardise
 from fairshapley_paper.experiment import Played, Setup, Size
 
 LearnerName = Literal["logistic", "knn", "svc", "ridge"]
@@ -111,7 +111,7 @@ def draw_rows(name: str, count: int, seed: int, base: int = 2) -> DrawnRows:
     last = count + 2 + VALIDATION_ROWS
     parts = (first[2:], order[count + 2 : last], first[:base], order[last : last + HELD_OUT_ROWS])
     reference = take(first)
-    return DrawnRows(*((prepare.standardise(take(part), reference), y[part]) for part in parts))
+    return DrawnRows(*((standardise(take(part), reference), y[part]) for part in parts))
 
 
 def _shuffled(
@@ -144,7 +144,7 @@ def _shuffled(
 
     def take(rows: IntArray) -> FloatArray:
         chosen = features[rows]
-        return prepare.image_rows(chosen) if chosen.ndim > 2 else chosen.astype(np.float64)
+        return image_rows(chosen) if chosen.ndim > 2 else chosen.astype(np.float64)
 
     return order[places], y, take
 
@@ -189,7 +189,8 @@ def _in_span(
 
 @lru_cache(maxsize=2)
 def _loaded(name: str) -> Dataset:
-    return load(name)
+    data = load(name)
+    return data.select(split="rand") if name == "covertype" else data
 
 
 def _flip(y: IntArray, places: IntArray) -> IntArray:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairshapley.datasets import load
 from fairshapley.errors import InputError
+from fairshapley_paper.datasets import load
 from fairshapley_paper.federated.data import (
     Vocabulary,
     as_images,
@@ -172,7 +172,7 @@ def test_a_seed_fixes_the_start_and_leaves_torchs_generator_alone(make):
 
 @needs("mr")
 def test_a_vocabulary_of_film_reviews():
-    texts = load("mr").texts[:2000]
+    texts = load("mr").X[:2000].tolist()
     vocabulary = Vocabulary(texts)
     assert vocabulary.words[0] in {"the", ",", "."}
     tokens = vocabulary.encode(texts, length=40)

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 import fairshapley as fs
-from fairshapley.datasets import load
 from fairshapley.errors import InputError
 from fairshapley.games.federated import FederatedGame, ModelUtility
+from fairshapley_paper.datasets import load
 from fairshapley_paper.federated.data import Vocabulary, as_images, split
 from fairshapley_paper.federated.networks import mnist_cnn, text_cnn
 from fairshapley_paper.federated.training import train

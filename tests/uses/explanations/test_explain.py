@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeRegressor
 from tests.data_folder import needs
 
 import fairshapley as fs
-from fairshapley.datasets import load
 from fairshapley.games.features import FeatureGame
 from fairshapley.uses.explanations import explain
+from fairshapley_paper.datasets import load
 
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)

@@ -1,22 +1,18 @@
 """Metrics by hand, against brute force over pairs, and under the changes they must not see."""
 
-import contextlib
 import itertools
 import math
-import time
-import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import spearmanr
 
 import fairshapley as fs
-from fairshapley import metrics
 from fairshapley.fairness import axioms
-from fairshapley.metrics.order import relative_gaps
+from fairshapley_paper import metrics
 
 # Few distinct values, so that ties occur.
 TIED = st.integers(-3, 3).map(float)
@@ -81,13 +77,11 @@ def test_ape_with_an_offset_is_that_of_the_published_figure():
 @given(two_vectors(TIED))
 def test_inversions_agree_with_the_definition(vectors):
     estimate, truth = vectors
-    count, signs = 0, 0
+    count = 0
     for i, j in ordered_pairs(len(truth)):
         count += truth[i] > truth[j] and estimate[i] < estimate[j]
         count += truth[i] < truth[j] and estimate[i] > estimate[j]
-        signs += np.sign(truth[i] - truth[j]) != np.sign(estimate[i] - estimate[j])
     assert metrics.inversions(estimate, truth) == count
-    assert metrics.inversions(estimate, truth, count_ties=True) == signs
 
 
 @given(two_vectors(SMOOTH))
@@ -110,9 +104,6 @@ def test_relative_inversion_error_agrees_with_the_definition(zero):
     )
     got = metrics.inversion_error(estimate, truth, relative=True)
     assert got == pytest.approx(expected, rel=1e-12)
-    for chunk in (1, 60, 1 << 20):
-        got = relative_gaps(truth - estimate, np.abs(truth), chunk=chunk)
-        assert got == pytest.approx(expected, rel=1e-12)
 
 
 def test_inversions_by_hand_and_at_the_extremes():
@@ -126,25 +117,6 @@ def test_inversions_by_hand_and_at_the_extremes():
     players = np.random.default_rng(0).permutation(len(truth))
     for metric in (metrics.inversions, metrics.inversion_error, metrics.mape, metrics.mse):
         assert metric(estimate[players], truth[players]) == pytest.approx(metric(estimate, truth))
-
-
-def test_ten_thousand_players_take_seconds_and_no_square_of_memory():
-    rng = np.random.default_rng(3)
-    truth = rng.normal(size=10_000)
-    estimate = truth + rng.normal(size=10_000)
-    # Without ties Kendall's tau is 1 − 4·D/(n(n−1)), D the number of unordered swapped pairs.
-    tau = kendalltau(estimate, truth).statistic
-    tracemalloc.start()
-    start = time.perf_counter()
-    count = metrics.inversions(estimate, truth)
-    error = metrics.inversion_error(estimate, truth, relative=True)
-    seconds = time.perf_counter() - start
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert count == round((1 - tau) / 4 * 10_000 * 9_999) * 2
-    assert np.isfinite(error)
-    assert peak < 100e6, "a matrix of all pairs would be 800 MB"
-    assert seconds < 60
 
 
 # Nash welfare, nullity, symmetry
@@ -176,15 +148,11 @@ def test_nl_nsw_is_scale_free_and_least_when_equal(scores, scale):
 def test_nullity_error_by_hand():
     estimate, truth = np.array([6.0, 3.0, 1.0]), np.array([3.98, 0.0, 0.02])
     # Sums 10 and 4: 0.6, 0.3, 0.1 against 0.995, 0, 0.005, of which the last two are ≤ 0.01.
-    assert metrics.nullity_error(estimate, truth=truth) == pytest.approx(0.3 + 0.095)
-    assert metrics.nullity_error(estimate, truth=truth, threshold=0) == pytest.approx(0.3)
-    assert metrics.nullity_error(estimate, truth=truth, threshold=0.1, normalise=None) == (
+    assert metrics.nullity_error(estimate, truth) == pytest.approx(0.3 + 0.095)
+    assert metrics.nullity_error(estimate, truth, threshold=0) == pytest.approx(0.3)
+    assert metrics.nullity_error(estimate, truth, threshold=0.1, normalise=None) == (
         pytest.approx(3.0 + 0.98)
     )
-    assert metrics.nullity_error(estimate, [1], truth=truth) == pytest.approx(0.3)
-    assert metrics.nullity_error(estimate, [1, 2]) == pytest.approx(0.4)
-    assert metrics.nullity_error(estimate, [False, True, True]) == pytest.approx(0.4)
-    assert metrics.nullity_error(estimate, [], normalise=None) == 0.0
 
 
 def test_symmetry_violations_by_hand():
@@ -291,73 +259,26 @@ def test_the_lower_cluster_is_the_optimal_one(seed):
     assert metrics.noisy_label_f1(1e-9 * values + 5e-6, sorted(lower)) == 1.0
 
 
-# What cannot be used
+# What is not defined
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: metrics.mape([1.0, 2.0], [1.0, 0.0]), "player 1 is 0.*offset.*mse"),
-        (lambda: metrics.ape([1.0], [1e-320]), "player 0"),
         (lambda: metrics.mape([1.0, -1.0], [1.0, 2.0], normalise="mean"), "estimates.*mean"),
         (lambda: metrics.mse([1.0, 1.0], [0.0, 2.0], normalise="first"), "true values.*player 0"),
-        (lambda: metrics.mse([1.0], [1.0], normalise="median"), "'mean', 'first', 'sum'"),
-        (lambda: metrics.mse([1.0, 2.0], [1.0]), "2 and 1"),
-        (lambda: metrics.mse([[1.0]], [[1.0]]), "vector"),
-        (lambda: metrics.mse([], []), "vector"),
-        (lambda: metrics.mse(["a"], [1.0]), "numbers"),
-        (lambda: metrics.inversions([1.0, np.nan], [1.0, 2.0]), "player 1 has nan"),
-        (lambda: metrics.inversions([1.0, 2.0], [np.inf, 2.0]), "player 0 has inf"),
-        (lambda: metrics.ape([1.0], [1.0], offset=-1.0), "offset"),
-        (
-            lambda: metrics.inversion_error([1.0, 2.0], [0.0, 0.0], relative=True),
-            "players 0 and 1.*relative=False",
-        ),
-        (lambda: metrics.inversion_error([1.0, 2.0], [0.0, 1e-310], relative=True), "too close"),
-        (lambda: metrics.nl_nsw([np.inf, 1.0]), "finite"),
+        (lambda: metrics.inversion_error([1.0, 2.0], [0.0, 0.0], relative=True), "relative=False"),
         (lambda: metrics.nl_nsw([-1.0, 1.0]), "negative"),
         (lambda: metrics.nl_nsw([0.0, 0.0]), "all fidelity scores are 0"),
-        (lambda: metrics.nullity_error([1.0]), "null_players"),
-        (lambda: metrics.nullity_error([1.0], [1]), "no player 1"),
-        (lambda: metrics.nullity_error([1.0, -1.0], [1]), "normalise=None"),
         (lambda: metrics.symmetry_violations([1, 1], [1, 1], [], 0.1, 0), "at least one pair"),
-        (lambda: metrics.symmetry_violations([1, 1], [1, 1], [(0, 0)], 0.1, 0), "two players"),
-        (lambda: metrics.symmetry_violations([1, 1], [1, 1], [(0, 1)], 0, 0), "epsilon1"),
-        (lambda: metrics.symmetry_violations([1, 1], [1, 1], [(0, 1)], 0.1, -1), "xi"),
-        (
-            lambda: metrics.symmetry_violations([1, 1], [1, 1], [(0, 1)], 1, 0, threshold="half"),
-            "'published'",
-        ),
         (lambda: metrics.deviation_ratio([0.0, 1.0], [(0, 1)], 0.0), "positive xi"),
-        (lambda: metrics.deviation_ratio([0.0, 1.0], [(0, 1, 1)], 0.0), "pairs as"),
-        (lambda: metrics.deviation_ratio([0.0, 1.0], [(0, 1), (1,)], 0.0), "pairs as"),
-        (lambda: metrics.deviation_ratio([0.0, 1.0], [(0, -1)], 0.0), "no player -1"),
-        (lambda: metrics.fidelity_spearman([1.0], [2.0, 3.0], [1.0, 1.0]), "2 players"),
         (lambda: metrics.fidelity_spearman([1.0, np.nan], [2.0, 3.0], [1.0, 1.0]), "NaN"),
         (lambda: metrics.fidelity_spearman([1.0, 1.0], [2.0, 3.0], [1.0, 1.0]), "equal"),
         (lambda: metrics.noisy_label_f1([1.0, 1.0], [0]), "equal"),
         (lambda: metrics.noisy_label_f1([1.0, 2.0], [False, False]), "no label"),
-        (lambda: metrics.noisy_label_f1([1.0, 2.0], [True]), "length 2"),
-        (lambda: metrics.noisy_label_f1([1.0, 2.0], [0], rule="mean"), "'below_centre'"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(call, message):
+def test_what_is_not_defined_is_an_error(call, message):
     with pytest.raises(fs.InputError, match=message):
         call()
-
-
-@settings(max_examples=50)
-@given(two_vectors(SMOOTH, 2, 6))
-def test_finite_input_gives_a_finite_number_or_an_input_error(vectors):
-    """Warnings are errors in this suite, so numpy must keep silent as well."""
-    estimate, truth = vectors
-    for call in (
-        lambda: metrics.mape(estimate, truth),
-        lambda: metrics.mape(estimate, truth, normalise="mean"),
-        lambda: metrics.inversion_error(estimate, truth, relative=True),
-        lambda: metrics.nullity_error(estimate, truth=truth),
-        lambda: metrics.deviation_ratio(estimate, [(0, 1)], 0.0),
-        lambda: metrics.fidelity_spearman(np.abs(truth), estimate, truth),
-    ):
-        with contextlib.suppress(fs.InputError):
-            assert math.isfinite(call())
