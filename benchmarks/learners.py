@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from benchmarks.measure import Row
 from fairshapley.games.learners import batch_learner
-from fairshapley.tabular import read_table
+from fairshapley.tables import read_table
 from fairshapley_paper.datasets import copy_path
 
 N_ROWS = 100

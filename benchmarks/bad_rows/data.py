@@ -23,7 +23,7 @@ HARMS = ("labels 10 %", "labels 20 %", "features 20 %")
 
 
 def _adult() -> Rows:
-    from fairshapley.tabular import Preprocessor, read_table
+    from fairshapley.tables import Preprocessor, read_table
 
     table = read_table(copy_path("adult"))
     names = [name for name in table.column_names if name != "income"]

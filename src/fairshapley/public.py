@@ -43,7 +43,7 @@ from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, Marginals, Seconds
-from fairshapley.tabular.building import TabularGame, table_game
+from fairshapley.tables.building import TabularGame, table_game
 from fairshapley.uses.approximator import shapiq_approximator
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import Curve, curve

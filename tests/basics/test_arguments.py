@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 import fairshapley as fs
 from fairshapley._basics.arguments import PEERS, PLACES
 from fairshapley.errors import InputError
-from fairshapley.tabular import table_game
+from fairshapley.tables import table_game
 
 GAME = fs.games.Airport([1.0, 2.0])
 ROWS = (np.array([[0.0], [1.0]]), np.array([0, 1]))

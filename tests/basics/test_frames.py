@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import fairshapley as fs
 from fairshapley._basics.frames import make_frame
 from fairshapley.errors import InputError
-from fairshapley.tabular import table_game
+from fairshapley.tables import table_game
 
 ROWS = 24
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.tabular import read_table, table_game
+from fairshapley.tables import read_table, table_game
 from tests.cli.files import example_rows, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")

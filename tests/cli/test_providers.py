@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.tabular.providers import read_providers
+from fairshapley.tables.providers import read_providers
 from tests.cli.files import run
 
 DATA = ("rows.csv", "--group-by", "who")

@@ -200,7 +200,7 @@ def test_a_fault_of_ours_is_exit_code_1(folder, monkeypatch):
     def broken(*arguments, **options):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr("fairshapley.tabular.read_table", broken)
+    monkeypatch.setattr("fairshapley.tables.read_table", broken)
     done = run("value", "train.csv", "--target", "label")
     assert done.exit_code == 1
     assert done.stderr.splitlines()[0] == "internal error: ZeroDivisionError: of all things"
@@ -261,7 +261,7 @@ def test_a_file_has_one_use(tmp_path, monkeypatch, case):
     (tmp_path / "hard.csv").hardlink_to(tmp_path / "rows.csv")
     (tmp_path / "rows.html").symlink_to(tmp_path / "rows.csv")
     before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr("fairshapley.tabular.read_table", None)  # nothing is read before
+    monkeypatch.setattr("fairshapley.tables.read_table", None)  # nothing is read before
     refused(run("value", "rows.csv", "--target", "y", *SAME[case]))
     assert sorted(tmp_path.iterdir()) == before
 

@@ -134,7 +134,7 @@ def test_a_program_that_is_ended_by_a_library_is_not_a_success(folder, monkeypat
     def leaving(*arguments, **options):
         raise SystemExit(0)
 
-    monkeypatch.setattr("fairshapley.tabular.read_table", leaving)
+    monkeypatch.setattr("fairshapley.tables.read_table", leaving)
     done = run("value", *DATA)
     assert done.exit_code == 2
     assert "sys.exit(0)" in done.stderr

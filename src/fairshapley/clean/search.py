@@ -28,10 +28,10 @@ from fairshapley.errors import InputError
 from fairshapley.games.game import check_names
 from fairshapley.games.player_data import column, feature_matrix, label_codes, within_reach
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tabular.columns import Target, as_texts, column_of, kind_of, read_target
-from fairshapley.tabular.memory import arrow_table, row_labels
-from fairshapley.tabular.preprocessing import Preprocessor
-from fairshapley.tabular.reading import notes_of
+from fairshapley.tables.columns import Target, as_texts, column_of, kind_of, read_target
+from fairshapley.tables.memory import arrow_table, row_labels
+from fairshapley.tables.preprocessing import Preprocessor
+from fairshapley.tables.reading import notes_of
 from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.selecting import better_than_chance
 

@@ -42,7 +42,7 @@ EXIT_CODES = {
 
 DEBUG = "--debug"
 # What takes time to load (SciPy, scikit-learn, pandas), and what reads and writes for all commands.
-LOADED = ("fairshapley.cli.setup", "fairshapley.cli.output", "fairshapley.tabular")
+LOADED = ("fairshapley.cli.setup", "fairshapley.cli.output", "fairshapley.tables")
 # An error is a line or two; one of a foreign library may be longer.
 LONGEST = 500
 

@@ -35,14 +35,14 @@ from fairshapley.runs.calls import resolve_method
 from fairshapley.runs.setup import opened_journal
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Decided, Fair
-from fairshapley.tabular.decimals import Decimal
+from fairshapley.tables.decimals import Decimal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from fairshapley.games.game import Game
     from fairshapley.results.result import Result
-    from fairshapley.tabular import TabularGame
+    from fairshapley.tables import TabularGame
     from fairshapley.uses.tolerance import Tolerance
 
 REPORT_ENDINGS = (".html", ".htm")
@@ -112,7 +112,7 @@ def read_files(
     data: FileOptions, texts: Sequence[str | None], most_rows: int | None
 ) -> tuple[pa.Table, pa.Table | None]:
     """The tables of training and test rows; some columns are read as texts."""
-    from fairshapley.tabular import read_table
+    from fairshapley.tables import read_table
 
     read = partial(
         read_table,
@@ -128,7 +128,7 @@ def read_files(
 
 def load_game(data: DataOptions) -> TabularGame:
     """The game of the data options."""
-    from fairshapley.tabular import table_game
+    from fairshapley.tables import table_game
 
     target = data.wanted_target()
     # A sample may be drawn from any number of rows.
@@ -145,7 +145,7 @@ def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tu
     """The game of the data of providers, which needs no model, with notes on what was decided."""
     from fairshapley.games.information import InformationGame
     from fairshapley.games.volume import VolumeGame
-    from fairshapley.tabular.providers import read_providers
+    from fairshapley.tables.providers import read_providers
 
     kind = choice("--utility", utility.utility, UTILITIES)
     for name in changed_options(data) - PROVIDER_FIELDS:

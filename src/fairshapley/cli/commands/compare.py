@@ -26,7 +26,7 @@ from fairshapley.errors import InputError
 if TYPE_CHECKING:
     from fairshapley._basics.types import FloatArray
     from fairshapley.results.repeated_runs import Comparison
-    from fairshapley.tabular import TabularGame
+    from fairshapley.tables import TabularGame
 
 
 def compare_methods(

@@ -37,7 +37,7 @@ def value_federated(
     from fairshapley.cli.setup import check_outputs
     from fairshapley.games.federated import FederatedGame
     from fairshapley.games.federated.folder import read_updates
-    from fairshapley.tabular.models import imported_object
+    from fairshapley.tables.models import imported_object
 
     check_outputs(output, (), run.journal)
     rounds, server, examples = read_updates(folder)

@@ -12,7 +12,7 @@ from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.tabular import table_game
+from fairshapley.tables import table_game
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=80)

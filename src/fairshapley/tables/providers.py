@@ -11,8 +11,8 @@ import numpy as np
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import as_numbers, column_of, kind_of, texts_of
-from fairshapley.tabular.preprocessing import Preprocessor
+from fairshapley.tables.columns import as_numbers, column_of, kind_of, texts_of
+from fairshapley.tables.preprocessing import Preprocessor
 
 if TYPE_CHECKING:
     import pyarrow as pa

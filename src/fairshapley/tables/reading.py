@@ -17,7 +17,7 @@ from fairshapley._basics.extras import extra
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, WatchedStream, as_path
 from fairshapley._basics.text import one_line, quoted
 from fairshapley.errors import InputError
-from fairshapley.tabular.decimals import DECIMALS, Decimal, read_decimals
+from fairshapley.tables.decimals import DECIMALS, Decimal, read_decimals
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,9 +11,9 @@ import pyarrow.parquet
 import pytest
 
 from fairshapley.errors import InputError
-from fairshapley.tabular import read_table
-from fairshapley.tabular import reading as module
-from fairshapley.tabular.columns import as_numbers, as_texts, kind_of
+from fairshapley.tables import read_table
+from fairshapley.tables import reading as module
+from fairshapley.tables.columns import as_numbers, as_texts, kind_of
 
 
 def write(path, text):

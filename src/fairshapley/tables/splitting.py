@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tabular.columns import as_numbers, column_of, kind_of, texts_of
+from fairshapley.tables.columns import as_numbers, column_of, kind_of, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.columns import ColumnKind, as_numbers, as_texts, kind_of
+from fairshapley.tables.columns import ColumnKind, as_numbers, as_texts, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,9 +7,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.tabular import MODELS, make_model, read_table, table_game
-from fairshapley.tabular.building import _features, _Part
-from fairshapley.tabular.splitting import sample_rows, split_rows
+from fairshapley.tables import MODELS, make_model, read_table, table_game
+from fairshapley.tables.building import _features, _Part
+from fairshapley.tables.splitting import sample_rows, split_rows
 
 DRAW = np.random.default_rng(0)
 X, Z = DRAW.normal(size=40), DRAW.normal(size=40)

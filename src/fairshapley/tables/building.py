@@ -18,13 +18,13 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.models import task_of
-from fairshapley.tabular.columns import Target, column_of, read_target, texts_of, weights_of
-from fairshapley.tabular.copies import copied_rows, find_copies, merged_players
-from fairshapley.tabular.memory import arrow_table, row_labels
-from fairshapley.tabular.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
-from fairshapley.tabular.preprocessing import Preprocessor
-from fairshapley.tabular.reading import notes_of
-from fairshapley.tabular.splitting import sample_rows, split_table
+from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
+from fairshapley.tables.copies import copied_rows, find_copies, merged_players
+from fairshapley.tables.memory import arrow_table, row_labels
+from fairshapley.tables.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
+from fairshapley.tables.preprocessing import Preprocessor
+from fairshapley.tables.reading import notes_of
+from fairshapley.tables.splitting import sample_rows, split_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
 import fairshapley as fs
-from fairshapley.tabular import table_game
-from fairshapley.tabular.copies import copied_rows, find_copies
+from fairshapley.tables import table_game
+from fairshapley.tables.copies import copied_rows, find_copies
 
 N_ROWS = 20
 NAMES = ("Ann", "Bob", "Cem", "Dee", "Fay")

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from fairshapley.errors import InputError
-from fairshapley.tabular.models import imported
+from fairshapley.tables.models import imported
 
 
 def test_a_file_beside_the_data_takes_nobodys_place(tmp_path, monkeypatch):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshapley.errors import InputError
-from fairshapley.tabular import Preprocessor
-from fairshapley.tabular.preprocessing import MOST_CATEGORIES
+from fairshapley.tables import Preprocessor
+from fairshapley.tables.preprocessing import MOST_CATEGORIES
 
 
 def fitted(**columns):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairshapley._basics.text import near_miss, quoted
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.tabular.models import Task
+from fairshapley.tables.models import Task
 
 if TYPE_CHECKING:
     import pyarrow as pa

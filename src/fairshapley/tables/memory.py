@@ -13,7 +13,7 @@ from fairshapley._basics.extras import extra
 from fairshapley._basics.frames import index_of, is_frame, read_frame
 from fairshapley._basics.text import one_line
 from fairshapley.errors import InputError
-from fairshapley.tabular.reading import check_content, read_table
+from fairshapley.tables.reading import check_content, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 from fairshapley.errors import InputError
-from fairshapley.tabular import read_table
-from fairshapley.tabular.decimals import read_decimals
-from fairshapley.tabular.reading import notes_of
+from fairshapley.tables import read_table
+from fairshapley.tables.decimals import read_decimals
+from fairshapley.tables.reading import notes_of
 
 
 def numbers(columns, decimal="auto"):
