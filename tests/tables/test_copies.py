@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -106,6 +108,27 @@ def test_what_copies_earn_and_cost_is_that_of_the_game_without_them():
     if not estimated.exact:
         (rough,) = estimated.copies
         assert rough.lost == pytest.approx(lost, abs=0.05)
+
+
+def test_what_copies_earn_of_a_pool_is_said_in_money_with_its_error():
+    game = made(("Eve", *of_ann())).game
+    result = fs.exact(game)
+    (found,) = result.copies
+    assert found.error == 0
+    (note,) = [note for note in result.payout(1000).notes if "copies:" in note]
+    values = np.maximum(result.values, 0)
+    alone = values[0] + values[4] - found.earned
+    wanted = 1000 * (
+        (values[0] + values[4]) / values.sum() - alone / (values.sum() - found.earned + found.lost)
+    )
+    assert f"Together they get {wanted:,.2f} more of 1,000.00" in note
+    for seed in range(4):
+        estimated = fs.estimate(game, "mc", budget=55, seed=seed)
+        (rough,) = estimated.copies
+        assert abs(rough.earned - found.earned) < 2 * rough.error
+        assert f"± {rough.error:.2g} more" in estimated.warnings[0]
+        notes = " ".join(estimated.payout(1000).notes)
+        assert re.search(r"get about [\d.]+ ± [\d.]+ more of 1,000.00 than 'Ann'", notes)
 
 
 def test_identical_players_are_merged_on_request():

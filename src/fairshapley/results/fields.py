@@ -108,12 +108,14 @@ def _two(value: Any) -> tuple[float, float]:
 
 def _records(kind: Callable[..., Any], *parts: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A reader of tuples of one kind, each a list of parts."""
+    needed = len(parts) - len(getattr(kind, "_field_defaults", ()))
 
     def read(value: Any) -> tuple[Any, ...]:
         rows = [_items(row) for row in _items(value)]
-        if any(len(row) != len(parts) for row in rows):
+        # Entries with a default may be missing: they are newer than the file.
+        if any(not needed <= len(row) <= len(parts) for row in rows):
             raise ValueError(f"give lists of {len(parts)} entries")
-        pairs = [zip(parts, row, strict=True) for row in rows]
+        pairs = [zip(parts, row, strict=False) for row in rows]
         return tuple(kind(*(part(item) for part, item in pair)) for pair in pairs)
 
     return read
@@ -148,7 +150,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),
     "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
     "tuple[PartValues, ...]": _records(PartValues, _text, _all(_number), _two),
-    "tuple[Copies, ...]": _records(Copies, _all(_count), _amount, _flag, _number, _number),
+    "tuple[Copies, ...]": _records(Copies, _all(_count), _amount, _flag, _number, _number, _number),
     "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.evaluation.cache import Cache
 from fairshapley.results.copies import Copies
-from fairshapley.runs.known_coalitions import most_coalitions, values_from
+from fairshapley.runs.known_coalitions import most_coalitions, value_errors, values_from
 from fairshapley.semivalues import Semivalue
 
 # More groups of copies are named without what they cost.
@@ -18,7 +19,11 @@ MOST_GROUPS = 10
 
 
 def copies_with_costs(
-    found: Sequence[Copies], cache: Cache, semivalue: Semivalue, values: FloatArray
+    found: Sequence[Copies],
+    cache: Cache,
+    semivalue: Semivalue,
+    values: FloatArray,
+    errors: FloatArray,
 ) -> tuple[Copies, ...]:
     """Groups of copies with what they earn and what the others lose.
 
@@ -30,8 +35,8 @@ def copies_with_costs(
         The groups.
     cache
         The utilities that the run knows.
-    semivalue, values
-        What was estimated, and the values with the copies.
+    semivalue, values, errors
+        What was estimated, the values with the copies, and their standard errors.
     """
     n_players = len(values)
     if not found or cache.n_players != n_players or np.isnan(values).any():
@@ -40,13 +45,18 @@ def copies_with_costs(
     step = -(-len(keys) // max(1, most_coalitions(n_players)))
     masks, known = bits.from_keys(keys[::step], n_players), utilities[::step, None]
     return tuple(
-        _with_costs(one, masks, known, semivalue, values) if at < MOST_GROUPS else one
+        _with_costs(one, masks, known, semivalue, values, errors) if at < MOST_GROUPS else one
         for at, one in enumerate(found)
     )
 
 
 def _with_costs(
-    one: Copies, masks: BoolArray, known: FloatArray, semivalue: Semivalue, values: FloatArray
+    one: Copies,
+    masks: BoolArray,
+    known: FloatArray,
+    semivalue: Semivalue,
+    values: FloatArray,
+    errors: FloatArray,
 ) -> Copies:
     first, *copies = one.players
     kept = np.delete(np.arange(len(values)), copies)
@@ -60,4 +70,8 @@ def _with_costs(
     together = float(values[list(one.players)].sum())
     others = [player for player in kept.tolist() if player != first]
     lost = sum(alone[player] - float(values[player]) for player in others)
-    return one._replace(earned=together - alone[first], lost=lost)
+    without_copies = masks[without][:, kept]
+    errors_alone = value_errors(without_copies, known[without, 0], honest[:, 0], semivalue)
+    # Errors of the copies may have one cause, and then they add up.
+    error = math.hypot(errors[list(one.players)].sum(), errors_alone[kept == first][0])
+    return one._replace(earned=together - alone[first], lost=lost, error=error)

@@ -92,6 +92,40 @@ def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) ->
     return free - np.outer(ones / ones.sum(), free.sum(axis=0) - (full - empty)[0])
 
 
+def value_errors(
+    masks: BoolArray, utilities: FloatArray, values: FloatArray, semivalue: Semivalue
+) -> FloatArray:
+    """Return the standard errors of `values_from` for one game, from the residuals of its fit.
+
+    They are 0 where all coalitions are known.
+
+    Examples
+    --------
+    >>> masks = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=bool)
+    >>> value_errors(masks, np.array([0.0, 1.0, 2.0, 5.0]), np.array([2.0, 3.0]), Shapley())
+    array([0., 0.])
+    """
+    n_players, sizes = masks.shape[1], masks.sum(axis=1)
+    inner = (sizes > 0) & (sizes < n_players)
+    if n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players:
+        return np.zeros(n_players)
+    members = masks[inner].astype(np.float64)
+    targets = utilities[inner] - utilities[sizes == 0][0]
+    counts = np.bincount(sizes[inner], minlength=n_players + 1)
+    weights = _size_mass(semivalue, n_players)[sizes[inner]] / counts[sizes[inner]]
+    residuals = targets - members @ values
+    if isinstance(semivalue, Banzhaf):
+        members -= np.average(members, axis=0, weights=weights)
+        residuals -= np.average(residuals, weights=weights)
+    inverse = np.linalg.pinv(members.T @ (members * weights[:, None]), hermitian=True)
+    if isinstance(semivalue, Shapley):  # the sum of the values is known
+        ones = inverse.sum(axis=0)
+        inverse -= np.outer(ones, ones) / ones.sum()
+    moved = (members @ inverse) * (weights * residuals)[:, None]
+    freedom = max(len(members) - n_players, 1)
+    return np.sqrt(np.square(moved).sum(axis=0) * len(members) / freedom)
+
+
 def _size_mass(semivalue: Semivalue, n_players: int) -> FloatArray:
     """The weight of all coalitions of each size together, up to a factor."""
     sizes = np.arange(1, n_players, dtype=np.float64)

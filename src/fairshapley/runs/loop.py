@@ -558,6 +558,7 @@ class Run:
                 self.evaluator.cache,
                 self.plan.semivalue,
                 last.evidence.values,
+                last.evidence.standard_errors,
             ),
             versions=versions(),
             **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally, self.noticed))),

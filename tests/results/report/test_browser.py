@@ -2,9 +2,12 @@
 
 import base64
 import re
+import shutil
+import subprocess
 import time
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -458,12 +461,40 @@ def test_print_shows_charts_and_plain_rows(chromium, usual):
     assert contrast(parsed(ink), colours(chromium, ".card", "backgroundColor")) > 4.5
 
 
+def printed(chromium, page, folder):
+    """The text of a page on paper."""
+    chromium.open(page)
+    paper = folder / "page.pdf"
+    paper.write_bytes(base64.b64decode(chromium.command("Page.printToPDF")["data"]))
+    told = subprocess.run(["pdftotext", "-layout", paper, "-"], capture_output=True, check=True)
+    return re.sub(r"[\u2068\u2069]", "", told.stdout.decode())
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="apt-get install poppler-utils")
+@pytest.mark.parametrize("exact", [True, False])
+def test_every_payee_is_on_paper(chromium, tmp_path, exact):
+    """All rows of all tables, with the amounts, whatever scrolls on the screen."""
+    result = by_hand(
+        250, exact=exact, endpoints=(0.0, 37.5), replicates=np.full((250, 5), 0.01) * range(5)
+    )
+    page = result.report(tmp_path / "report.html", pool=100_000)
+    text = printed(chromium, page, tmp_path)
+    paid = result.payout(100_000)
+    assert len({amount for amount in paid.amounts if amount}) > 150
+    payouts = text[text.index("Who gets what") : text.index("Values worth checking")]
+    for name, amount in zip(result.names(), paid.amounts, strict=True):
+        (row,) = re.findall(rf"^ *{name} .*$", payouts, re.MULTILINE)
+        assert f"{amount:,f}" in row.split()
+    values = text[text.index("All players, from the highest") : text.index("Who gets what")]
+    assert all(values.count(name) == 2 for name in result.names())  # values, and test sets
+
+
 def test_without_scripts_the_rows_are_there(chromium, large):
     chromium.open(large, scripts=False)
     try:
         # No script runs in the page, so that elements are asked for one by one.
         rows = chromium.driver.find_elements(By.CSS_SELECTOR, ".plain tbody tr")
-        assert len(rows) == 200
+        assert len(rows) == 10_000
         assert rows[0].is_displayed()
         assert rows[0].find_element(By.TAG_NAME, "th").text == "customer 00000"
         assert not find(chromium, ".controls").is_displayed()

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from tests.results.report.reading import callouts, inner, players, said, text_of
+from tests.results.report.reading import callouts, data_of, inner, players, said, text_of
 from tests.results.report.samples import by_hand
 
 import fairshapley as fs
@@ -205,6 +205,27 @@ def test_why_errors_are_not_to_be_trusted_yet_stands_by_the_intervals():
     (values,) = (one for one in sections if "The value of each player" in one)
     assert "not to be trusted yet: <b>a & b</b>⟨U+202E⟩; a value is the mean of 9" in values
     assert 'id="doubts"' not in report_html(by_hand())
+
+
+def test_no_rate_is_claimed_for_single_intervals_where_nothing_can_be_certified():
+    modelled = fs.estimate(fs.games.SumOfUnanimity(10, seed=1), budget=40, seed=0)
+    doubtful = by_hand(obstacle="the method is biased", counts=np.full(60, 9))
+    for result in (modelled, doubtful):
+        assert "contains the true value about" not in text_of(report_html(result))
+        assert "contain the true values is not known" in said(result).details[0]
+
+
+def test_an_interval_without_ends_is_not_known():
+    """One player has too few contributions for the looks of the run; the others have intervals."""
+    result = by_hand(sequential=True, counts=np.append(np.full(59, 500), 9))
+    table = players(result)
+    assert table.intervals.joint
+    assert table.interval_text(59) == "not known"
+    assert "not known" not in table.interval_text(0)
+    page = report_html(result, pool=100)
+    assert data_of(page)["players"]["upper"][59] is None
+    assert "∞" not in text_of(page)
+    assert not re.search(r"\binf\b", text_of(page))
 
 
 def test_what_rests_on_a_model_says_so_and_is_not_called_certified():

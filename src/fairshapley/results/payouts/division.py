@@ -15,6 +15,8 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
 from fairshapley.games.identical import identical_groups
+from fairshapley.results.baseline import baseline_warning
+from fairshapley.results.copies import copies_sentences
 from fairshapley.results.payouts.amounts import (
     Money,
     all_money,
@@ -91,7 +93,8 @@ def payout(
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
     _check_charges(amounts, whole, step)
-    notes = [f"warning: {said}" for said in result.warnings]
+    warnings = [baseline_warning(result), *copies_sentences(result, float(money(whole, step)))]
+    notes = [f"warning: {said}" for said in warnings if said]
     notes += [*_about_values(result, averaged, negative), *_about_groups(groups)]
     if rest:
         notes.append(

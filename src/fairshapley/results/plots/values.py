@@ -99,6 +99,10 @@ def _caption(result: Result, drawn: int, *, simultaneous: bool, delta: float) ->
     else:
         together = "all together" if simultaneous else "each on its own"
         label += f", {100 * (1 - delta):.4g} % intervals {together}"
+        if result.modelled:
+            label += ",\nif the game is like the model that so few evaluations allow"
+        elif result.doubts and not simultaneous:
+            label += ";\ndo not rely on them yet: " + result.doubts[0]
     valued = int(np.isfinite(result.values).sum())
     if drawn < valued:
         label += f"\nhighest and lowest {drawn} of {valued:,} players"

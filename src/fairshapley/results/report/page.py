@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 DIGITS = 7
 # More labels than this are searched for rather than chosen from a list.
 MOST_LABELS = 50
+# Rows of a table that is printed or read without scripts; payouts have a row for each player.
+MOST_ROWS = 10_000
 
 
 def report_html(
@@ -68,6 +70,7 @@ def report_html(
         .render(
             result=result,
             table=table,
+            most_rows=MOST_ROWS,
             title=visible(title) if title else "",
             policy=policy(scripts),
             marks=page_marks(original.digest),

@@ -29,6 +29,7 @@ class Intervals:
     """An interval for each player, and what it means."""
 
     lower: FloatArray
+    """NaN, as `upper`, where nothing bounds the value"""
     upper: FloatArray
     joint: bool
     """Whether all of them hold together with a probability of at least 1 − δ"""
@@ -45,7 +46,11 @@ class Intervals:
         if decisions is None or np.isinf(decisions.upper).all():
             reach = POINTWISE_ERRORS * result.standard_errors
             return cls(result.values - reach, result.values + reach, False)
-        return cls(decisions.lower, decisions.upper, True)
+        known = np.isfinite(decisions.lower) & np.isfinite(decisions.upper)
+        lower, upper = (
+            np.where(known, ends, np.nan) for ends in (decisions.lower, decisions.upper)
+        )
+        return cls(lower, upper, True)
 
     def signs(self) -> IntArray:
         """1 or −1 where a value is shown to be above or below zero, else 0."""
