@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import OneHotEncoder
@@ -78,13 +77,10 @@ CASES = [
     Case("logistic, lbfgs, 3 classes, 4 features", LogisticRegression(), iris),
     Case("ridge, 10 features", Ridge(), diabetes, 100.0),
     Case("ridge, 30 features", Ridge(), cancer),
-    Case("least squares, 10 features", LinearRegression(), diabetes),
     Case("1 nearest neighbour, 30 features", KNeighborsClassifier(1), cancer, 100.0),
     Case("5 nearest neighbours, 30 features", KNeighborsClassifier(), cancer, 100.0),
     Case("5 nearest neighbours, regression", KNeighborsRegressor(), diabetes, 100.0),
     Case("Gaussian naive Bayes, 30 features", GaussianNB(), cancer, 50.0),
-    Case("discriminant analysis, 4 features", LinearDiscriminantAnalysis(), iris),
-    Case("discriminant analysis, 30 features", LinearDiscriminantAnalysis(), cancer),
 ]
 
 

@@ -18,7 +18,6 @@ from threadpoolctl import ThreadpoolController
 import fairshapley as fs
 from fairshapley._basics.threads import one_thread_if_small
 from fairshapley.games.information import InformationGame
-from fairshapley.games.information.block_factor import BlockFactor
 from fairshapley.testing import check_game
 from fairshapley_paper.datasets import load
 from tests.data_folder import needs
@@ -77,55 +76,14 @@ def test_every_coalition_has_the_gain_of_its_own_determinant():
     assert fs.exact(game).values.sum() == pytest.approx(expected[-1], rel=1e-12)
 
 
-def limited(datasets, game=InformationGame, **limits):
-    """A game whose factor has other limits."""
-    made = game(datasets, **KERNEL)
-    factor = type("Limited", (BlockFactor,), limits)
-    made._factor = factor([len(rows) for rows in datasets], made._block)
-    return made
-
-
-@pytest.mark.parametrize(
-    ("tail", "most", "panel"), [(1, 99, 1), (3, 99, 30), (12, 2, 1), (12, 2, 40), (12, 2, 10_000)]
-)
-def test_heads_tails_and_panels_give_the_same_determinants(tail, most, panel):
-    """Agents of different sizes; every way of sharing, and the same bits in every batch."""
-    datasets = [part[: 3 + 2 * i] for i, part in enumerate(agents(8, 20)[0])]
-    masks = all_coalitions(8)
-    expected = InformationGame(datasets, **KERNEL)(masks)
-    game = limited(datasets, tail_players=tail, most_players_with_tail=most, panel_rows=panel)
-    values = game(masks)
-    assert game._factor.head == (8 if most < 8 else 8 - tail)
-    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-12)
-    shuffled = np.random.default_rng(0).permutation(len(masks))
-    np.testing.assert_array_equal(game(masks[shuffled]), values[shuffled])
-    pieces = [game(masks[i : i + 5]) for i in range(0, len(masks), 5)]
-    np.testing.assert_array_equal(np.concatenate(pieces), values)
-
-
-def test_the_memory_of_a_tail_is_bounded():
-    """Complements of 10, 20, 30, … rows: 100 + 400 + 900 entries fit, 1600 more do not."""
-    datasets, _ = agents(6, 10)
-    game = limited(datasets, tail_entries=1500)
-    assert game._factor.head == 3
-    masks = all_coalitions(6)
-    np.testing.assert_allclose(game(masks), [gain(datasets, mask) for mask in masks], rtol=1e-12)
-
-
-@pytest.mark.parametrize("most", [16, 2])
-def test_a_matrix_that_is_not_kept_gives_the_same_bits(most):
-    """With a tail, and with none."""
-
+def test_a_matrix_that_is_not_kept_gives_the_same_gains():
     class Forgetful(InformationGame):
         _kept_entries = 0
 
-    limits = {"most_players_with_tail": most, "panel_rows": 20}
     datasets, _ = agents(6, 10)
-    masks = all_coalitions(6)
-    expected = limited(datasets, **limits)(masks)
-    game = limited(datasets, Forgetful, **limits)
-    np.testing.assert_array_equal(game(masks), expected)
-    assert game._kept[1] is None
+    masks, game = all_coalitions(6), Forgetful(datasets, **KERNEL)
+    np.testing.assert_allclose(game(masks), InformationGame(datasets, **KERNEL)(masks), rtol=1e-14)
+    assert game._matrix is None
 
 
 def test_small_factors_use_one_thread_and_give_the_others_back():
@@ -143,8 +101,8 @@ def test_small_factors_use_one_thread_and_give_the_others_back():
         assert [library["num_threads"] for library in controller.info()] == before
 
 
-def test_many_agents_share_panels():
-    """60 agents have no tail; random coalitions, one at a time or together."""
+def test_many_agents_in_any_batch():
+    """60 agents; random coalitions, one at a time or together."""
     datasets = np.array_split(load_diabetes().data[:300, :4] * 20, 60)
     masks = np.random.default_rng(0).random((40, 60)) < np.linspace(0, 1, 40)[:, None]
     game = InformationGame(datasets, **KERNEL)
@@ -247,7 +205,7 @@ def test_the_game_keeps_the_contract():
     values = game(masks)
     assert values[0] == 0.0
     copy = pickle.loads(pickle.dumps(game))  # noqa: S301 - made here
-    assert "_kept" not in vars(copy)
+    assert "_matrix" not in vars(copy)
     np.testing.assert_array_equal(copy(masks), values)
     assert copy.value_range == game.value_range
     other = InformationGame(datasets, **KERNEL | {"noise": 0.2})
@@ -266,12 +224,10 @@ def test_constant_columns_change_nothing():
     )
 
 
-def test_a_matrix_without_a_factor_names_the_coalition():
-    matrix = np.array([[1.0, 2.0], [2.0, 1.0]])
-    factor = BlockFactor([1, 1], lambda rows, columns: matrix[rows, columns])
+def test_a_matrix_without_a_positive_determinant_names_the_coalition():
     game = InformationGame([[[0.0]], [[1.0]]], **KERNEL)
-    vars(game)["_factor"] = factor
-    with pytest.raises(fs.GameError, match=r"coalition \(0, 1\) has no factor") as caught:
+    vars(game)["_matrix"] = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(fs.GameError, match=r"coalition \(0, 1\) has no positive") as caught:
         game(all_coalitions(2))
     assert caught.value.coalition == (0, 1)
 

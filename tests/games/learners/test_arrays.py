@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from threadpoolctl import threadpool_limits
@@ -24,13 +23,10 @@ CLASSIFIERS = [
     RidgeClassifier(),
     KNeighborsClassifier(3),
     GaussianNB(),
-    LinearDiscriminantAnalysis(),
-    LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2),
 ]
 BINARY = [LogisticRegression(solver="liblinear"), *CLASSIFIERS]
 REGRESSORS = [
     Ridge(),
-    LinearRegression(),
     KNeighborsRegressor(3),
 ]
 CASES = [

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -78,18 +77,6 @@ def test_ridge_classifier_tie_goes_to_the_first_class():
     assert learner.predict(rows("11"), "label").tolist() == [[0, 1]]
 
 
-def test_linear_takes_the_shortest_solution():
-    # One row (3, 4) with target 5: the shortest w is 5 (3, 4)/25.
-    model = LinearRegression(fit_intercept=False)
-    X, y = [[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]], [5.0, 1.0, 6.0]
-    learner = batch_learner(model, X, y, [[1.0, 0.0], [0.0, 1.0]])
-    got = learner.predict(rows("100", "011", "010"), "value")
-    np.testing.assert_allclose(got, [[0.6, 0.8], [1.0, 3.0], [1.0, 0.0]], atol=1e-14)
-    # With an intercept a single row predicts its own target everywhere.
-    learner = batch_learner(LinearRegression(), X, y, [[1.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_allclose(learner.predict(rows("100"), "value"), [[5.0, 5.0]])
-
-
 def test_neighbours_vote():
     X, y = [[0.0], [1.0], [2.0], [4.0]], ["b", "a", "a", "b"]
     learner = batch_learner(KNeighborsClassifier(3), X, y, [[-1.0], [4.5]])
@@ -135,35 +122,3 @@ def test_naive_bayes_of_equal_rows_has_no_variance():
     X, y = [[0.1], [0.1], [0.1], [0.5], [0.9]], [0, 0, 0, 1, 1]
     learner = batch_learner(GaussianNB(), X, y, [[0.1], [0.2]])
     assert learner.predict(rows("11111"), "label").tolist() == [[0, 1]]
-
-
-def test_discriminant():
-    # Variance within classes 1, means 1 and 8: the score is 7 (x − 4.5) + log of the priors.
-    X, y = [[0.0], [2.0], [7.0], [9.0], [8.0]], [0, 0, 1, 1, 1]
-    learner = batch_learner(LinearDiscriminantAnalysis(), X, y, [[1.0], [6.0]])
-    got = learner.predict(rows("11110"), "decision")
-    np.testing.assert_allclose(got, [[-24.5, 10.5]], rtol=1e-13)
-    # Variance 4/5 with the fifth row, priors 2 to 3.
-    got = learner.predict(rows("11111"), "decision")
-    expected = [-24.5 / 0.8 + math.log(1.5), 10.5 / 0.8 + math.log(1.5)]
-    np.testing.assert_allclose(got, [expected], rtol=1e-13)
-
-
-def test_discriminant_of_one_row_per_class_knows_only_the_priors():
-    learner = batch_learner(LinearDiscriminantAnalysis(), [[0.0], [2.0], [7.0]], [0, 0, 1], [[6.0]])
-    np.testing.assert_array_equal(learner.predict(rows("011"), "probability"), [[[0.5, 0.5]]])
-
-
-def test_discriminant_leaves_out_a_feature_without_variance():
-    # The mean of three times 0.2 is not 0.2 in binary, that of 0.25 is.
-    second = np.array([1.0, 1.5, 2.1, 4.0, 0.3])
-    decisions = []
-    for constant in (0.25, 0.2):
-        X = np.stack([[constant] * 3 + [1.3, 1.5], second], axis=1)
-        learner = batch_learner(
-            LinearDiscriminantAnalysis(), X, [0, 0, 0, 1, 1], [[0.1, 1.2], [0.8, 2.0]]
-        )
-        decisions.append(learner.predict(rows("11110"), "decision"))
-    model = LinearDiscriminantAnalysis().fit(second[:4, None], [0, 0, 0, 1])
-    expected = model.decision_function([[1.2], [2.0]])
-    np.testing.assert_allclose(decisions, [[expected], [expected]], rtol=1e-12)

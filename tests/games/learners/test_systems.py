@@ -24,19 +24,8 @@ def test_solutions_solve(width, count, seed):
     solution = systems.solve(xp, matrices, right)
     product = np.einsum("ijs,jks->iks", matrices, solution)
     np.testing.assert_allclose(product, right, rtol=1e-8, atol=1e-9)
-    product = np.einsum("ijs,jks->iks", matrices, systems.inverse(xp, matrices))
-    expected = np.repeat(np.eye(width)[:, :, None], count, axis=2)
-    np.testing.assert_allclose(product, expected, atol=1e-8)
     np.testing.assert_array_equal(matrices, before[0])
     np.testing.assert_array_equal(right, before[1])
-
-
-def test_a_singular_matrix_leaves_the_others_alone():
-    matrices = np.stack([np.ones((2, 2)), 2.0 * np.eye(2)], axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverses = systems.inverse(xp, matrices)
-    np.testing.assert_array_equal(inverses[:, :, 1], 0.5 * np.eye(2))
-    assert not np.isfinite(inverses[:, :, 0]).all()
 
 
 @dataclass

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -18,8 +17,6 @@ MODELS = {
     "logistic": LogisticRegression(),
     "liblinear": LogisticRegression(solver="liblinear"),
     "ridge": RidgeClassifier(),
-    "discriminant": LinearDiscriminantAnalysis(),
-    "shrunk": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
     "bayes": GaussianNB(),
     "votes": KNeighborsClassifier(6),
 }

@@ -276,12 +276,7 @@ class DataGame:
     def on_device(self) -> DeviceGame | None:
         """The form that takes coalitions on the game's device and leaves their utilities there."""
         score = self._fitter.score
-        if (
-            self.device is None
-            or not self.vectorised
-            or not isinstance(score, Metric)
-            or needs_more_rows_than_classes(self.model)
-        ):
+        if self.device is None or not self.vectorised or not isinstance(score, Metric):
             return None
         counts, constants = None, np.empty(0)
         if self.classes is not None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from fairshapley.games.learners.arrays import Backend, backend
-from fairshapley.games.learners.discriminant import DiscriminantLearner
 from fairshapley.games.learners.inputs import Data, data
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
-from fairshapley.games.learners.linear import LinearLearner, RidgeClassifierLearner, RidgeLearner
+from fairshapley.games.learners.linear import RidgeClassifierLearner, RidgeLearner
 from fairshapley.games.learners.logistic import LogisticLearner
 from fairshapley.games.learners.naive_bayes import NaiveBayesLearner
 from fairshapley.games.learners.neighbours import (
@@ -28,11 +26,9 @@ _LEARNERS: dict[type, Callable[[Any, Data, Backend], Learner]] = {
     LogisticRegression: LogisticLearner,
     Ridge: RidgeLearner,
     RidgeClassifier: RidgeClassifierLearner,
-    LinearRegression: LinearLearner,
     KNeighborsClassifier: NeighboursClassifierLearner,
     KNeighborsRegressor: NeighboursRegressorLearner,
     GaussianNB: NaiveBayesLearner,
-    LinearDiscriminantAnalysis: DiscriminantLearner,
 }
 
 
@@ -55,8 +51,7 @@ def batch_learner(
     ----------
     model
         An unfitted model: LogisticRegression (L2 penalty), Ridge, RidgeClassifier,
-        LinearRegression, KNeighborsClassifier, KNeighborsRegressor, GaussianNB or
-        LinearDiscriminantAnalysis.
+        KNeighborsClassifier, KNeighborsRegressor or GaussianNB.
     X, y
         All training rows that a set may hold, and one target for each.
     X_test
@@ -74,11 +69,11 @@ def batch_learner(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.linear_model import LinearRegression
-    >>> learner = batch_learner(LinearRegression(), [[0.0], [1.0], [2.0]], [1.0, 3.0, 9.0], [[3.0]])
+    >>> from sklearn.linear_model import Ridge
+    >>> learner = batch_learner(Ridge(2.0), [[-1.0], [1.0], [3.0]], [-1.0, 1.0, 3.0], [[3.0]])
     >>> learner.predict(np.array([[True, True, False], [False, True, True]]), "value")
-    array([[ 7.],
-           [15.]])
+    array([[1.5],
+           [2.5]])
     """
     maker = _LEARNERS.get(type(model))
     if maker is None:

@@ -49,26 +49,3 @@ def solve(xp: Any, matrices: Array, right: Array) -> Array:
         right[pivot, ...] /= matrices[pivot, pivot, :]
         right[:pivot, ...] -= matrices[:pivot, pivot, None, :] * right[pivot, ...]
     return right
-
-
-def inverse(xp: Any, matrices: Array) -> Array:
-    """The inverses of matrices (width, width, systems), by sweeps.
-
-    A singular matrix does not stop the others: its inverse is infinite, not a number or of the
-    order of 1/ε.
-
-    Examples
-    --------
-    >>> inverse(np, np.array([[[2.0, 4.0]]]))
-    array([[[0.5 , 0.25]]])
-    """
-    swept = xp.asarray(matrices, copy=True)
-    for pivot in range(swept.shape[0]):
-        scale = 1.0 / swept[pivot, pivot, :]
-        column = xp.asarray(swept[:, pivot, :], copy=True)
-        row = column * scale
-        swept -= column[:, None, :] * row
-        swept[pivot, :, :] = row
-        swept[:, pivot, :] = row
-        swept[pivot, pivot, :] = -scale
-    return -swept

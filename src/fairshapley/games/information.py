@@ -16,9 +16,8 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.threads import one_thread_if_small
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.game import check_coalitions
-from fairshapley.games.information.block_factor import BlockFactor, NotPositiveDefiniteError
-from fairshapley.games.information.gaussian_process import Kernel, fit_kernel
+from fairshapley.games.game import check_coalitions, members
+from fairshapley.games.gaussian_process import Kernel, fit_kernel
 from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets, target_vector
 
 # I + K/σ² has no eigenvalue below 1; rounding changes them by about rows·ε·scale/σ², and a
@@ -38,9 +37,8 @@ class InformationGame:
     are (it is submodular). The kernel's parameters are given, or learnt once from the targets of
     all agents by the marginal likelihood.
 
-    Coalitions share their triangular factors, see `block_factor`; a utility
-    has the same bits whatever the batch around it (on one machine; above 2048 rows in all, also
-    with one number of BLAS threads).
+    A utility has the same bits whatever the batch around it (on one machine; above 2048 rows in
+    all, also with one number of BLAS threads).
 
     Parameters
     ----------
@@ -80,8 +78,8 @@ class InformationGame:
     array([0.95, 0.95, 2.22])
     """
 
-    # Up to 2**25 entries, 256 MiB (5792 rows), the kernel matrix is kept; beyond, blocks are made
-    # when they are needed.
+    # Up to 2**25 entries, 256 MiB (5792 rows), the matrix of all rows is kept; beyond, that of each
+    # coalition is made when it is needed.
     _kept_entries: ClassVar[int] = 1 << 25
 
     @known_names
@@ -142,7 +140,7 @@ class InformationGame:
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers compute the matrices again: they are larger than the data.
-        computed = ("_factor", "_kept", "value_range")
+        computed = ("_rows", "_matrix", "value_range")
         return {name: value for name, value in vars(self).items() if name not in computed}
 
     @cached_property
@@ -155,48 +153,42 @@ class InformationGame:
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
-        try:
-            with one_thread_if_small(sum(map(len, self.datasets))):
-                logs = self._factor.log_determinants(masks)
-        except NotPositiveDefiniteError as error:
-            raise GameError(
-                f"the kernel matrix of coalition {error.args[0]} has no factor in double "
-                "precision: give a larger noise",
-                error.args[0],
-            ) from None
-        return np.maximum(logs / 2, 0.0)
+        owners = np.repeat(np.arange(self.n_players), [len(rows) for rows in self.datasets])
+        distinct, back = np.unique(masks, axis=0, return_inverse=True)
+        gains = np.zeros(len(distinct))
+        with one_thread_if_small(len(owners)):
+            for at, mask in enumerate(distinct):
+                rows = np.flatnonzero(mask[owners])
+                sign, log = np.linalg.slogdet(self._block(rows))
+                if sign <= 0:
+                    raise GameError(
+                        f"the kernel matrix of coalition {members(mask)} has no positive "
+                        "determinant in double precision: give a larger noise",
+                        members(mask),
+                    )
+                gains[at] = max(log / 2, 0.0)
+        return gains[back.ravel()]
 
     @cached_property
-    def _factor(self) -> BlockFactor:
-        return BlockFactor([len(rows) for rows in self.datasets], self._block)
+    def _rows(self) -> FloatArray:
+        """The rows of all players in units of the length-scale."""
+        return np.concatenate(self.datasets) / self.length_scale
 
     @cached_property
-    def _kept(self) -> tuple[FloatArray, FloatArray | None]:
-        """The rows in units of the length-scale, and I + K/σ² where it is small enough."""
-        rows = np.concatenate(self.datasets) / self.length_scale
-        everything = slice(0, len(rows))
-        matrix = None
-        if len(rows) ** 2 <= self._kept_entries:
-            matrix = self._computed(rows, everything, everything)
-        return rows, matrix
+    def _matrix(self) -> FloatArray | None:
+        """I + K/σ² of all rows where it is small enough to be kept."""
+        return self._computed(self._rows) if len(self._rows) ** 2 <= self._kept_entries else None
 
-    def _block(self, rows: slice | IntArray, columns: slice | IntArray) -> FloatArray:
-        points, matrix = self._kept
-        if matrix is None:
-            return self._computed(points, rows, columns)
-        if isinstance(rows, slice) and isinstance(columns, slice):
-            return matrix[rows, columns]
-        return matrix[rows][:, columns]
+    def _block(self, rows: IntArray) -> FloatArray:
+        """I + K/σ² of some rows."""
+        if self._matrix is None:
+            return self._computed(self._rows[rows])
+        return self._matrix[np.ix_(rows, rows)]
 
-    def _computed(
-        self, points: FloatArray, rows: slice | IntArray, columns: slice | IntArray
-    ) -> FloatArray:
-        """Some rows and columns of I + K/σ²."""
-        block = cdist(points[rows], points[columns], "sqeuclidean")
-        np.exp(-block / 2, out=block)
+    def _computed(self, points: FloatArray) -> FloatArray:
+        block = np.exp(-cdist(points, points, "sqeuclidean") / 2)
         block *= self.scale / self.noise
-        numbers = np.arange(len(points))
-        block[numbers[rows][:, None] == numbers[columns]] += 1.0
+        block[np.diag_indices(len(points))] += 1.0
         return block
 
 
