@@ -16,7 +16,7 @@ from fairshapley.games.combinators import (
 )
 from fairshapley.games.features import FeatureGame, FeatureLossGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
-from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import FunctionGame, Game, TableGame
 from fairshapley.games.identical import identical_rows
 from fairshapley.games.knn import KNNUtilityGame

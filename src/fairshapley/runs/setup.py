@@ -16,7 +16,7 @@ from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.evaluation.on_device import NOTE
 from fairshapley.evaluation.prices import Prices
-from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game, check_n_players, check_names, is_random
 from fairshapley.games.on_device import DeviceGame, device_form
 from fairshapley.results.copies import Copies

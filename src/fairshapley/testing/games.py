@@ -12,7 +12,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
 from fairshapley.evaluation.engines import check_answer
-from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game, check_n_players, check_names, is_random, members
 from fairshapley.randomness import draw_seeds
 from fairshapley.runs.loop import SAME

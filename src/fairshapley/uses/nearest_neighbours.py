@@ -13,7 +13,7 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
 from fairshapley.fairness.levels import check_xi
-from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game
 from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
 from fairshapley.results.origin import origin_fields

@@ -13,7 +13,7 @@ from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.features.tables import Table, as_numbers
-from fairshapley.games.fingerprints.content import fingerprint
+from fairshapley.games.fingerprints import fingerprint
 
 # What a fitted model is asked, the first that it has.
 _METHODS = ("predict_proba", "decision_function", "inplace_predict", "predict")

@@ -20,7 +20,7 @@ from fairshapley.games import (
     FunctionGame,
     fingerprint,
 )
-from tests.games.fingerprints.samples import AttrDict, Colour, Tensor, define, distinct, same
+from tests.games.fingerprint_samples import AttrDict, Colour, Tensor, define, distinct, same
 
 
 def raising(*names, error=RuntimeError):
@@ -98,13 +98,11 @@ def test_an_object_is_not_asked_what_it_is():
 
 def test_paths_name_globals_defaults_attributes_and_members():
     lock = threading.Lock()
-    bad = type("Bad", (), {"shared": lock, "__module__": "a_module_of_the_user"})
     source = "def fn(c): return helper(c)\ndef helper(c): return connection"
     for obj, path in [
         (define(source, connection=lock), "game global 'helper' global 'connection'"),
         (define("def fn(c, k=lock): pass", lock=lock), "game default argument[0][0]"),
         (types.SimpleNamespace(inner=types.SimpleNamespace(lock=lock)), "game.inner.lock"),
-        (bad(), "game of class Bad.shared"),
         ({1, lock}, "a member of game"),
         ({"deep": [0, lock]}, "game['deep'][1] is of type"),
         (np.array([1, lock]), "game[1]"),

@@ -29,7 +29,7 @@ from fairshapley.games import (
     WeightedVoting,
     fingerprint,
 )
-from tests.games.fingerprints.samples import Tensor, define, distinct, same
+from tests.games.fingerprint_samples import Tensor, define, distinct, same
 
 
 @dataclasses.dataclass(frozen=True)

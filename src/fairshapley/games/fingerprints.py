@@ -1,61 +1,53 @@
-"""A fingerprint of what a game computes: its data, its parameters, its code.
+"""A fingerprint of what a game computes: its data, its parameters and the code of its functions.
 
 Two games have the same fingerprint when they hold equal content and run equal code, in whatever
-process; line numbers, file names, annotations and the text of docstrings do not count.
+process; line numbers, file names and annotations do not count.
 
 - A non-empty string attribute ``fingerprint`` stands for the object that has it, and the ``key``
   of a `FunctionGame` for its function.
 - An object is its class and its state, as `copy.copy` would take it (``__reduce_ex__``,
   ``__getstate__``), without the values of its `functools.cached_property`. A method
   ``__fingerprint_state__()`` gives the state instead, for an object that keeps other caches.
-- A function is its code, defaults, closure, attributes and the globals that its code names; of
-  a module that is not installed, the members that the code may name. A class is its name, its
-  bases and its members.
-- A module that a function imports while it runs is its source, and that of the modules it imports
-  in turn, as parsed: it is found, never run, and the same before and after the first call.
-- What an installed distribution or Python itself defines is its name and version.
+- A function is its code, its defaults, and the values that it takes from its closure and from the
+  globals of its own file. A class is its name, its bases, its methods and its plain constants.
+- A module is its name, and what an installed distribution or Python itself defines is its name and
+  version.
 
-What cannot be hashed, whatever goes wrong, is a `FingerprintError` that names the path to it.
+Not seen, so that a change of it needs another ``key``: the source of a module that the code
+imports, attributes of classes that are neither methods nor constants, and what the code reads
+outside the process: files, databases, the environment, the clock. ``verify=`` computes some kept
+utilities again and finds such a change.
 
-Not seen, so that a change of it needs another ``key``: members of a module whose names are
-computed (``getattr(module, "f" + "oo")``, ``importlib.import_module(name)``), what a program
-changes in a module that is only imported inside a function, and what the code reads outside the
-process: files, databases, the environment, the clock. Seen although it may not matter: a closure or
-a global that changes with use, such as a counter of calls.
+What cannot be hashed is a `FingerprintError` that names the path to it and the remedy, ``key=``.
 """
 
 from __future__ import annotations
 
 import copyreg
-import enum
+import dis
 import functools
 import hashlib
+import importlib.metadata
 import inspect
-import logging
 import math
 import pickle
 import random
 import struct
 import sys
 import types
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from fairshapley import __version__
 from fairshapley.errors import FingerprintError
-from fairshapley.games.fingerprints.code import (
-    Parts,
-    builtin_parts,
-    class_parts,
-    code_parts,
-    function_parts,
-    module_parts,
-    named_parts,
-)
 from fairshapley.games.game import FunctionGame, Price, TableGame
 from fairshapley.games.random import Random
+
+# What an object is made of: raw bytes, and other objects with the path that leads to them.
+Parts: TypeAlias = Iterator[bytes | tuple[str, object]]
 
 # Names and declared ranges tell a reader about these games; the utilities do not depend on them.
 _FUNCTION = {"player_names", "value_range", "identical_players", "unit", "cost", "cost_unit"}
@@ -64,10 +56,16 @@ _REMEDY = (
     "give `key=` to a FunctionGame, or the object a `fingerprint` attribute, "
     "a string that says what it computes"
 )
+# Byte code and the standard library belong to a version of Python.
+_PYTHON = str(sys.implementation.cache_tag)
+# The generators that a process shares are no one's content: functions of scipy refer to them.
+_SHARED = (random.random.__self__, np.random.rand.__self__)  # type: ignore[attr-defined]
+_METHODS = (property, staticmethod, classmethod, functools.cached_property, types.FunctionType)
+_CONSTANTS = (bool, int, float, str, bytes, tuple, frozenset, type(None))
 
 
 def fingerprint(game: object) -> str:
-    """The fingerprint of what a game computes, 40 hexadecimal digits.
+    """Return the fingerprint of what a game computes, 40 hexadecimal digits.
 
     Examples
     --------
@@ -123,7 +121,7 @@ class _Walk:
 
 
 def _hash(parts: Iterable[bytes]) -> bytes:
-    """The digest of a sequence of byte strings; lengths keep neighbours apart."""
+    """Return the digest of a sequence of byte strings; lengths keep neighbours apart."""
     state = hashlib.blake2b(digest_size=20)
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -132,7 +130,7 @@ def _hash(parts: Iterable[bytes]) -> bytes:
 
 
 def _atom(obj: Any) -> bytes | None:
-    """The content of a value without parts, None for anything else."""
+    """Return the content of a value without parts, None for anything else."""
     kind = type(obj)
     if obj is None or kind in (bool, int, range):
         # Hexadecimal: Python refuses to write very long integers in decimal.
@@ -145,18 +143,16 @@ def _atom(obj: Any) -> bytes | None:
 
 
 def _parts(obj: Any, path: str) -> Parts:
-    """What an object is made of, by the first rule that fits its type.
+    """Yield what an object is made of, by the first rule that fits its type.
 
     The object itself is not asked: ``__getattr__`` and ``__class__`` may say anything.
     """
-    if type(obj) in _EXACT:
-        return _EXACT[type(obj)](obj, path)
-    for kinds, rule in _KINDS:
+    for kinds, rule in _RULES:
         if issubclass(type(obj), kinds):
             return rule(obj, path)
     if given := _given(obj):
         return iter((b"fingerprint", (path, given)))
-    for attributes, rule in _DUCKS:
+    for attributes, rule in _LIBRARIES:
         if all(_of_type(obj, name) for name in attributes):
             return rule(obj, path)
     return _instance(obj, path)
@@ -168,7 +164,7 @@ def _of_type(obj: object, name: str) -> bool:
 
 
 def _given(obj: object) -> str:
-    """The fingerprint that an object gives itself; empty when it gives none."""
+    """Return the fingerprint that an object gives itself; empty when it gives none."""
     # Looked up without `__getattr__`, which may say or raise anything about what is not there.
     absent = inspect.getattr_static(obj, "fingerprint", None) is None
     given = None if absent else getattr(obj, "fingerprint", None)
@@ -177,40 +173,38 @@ def _given(obj: object) -> str:
 
 def _refuse(obj: object, path: str, reason: object) -> NoReturn:
     kind = f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")
-    said = _text(reason, str)
-    if isinstance(reason, Exception):
-        said = f"{type(reason).__name__}: {said}"
+    try:
+        text = str(reason)
+    except Exception:  # the error may be of the user's own class
+        text = "no message"
     cause = reason if isinstance(reason, Exception) else None
+    if cause is not None:
+        text = f"{type(cause).__name__}: {text}"
     raise FingerprintError(
-        f"{path} is of type {kind} and cannot be hashed ({said}): {_REMEDY}"
+        f"{path} is of type {kind} and cannot be hashed ({text}): {_REMEDY}"
     ) from cause
 
 
-def _text(obj: object, convert: Callable[[object], str]) -> str:
-    """What `repr` or `str` makes of an object, or its type where that fails."""
-    try:
-        return convert(obj)
-    except Exception:
-        return f"<{type(obj).__name__}>"
-
-
-# --- containers and data ------------------------------------------------------------------------
-
-
 def _sequence(obj: Any, path: str) -> Parts:
+    if type(obj) not in (list, tuple):
+        yield from _instance(obj, path)
+        return
     yield type(obj).__name__.encode()
     for index, item in enumerate(obj):
         yield f"{path}[{index}]", item
 
 
-def _mapping(obj: Mapping[object, object], path: str) -> Parts:
+def _mapping(obj: Any, path: str) -> Parts:
+    if type(obj) is not dict:
+        yield from _instance(obj, path)
+        return
     # Keys are hashed on their own walk: what was met before them must not matter, as their order
     # must not. Values follow in the order of their keys' digests.
     yield b"mapping"
     digests = ((_Walk().digest(key, f"a key of {path}"), key) for key in obj)
     for digest, key in sorted(digests, key=lambda pair: pair[0]):
         yield digest
-        yield f"{path}[{_text(key, repr):.40}]", obj[key]
+        yield f"{path}[{key!r:.40}]" if isinstance(key, str | int) else f"{path}[…]", obj[key]
 
 
 def _set(obj: Iterable[object], path: str) -> Parts:
@@ -221,16 +215,12 @@ def _set(obj: Iterable[object], path: str) -> Parts:
 def _array(obj: Any, path: str) -> Parts:
     array = np.asarray(obj)
     yield f"{type(obj).__name__} {array.shape}".encode()
-    masked = issubclass(type(obj), np.ma.MaskedArray)
-    if masked:
+    if isinstance(obj, np.ma.MaskedArray):
         yield path, (np.ma.getmaskarray(obj), obj.fill_value)
-    if type(obj).__module__.partition(".")[0] != "numpy":
-        # A class of others may compute with what it keeps beside the numbers, such as a unit.
-        flags = vars(np.ma.array(0)).keys() if masked else ()
-        yield f"{path} of class {type(obj).__name__}", type(obj)
-        yield from _attributes(
-            obj, {name: value for name, value in vars(obj).items() if name not in flags}, path
-        )
+    if not _release(type(obj).__module__):
+        # A class of the user may compute with what it keeps beside the numbers, such as a unit.
+        kept = {name: value for name, value in vars(obj).items() if not name.startswith("_")}
+        yield path, (type(obj), kept)
     if array.dtype.names is not None:
         # Field by field: the padding between the fields has no meaning and no fixed value.
         for name in array.dtype.names:
@@ -241,6 +231,92 @@ def _array(obj: Any, path: str) -> Parts:
     else:
         yield array.dtype.str.encode()
         yield array.tobytes()
+
+
+def _function(fn: types.FunctionType, path: str) -> Parts:
+    """Yield the code of a function, its defaults, and the values that its code takes."""
+    yield b"function"
+    if _release(str(fn.__globals__.get("__name__"))):
+        yield from _named(fn)
+    else:
+        yield path, fn.__code__
+        loaded = {name for code in _nested(fn.__code__) for name in code.co_names}
+        for name in sorted(loaded & fn.__globals__.keys()):
+            yield name.encode()
+            yield f"{path} global {name!r}", fn.__globals__[name]
+    yield f"{path} default argument", (fn.__defaults__, fn.__kwdefaults__)
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            yield f"{path} closure variable {name!r}", cell.cell_contents
+        except ValueError:
+            yield b"a variable without a value yet"
+    yield f"{path} attribute", vars(fn)
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions, lambdas and comprehensions within."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _nested(constant)
+
+
+def _code(code: types.CodeType, path: str) -> Parts:
+    yield _PYTHON.encode()
+    yield code.co_code
+    yield code.co_exceptiontable
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    # Only constants that are loaded: a docstring is a constant as well.
+    loaded = {op.arg or 0 for op in dis.get_instructions(code) if op.opcode in dis.hasconst}
+    constants = tuple(code.co_consts[index] for index in sorted(loaded))
+    yield path, (counts, code.co_varnames, code.co_names, code.co_freevars, constants)
+
+
+def _class(cls: type, path: str) -> Parts:
+    yield from _named(cls)
+    if _release(cls.__module__):
+        return
+    yield path, cls.__bases__
+    for name, member in sorted(vars(cls).items()):
+        if isinstance(member, _METHODS):
+            fn = next(
+                (getattr(member, at) for at in ("fget", "__func__", "func") if hasattr(member, at)),
+                member,
+            )
+            yield f"{path}.{name}", (name, fn)
+        elif isinstance(member, _CONSTANTS) and (name == "__slots__" or not name.startswith("__")):
+            yield f"{path}.{name}", (name, member)
+
+
+def _builtin(obj: Any, path: str) -> Parts:
+    """Yield the name of a function written in C, and the object it is bound to, if any."""
+    yield from _named(obj)
+    owner = getattr(obj, "__self__", None)
+    if not isinstance(owner, types.ModuleType | None) and not any(owner is at for at in _SHARED):
+        yield path, owner
+
+
+def _named(obj: Any, _path: str = "") -> Parts:
+    """Yield the name of an object, and the release of the distribution that defines it."""
+    name = getattr(obj, "__qualname__", obj.__name__)
+    module = obj.__name__ if isinstance(obj, types.ModuleType) else obj.__module__
+    module = str(module or getattr(getattr(obj, "__self__", None), "__name__", ""))
+    yield f"{'' if module == '__main__' else module}:{name} {_release(module)}".encode()
+
+
+@functools.cache
+def _release(module: str) -> str:
+    """Return the release that defines an installed module; empty for code of the user."""
+    top = module.partition(".")[0]
+    if top == "fairshapley":  # also from a source tree
+        return __version__
+    if top in sys.stdlib_module_names:
+        return _PYTHON
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    if {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts):
+        return ""
+    names = sorted(set(importlib.metadata.packages_distributions().get(top, [top])))
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
 
 
 def _sparse(obj: Any, path: str) -> Parts:
@@ -259,10 +335,22 @@ def _frame(obj: Any, path: str) -> Parts:
         yield from _labelled(obj.iloc[:, position], path)
 
 
+def _labelled(obj: Any, path: str) -> Parts:
+    yield str(obj.dtype).encode()
+    yield path, list(getattr(obj, "names", [obj.name]))
+    yield path, (getattr(obj, "index", None), getattr(obj.dtype, "categories", None))
+    yield path, np.asarray(obj)
+
+
 def _plain_frame(obj: Any, path: str) -> Parts:
     # polars and Arrow: the same content in other chunks is the same table.
     yield str(obj.schema).encode()
     yield path, np.array(obj)
+
+
+def _tensor(obj: Any, path: str) -> Parts:
+    yield b"tensor"
+    yield path, obj.detach().cpu().numpy()
 
 
 def _neighbour_tree(obj: Any, path: str) -> Parts:
@@ -272,50 +360,12 @@ def _neighbour_tree(obj: Any, path: str) -> Parts:
     yield path, (state[:7], state[11:])
 
 
-def _labelled(obj: Any, path: str) -> Parts:
-    yield str(obj.dtype).encode()
-    yield path, list(getattr(obj, "names", [obj.name]))
-    yield path, (getattr(obj, "index", None), getattr(obj.dtype, "categories", None))
-    yield path, np.asarray(obj)
-
-
-def _enum(obj: enum.Enum, path: str) -> Parts:
-    # Not its class: a Flag adds members to it while it is used.
-    yield path, [cls.__qualname__ for cls in type(obj).__mro__]
-    yield path, (obj.name, obj.value)
-
-
-def _random(obj: Any, path: str) -> Parts:
-    # The generators that a process shares are no one's content: scipy's distributions and
-    # `random.random` refer to them.
-    shared = (random.random.__self__, np.random.rand.__self__)  # type: ignore[attr-defined]
-    is_shared = any(obj is generator for generator in shared)
-    return iter((b"shared generator",)) if is_shared else _reduced(obj, path)
-
-
-def _state_of(*attributes: str) -> Callable[[Any, str], Parts]:
-    """The rule for an object that is its class's name and the values of some attributes."""
-
-    def rule(obj: Any, path: str) -> Parts:
-        yield type(obj).__qualname__.encode()
-        for name in attributes:
-            yield f"{path}.{name}", getattr(obj, name)
-
-    return rule
-
-
-def _converted(tag: str, convert: Callable[[Any], object]) -> Callable[[Any, str], Parts]:
-    """The rule for an object that is what `convert` makes of it."""
-    return lambda obj, path: iter((tag.encode(), (path, convert(obj))))
-
-
-# --- objects ------------------------------------------------------------------------------------
-
-
 def _instance(obj: Any, path: str) -> Parts:
     if isinstance(obj, FunctionGame) and obj.key is not None:
         yield b"key"
         yield path, (obj.key, obj.n_players)
+    elif any(obj is shared for shared in _SHARED):
+        yield b"shared generator"
     elif _of_type(obj, "__fingerprint_state__"):
         yield f"{path} of class {type(obj).__name__}", type(obj)
         yield path, obj.__fingerprint_state__()
@@ -326,15 +376,14 @@ def _instance(obj: Any, path: str) -> Parts:
 
 
 def _reduced(obj: Any, path: str) -> Parts:
-    """The object as `copy.copy` would take it apart."""
+    """Yield the object as `copy.copy` would take it apart."""
     reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(obj))
     reduced = obj.__reduce_ex__(4) if reduce is None else reduce(obj)
-    if isinstance(reduced, str):
-        # The object is a global: under this name, in one of the loaded modules.
+    if isinstance(reduced, str):  # the object is a global of this name
         module = pickle.whichmodule(obj, reduced)  # type: ignore[attr-defined]
         if getattr(sys.modules.get(module), reduced, None) is not obj:
             _refuse(obj, path, f"no module has it under its name {reduced!r}")
-        yield from named_parts(module.partition(".")[0], reduced)
+        yield f"{reduced} {_release(module)}".encode()
         return
     constructor, arguments, state, items, entries, setter = (*reduced, *[None] * 4)[:6]
     yield path, (constructor, setter)
@@ -344,12 +393,12 @@ def _reduced(obj: Any, path: str) -> Parts:
     for attributes in state if isinstance(state, tuple) else (state,):
         yield from _attributes(obj, attributes, path)
     yield path, None if items is None else list(items)
-    if entries is not None:
-        yield path, (list if isinstance(obj, OrderedDict) else dict)(entries)
+    ordered = _of_type(obj, "move_to_end")
+    yield path, entries if entries is None else (list if ordered else dict)(entries)
 
 
 def _attributes(obj: object, state: object, path: str) -> Parts:
-    """The state of an object, without what it has only computed."""
+    """Yield the state of an object, without what it has only computed."""
     if type(state) is not dict or not all(isinstance(name, str) for name in state):
         yield path, state
         return
@@ -363,48 +412,33 @@ def _attributes(obj: object, state: object, path: str) -> Parts:
             yield f"{path}.{name}", state[name]
 
 
-_EXACT: dict[type, Callable[[Any, str], Parts]] = {
-    **dict.fromkeys((tuple, list), _sequence),
-    **dict.fromkeys((dict, types.MappingProxyType), _mapping),
-    types.FunctionType: function_parts,
-    types.CodeType: code_parts,
-    types.MethodType: _state_of("__self__", "__func__"),
-    property: _state_of("fget", "fset", "fdel"),
-    **dict.fromkeys((staticmethod, classmethod), _state_of("__func__")),
-    functools.cached_property: _state_of("func"),
-    functools._lru_cache_wrapper: _state_of("__wrapped__"),
-}
-_KINDS: list[tuple[tuple[type, ...], Callable[[Any, str], Parts]]] = [
-    ((type,), class_parts),
-    ((types.ModuleType,), lambda module, _: module_parts(module)),
+def _method(obj: Any, path: str) -> Parts:
+    yield b"method"
+    yield path, (obj.__self__, obj.__func__)
+
+
+_RULES: list[tuple[tuple[type, ...], Callable[[Any, str], Parts]]] = [
+    ((list, tuple), _sequence),
+    ((dict,), _mapping),
     ((set, frozenset), _set),
-    ((np.ndarray,), _array),
-    ((np.generic,), _converted("scalar", np.asarray)),
-    ((enum.Enum,), _enum),
-    ((logging.Logger,), _state_of("name")),
-    ((random.Random, np.random.RandomState), _random),
-    ((np.random.Generator,), _converted("generator", lambda obj: obj.bit_generator.state)),
-    ((types.BuiltinFunctionType, types.MethodWrapperType), builtin_parts),
-    (
-        (
-            types.MemberDescriptorType,
-            types.GetSetDescriptorType,
-            types.WrapperDescriptorType,
-            types.MethodDescriptorType,
-            types.ClassMethodDescriptorType,
-        ),
-        _state_of("__qualname__"),
-    ),
+    ((np.ndarray, np.generic), _array),
+    ((types.FunctionType,), _function),
+    ((types.CodeType,), _code),
+    ((types.MethodType,), _method),
+    ((functools._lru_cache_wrapper,), lambda obj, path: iter([(path, obj.__wrapped__)])),
+    ((type,), _class),
+    ((types.ModuleType,), _named),
+    ((types.BuiltinFunctionType, types.MethodWrapperType), _builtin),
+    ((np.random.Generator,), lambda obj, path: iter([(path, obj.bit_generator.state)])),
 ]
 # Optional libraries, known by what their types define: none of them is imported here.
-_DUCKS: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
+_LIBRARIES: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
     (("tocoo", "nnz"), _sparse),
     (("iloc", "columns"), _frame),
     (("column_names", "schema"), _plain_frame),  # pyarrow.Table
     (("get_columns", "schema"), _plain_frame),  # polars.DataFrame
     (("iloc", "dtype"), _labelled),  # pandas.Series
     (("get_indexer", "dtype"), _labelled),  # pandas.Index
-    (("detach", "cpu", "numpy"), _converted("tensor", lambda obj: obj.detach().cpu().numpy())),
+    (("detach", "cpu", "numpy"), _tensor),
     (("get_tree_stats", "reset_n_calls"), _neighbour_tree),
-    (("inspect_llvm", "nopython_signatures"), _state_of("py_func", "targetoptions")),  # numba
 ]

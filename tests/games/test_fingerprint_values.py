@@ -26,7 +26,7 @@ from fairshapley.errors import FingerprintError
 from fairshapley.games import (
     fingerprint,
 )
-from tests.games.fingerprints.samples import Colour, distinct, same
+from tests.games.fingerprint_samples import Colour, distinct, same
 
 ATOMS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3)

@@ -1,11 +1,8 @@
 """Fingerprints of functions and classes, and of the modules that they use."""
 
-import importlib
 import logging
 import math
 import re
-import sys
-import types
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from sklearn.svm import SVC
 from fairshapley.games import (
     fingerprint,
 )
-from tests.games.fingerprints.samples import define, distinct, same
+from tests.games.fingerprint_samples import define, distinct, same
 
 FUNCTION = """
     def helper(c, power=2):
@@ -121,89 +118,3 @@ def test_what_is_installed_is_its_name():
     before = fingerprint(one)
     logging.getLogger("a.b").isEnabledFor(10)
     assert fingerprint(one) == before != fingerprint(other)
-
-
-# --- modules ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def user_package(tmp_path, monkeypatch):
-    """Writes a package of the user, `user_helpers`, and forgets it where it was loaded."""
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def forget():
-        for name in [name for name in sys.modules if name.startswith("user_helpers")]:
-            del sys.modules[name]
-        importlib.invalidate_caches()
-
-    def write(**files):
-        forget()
-        for name, text in files.items():
-            (tmp_path / "user_helpers").mkdir(exist_ok=True)
-            (tmp_path / "user_helpers" / f"{name}.py").write_text(text)
-        for file in tmp_path.rglob("*.pyc"):
-            file.unlink()
-
-    yield write
-    forget()
-
-
-SCORES = "def score(c): return factor * len(c)\nfactor = 1\ndef unused(): return 1\n"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import user_helpers.scores\ndef fn(c): return user_helpers.scores.score(c)",
-        "from user_helpers import scores\ndef fn(c): return scores.score(c)",
-        "from user_helpers.scores import score\ndef fn(c): return score(c)",
-        "def fn(c):\n    import user_helpers.scores as s\n    return s.score(c)",
-        "def fn(c):\n    from user_helpers.scores import score\n    return score(c)",
-        "def fn(c):\n    from user_helpers import scores\n    return scores.score(c)",
-        "def fn(c):\n    from .scores import score\n    return score(c)",
-        "def fn(c):\n    import user_helpers\n    return user_helpers.scores.score(c)",
-    ],
-)
-def test_the_users_own_modules_are_followed(user_package, source):
-    inside = source.startswith("def")
-
-    def look(scores):
-        user_package(__init__="from user_helpers import scores\n", scores=scores)
-        fn = define(source, __package__="user_helpers")
-        found = fingerprint(fn)
-        assert not inside or "user_helpers" not in sys.modules
-        if "from ." not in source:
-            fn((0,))
-        assert fingerprint(fn) == found
-        return found
-
-    base = look(SCORES)
-    assert base == look('"""Documented."""\n# Moved.\n' + SCORES)
-    assert base != look(SCORES.replace("= 1", "= 3"))
-    # What a function imports while it runs is all its source, for its module is not loaded.
-    assert (base != look(SCORES.replace("return 1", "return 2"))) == inside
-
-
-def test_modules_that_a_function_imports_are_never_run(user_package, capsys):
-    def look(deep):
-        bad = "print('run')\nfrom . import deep\nimport numpy, json as j\nraise RuntimeError"
-        user_package(__init__="print('run')", bad=bad, deep=deep)
-        return fingerprint(define("def fn(c):\n    from user_helpers.bad import x, y\n"))
-
-    sources = ["x = 1", "x = 2", "not Python", "import user_helpers.bad"]
-    assert len({look(source) for source in sources * 2}) == 4
-    assert not any(name.startswith("user_helpers") for name in sys.modules)
-    assert capsys.readouterr().out == ""
-
-
-def test_a_module_from_no_file_is_its_members(monkeypatch):
-    made = types.ModuleType("made_by_a_program")
-    monkeypatch.setitem(sys.modules, made.__name__, made)
-    fn = define("def fn(c):\n    import made_by_a_program as m\n    return m.k")
-    found = {fingerprint(fn) for made.k in (1, 2, 1)}
-    assert len(found) == 2
-
-
-@pytest.mark.parametrize("line", ["import no_such_x", "from . import no_such_x", "import numpy.x"])
-def test_a_missing_import_is_no_error(line):
-    assert len(fingerprint(define(f"def fn(c):\n    {line}"))) == 40

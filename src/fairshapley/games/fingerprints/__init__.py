@@ -1,1 +1,0 @@
-"""What identifies the content of a game."""
