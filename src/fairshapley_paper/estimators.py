@@ -28,9 +28,9 @@ from fairshapley.draws.sphere import sobol_ranks
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.greedy.greedy_active import ActiveState, GreedyActive
 from fairshapley.estimators.greedy.weighted_draws import PlacedWalks, WeightedDraw
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.walks.contributions import walk_contributions
-from fairshapley.estimators.walks.monte_carlo import MonteCarlo, MonteCarloState
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.sampling.family import SamplingState, walk_weights
+from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Bootstrapped(Estimator[BootstrappedState, Draw]):
 
     def start(self, problem: Problem) -> BootstrappedState:
         """Nothing told."""
-        weights = problem.semivalue.weights(problem.n_players) * problem.n_players
+        weights = walk_weights(problem)
         moments = Moments(problem.n_players)
         return BootstrappedState(problem, weights, moments, self.inner.start(problem))
 
@@ -100,7 +100,9 @@ class Bootstrapped(Estimator[BootstrappedState, Draw]):
         """Fold in the permutation, or pass on what the method asked."""
         bootstrap, method = state.effort
         if isinstance(draw, BootstrapWalk):
-            state.moments.add(walk_contributions(draw, values, state.problem, state.weights))
+            problem, weights = state.problem, state.weights
+            rows = draw.contributions(values, problem.empty, problem.full, weights)
+            state.moments.add(rows)
             state.permutations += 1
             state.effort = (bootstrap + draw.marginals, method)
             return
@@ -150,7 +152,7 @@ class SingleAntithetic(MonteCarlo):
 
     walk: bool = False
 
-    def ask(self, state: MonteCarloState, rng: np.random.Generator) -> SingleMarginals | None:
+    def ask(self, state: SamplingState, rng: np.random.Generator) -> SingleMarginals | None:
         """The sets of the players in turn, each followed by its mirror image."""
         half = super().ask(state, rng)
         assert isinstance(half, SingleMarginals)  # noqa: S101 - for the types: walk is False
@@ -159,11 +161,11 @@ class SingleAntithetic(MonteCarlo):
         ranks = np.stack([half.ranks, last - half.ranks], axis=1).reshape(-1, half.ranks.shape[1])
         return SingleMarginals(np.repeat(half.players, 2), sizes, ranks)
 
-    def tell(self, state: MonteCarloState, draw: Any, values: FloatArray) -> None:
+    def tell(self, state: SamplingState, draw: Any, values: FloatArray) -> None:
         """Fold in the means of the pairs."""
         pairs = (values[1::2] - values[::2]).reshape(-1, 2).mean(axis=1)
         state.moments.add_at(draw.players[::2], pairs, once=True)
-        state.turn = int(draw.players[-1] + 1) % state.problem.n_players
+        state.told += len(pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,17 +184,17 @@ class SingleSobol(MonteCarlo):
 
     walk: bool = False
 
-    def ask(self, state: MonteCarloState, rng: np.random.Generator) -> SingleMarginals | None:
+    def ask(self, state: SamplingState, rng: np.random.Generator) -> SingleMarginals | None:
         """The next players, each at its place in a permutation of its own."""
         n_players = state.problem.n_players
         ranks = sobol_ranks(rng, POINTS, n_players)
-        players = (state.turn + np.arange(POINTS)) % n_players
+        players = (state.told + np.arange(POINTS)) % n_players
         return SingleMarginals(players, ranks[np.arange(POINTS), players].astype(int), ranks)
 
-    def tell(self, state: MonteCarloState, draw: Any, values: FloatArray) -> None:
+    def tell(self, state: SamplingState, draw: Any, values: FloatArray) -> None:
         """Fold in the marginals; a player may come several times."""
         state.moments.add_at(draw.players, values[1::2] - values[::2])
-        state.turn = int(draw.players[-1] + 1) % state.problem.n_players
+        state.told += len(draw.players)
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,7 +191,7 @@ def test_decisions_after_a_free_stop_are_held_to_the_sequence():
 
 def test_tails_are_told_apart():
     """Normal contributions are not flagged, lognormal ones are (500 samples, fixed seed)."""
-    from fairshapley.estimators.statistics.moments import Moments
+    from fairshapley.estimators.moments import Moments
 
     rng = np.random.default_rng(0)
     for draw, flagged in ((rng.standard_normal, 0), (lambda s: rng.lognormal(0, 2.0, s), 40)):

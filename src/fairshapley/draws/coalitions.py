@@ -90,6 +90,21 @@ class Walks:
         path[:, -1] = full
         return np.diff(path, axis=1)
 
+    def contributions(
+        self, values: FloatArray, empty: float, full: float, weights: FloatArray
+    ) -> FloatArray:
+        """Return the marginal of every player on each walk, times the weight of its place.
+
+        Examples
+        --------
+        >>> walks = Walks(np.array([[0, 1], [1, 0]], dtype=np.uint16))
+        >>> walks.contributions(np.array([1.0, 2.0]), 0.0, 4.0, np.ones(2))
+        array([[1., 3.],
+               [2., 2.]])
+        """
+        marginals = self.marginal_contributions(values, empty, full)
+        return np.take_along_axis(marginals * weights, self.ranks, axis=1)
+
 
 @dataclass(frozen=True, eq=False)
 class SingleMarginals:

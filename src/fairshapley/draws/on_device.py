@@ -234,10 +234,7 @@ class DeviceWalks:
     def contributions(
         self, values: Tensor, empty: float, full: float, weights: FloatArray
     ) -> Tensor:
-        """One contribution of every player for each walk, (walks, players).
-
-        As `walk_contributions` has it for walks on the host.
-        """
+        """Return one contribution of every player for each walk, or each antithetic pair."""
         import torch
 
         walks, n_players = self.ranks.shape
@@ -247,7 +244,8 @@ class DeviceWalks:
         path[:, 1:-1] = given.reshape(walks, n_players - 1)
         path[:, -1] = full
         marginals = torch.diff(path, dim=1) * torch.as_tensor(weights, device=path.device)
-        return marginals.gather(1, self.ranks.long())
+        rows = marginals.gather(1, self.ranks.long())
+        return 0.5 * (rows[::2] + rows[1::2]) if self.antithetic else rows
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1, as rows on the host."""

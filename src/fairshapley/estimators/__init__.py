@@ -18,13 +18,13 @@ from fairshapley.estimators.greedy.importance import (
 )
 from fairshapley.estimators.greedy.proposal import size_explained_variance
 from fairshapley.estimators.greedy.selection import greedy_allocation
-from fairshapley.estimators.regression.kernel_shap import UnbiasedKernelSHAP
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.strata.stratified import Stratified
-from fairshapley.estimators.walks.monte_carlo import MonteCarlo
-from fairshapley.estimators.walks.orthogonal import Orthogonal
-from fairshapley.estimators.walks.owen import Owen
-from fairshapley.estimators.walks.sobol import Sobol
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.sampling.kernel import UnbiasedKernelSHAP
+from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
+from fairshapley.estimators.sampling.orthogonal import Orthogonal
+from fairshapley.estimators.sampling.owen import Owen
+from fairshapley.estimators.sampling.sobol import Sobol
+from fairshapley.estimators.sampling.stratified import Stratified
 
 __all__ = [
     "METHODS",
@@ -60,30 +60,20 @@ METHODS: dict[str, type[Estimator[Any, Any]]] = {
     "sobol": Sobol,
     "stratified": Stratified,
 }
-# Parameters that methods once had: older files name them, and their default is what is done now.
-RETIRED: dict[str, dict[str, Any]] = {"gae": {"normalised": False, "pseudo_count": None}}
 
 
 def from_configuration(configuration: Mapping[str, Any]) -> Estimator[Any, Any]:
-    """The estimator that `Estimator.configuration` described.
+    """Return the estimator that `Estimator.configuration` described.
 
     Examples
     --------
     >>> from_configuration({"name": "mc", "walk": False})
     MonteCarlo(walk=False, antithetic=False)
-
-    A file from before a parameter was dropped is read where it names the default:
-
-    >>> from_configuration({"name": "gae", "normalised": False, "pseudo_count": None}).name
-    'gae'
     """
     parameters = dict(configuration)
     name = parameters.pop("name", None)
     if name not in METHODS:
         raise InputError(f"unknown method {name!r}: use {', '.join(map(repr, sorted(METHODS)))}")
-    for old, default in RETIRED.get(name, {}).items():
-        if old in parameters and parameters[old] == default:
-            del parameters[old]
     allowed = {field.name for field in dataclasses.fields(METHODS[name])}
     if unknown := sorted(parameters.keys() - allowed):
         raise InputError(

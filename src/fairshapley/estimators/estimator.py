@@ -143,8 +143,8 @@ class Estimator(ABC, Generic[State, Drawn]):
         return True
 
     @property
-    def device_least(self) -> int | None:
-        """The least budget of evaluations for which it can stay on a device; None: it cannot."""
+    def min_device_budget(self) -> int | None:
+        """Smallest budget at which a run may stay on the GPU; None if there is no GPU form."""
         return None
 
     @abstractmethod
@@ -154,13 +154,6 @@ class Estimator(ABC, Generic[State, Drawn]):
     @abstractmethod
     def ask(self, state: State, rng: np.random.Generator) -> Drawn | None:
         """The coalitions of the next round; None when there is nothing left to ask."""
-
-    def go_on(self, state: State) -> Drawn | None:
-        """The next round, where all randomness of it was drawn before; else None, and `ask` tells.
-
-        `ask` gives the same round then. It is only faster: a generator for a round takes 20 µs.
-        """
-        return None
 
     @abstractmethod
     def tell(self, state: State, draw: Drawn, values: FloatArray) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, SizeArray
-from fairshapley.estimators.statistics.moments import Means, sums_by_size
+from fairshapley.estimators.moments import Means, sums_by_size
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
 from fairshapley.results.checkpoints import Checkpoint, SizeBin

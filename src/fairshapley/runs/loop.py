@@ -17,7 +17,7 @@ from fairshapley.errors import BudgetError, FairShapleyError, InputError, Journa
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.estimator import NoiseLevel
 from fairshapley.estimators.exact import coalition_weights, exact_values
-from fairshapley.estimators.statistics.pooling import Pooling
+from fairshapley.estimators.pooling import Pooling
 from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
 from fairshapley.evaluation.journal.records import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
@@ -276,8 +276,6 @@ class Run:
         """Ask, evaluate, tell; or the reason why there is no such round."""
         estimator, evaluator = self.plan.estimator, self.evaluator
         draw, self._asked = self._asked, None
-        if draw is None:
-            draw = estimator.go_on(self.state)
         if draw is None:
             draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
         if draw is None:

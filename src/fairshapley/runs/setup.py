@@ -168,7 +168,7 @@ def staying_on_device(
     Utilities that are to be journalled, skipped or sent to workers go over the host, and so do
     those of methods without a form of their own, few players and small budgets.
     """
-    facts, least = plan.game, plan.estimator.device_least
+    facts, least = plan.game, plan.estimator.min_device_budget
     limit = None if plan.budget is None else plan.budget.evaluations
     if (
         least is None

@@ -13,8 +13,8 @@ from fairshapley.estimators.adjusted.on_device import DeviceStream
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.statistics.moments import sums_by_size
-from fairshapley.estimators.walks.monte_carlo import MonteCarlo
+from fairshapley.estimators.moments import sums_by_size
+from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.testing import LAWS

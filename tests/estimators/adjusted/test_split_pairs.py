@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshapley.estimators.adjusted.split_pairs import LEAST_FACTOR, SplitPairs
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.moments import Moments
 
 
 @given(

@@ -8,7 +8,7 @@ import fairshapley as fs
 from fairshapley.estimators.greedy.epochs import Epochs
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
 from fairshapley.estimators.greedy.selection import greedy_allocation
-from fairshapley.estimators.statistics.moments import Moments, WeightedMean
+from fairshapley.estimators.moments import Moments, WeightedMean
 
 # Averages
 

@@ -23,10 +23,10 @@ from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, fit_line
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.split_pairs import SplitPairs
+from fairshapley.estimators.adjusted.two_valued import TwoValued
 from fairshapley.estimators.estimator import Estimate
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.statistics.pooling import Pooling
-from fairshapley.estimators.statistics.two_valued import TwoValued
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.pooling import Pooling
 
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
 

@@ -12,8 +12,8 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
+from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.rounds import busy_units, early_length, round_length
-from fairshapley.estimators.statistics.pooling import Pooling
 
 # The first plan of the sizes is made after n units, or this many; the next ones at each doubling.
 LEAST_PILOT = 32

@@ -16,7 +16,7 @@ from fairshapley.estimators.adjusted.kept import KeptUnits
 from fairshapley.estimators.adjusted.size_plan import SizeWeights, borders
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Problem
-from fairshapley.estimators.statistics.pooling import Pooling
+from fairshapley.estimators.pooling import Pooling
 from fairshapley.semivalues import Shapley
 
 # The games that are modelled. A smaller one is enumerated soon; on a larger one a reading takes

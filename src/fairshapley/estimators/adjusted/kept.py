@@ -23,7 +23,7 @@ from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import Border, SizeWeights, borders
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Problem
-from fairshapley.estimators.statistics.pooling import Pooling
+from fairshapley.estimators.pooling import Pooling
 
 # Seven eighths of the units fit each proxy; more folds gain 1 % and cost as much more.
 N_FOLDS = 8

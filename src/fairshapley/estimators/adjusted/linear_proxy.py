@@ -25,8 +25,8 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.two_valued import power_of_two
 from fairshapley.estimators.adjusted.units import MaskArray
-from fairshapley.estimators.statistics.two_valued import power_of_two
 
 # Conjugate gradients stop at this residual relative to the first, or at the last pass. With ten
 # units for each column the Gram matrix has a condition number of about 4, and an error falls

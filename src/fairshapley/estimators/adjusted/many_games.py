@@ -36,7 +36,7 @@ from fairshapley.estimators.adjusted.process import (
     start_at,
 )
 from fairshapley.estimators.adjusted.size_plan import SizeWeights, borders
-from fairshapley.estimators.statistics.moments import ROUNDING
+from fairshapley.estimators.moments import ROUNDING
 from fairshapley.semivalues import Shapley
 
 # The process learns from this many units, whose covariance is inverted: 0.5 s on a core. Later

@@ -27,8 +27,8 @@ from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Streaming
 from fairshapley.estimators.estimator import Problem
+from fairshapley.estimators.moments import sums_by_size
 from fairshapley.estimators.rounds import DEVICE_FIRST, device_units
-from fairshapley.estimators.statistics.moments import sums_by_size
 
 
 class DeviceStream(Streaming[DeviceUnits]):

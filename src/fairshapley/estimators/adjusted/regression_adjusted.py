@@ -17,8 +17,8 @@ from fairshapley.estimators.adjusted.kept import KeptUnits
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import MOST_KEPT, Stream
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.rounds import DEVICE_FIRST, DEVICE_ROUNDS
-from fairshapley.estimators.statistics.pooling import Pooling
 
 
 @dataclass(eq=False)
@@ -138,7 +138,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         return self.pool
 
     @property
-    def device_least(self) -> int | None:
+    def min_device_budget(self) -> int | None:
         """Some rounds; below, the units are better kept."""
         return DEVICE_ROUNDS * DEVICE_FIRST
 

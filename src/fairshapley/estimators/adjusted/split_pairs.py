@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.moments import Moments
 
 # A variance of zero would claim certainty, where a few pairs only happened to cancel.
 LEAST_FACTOR = 1e-3

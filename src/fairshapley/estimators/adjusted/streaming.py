@@ -34,12 +34,12 @@ from fairshapley.estimators.adjusted.course import Choices, Course
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.two_valued import power_of_two
 from fairshapley.estimators.adjusted.units import MaskArray
+from fairshapley.estimators.adjusted.weighted_epochs import WeightedEpochs
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.statistics.pooling import Pooling
-from fairshapley.estimators.statistics.two_valued import power_of_two
-from fairshapley.estimators.statistics.weighted import WeightedEpochs
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.pooling import Pooling
 
 # Up to this many players units are kept: 60 evaluations for each are then 1 GB.
 MOST_KEPT = 1 << 14

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
-from fairshapley.estimators.statistics.store import CoalitionStore
+from fairshapley.estimators.adjusted.store import CoalitionStore
 
 # Masks as numbers. Products with single precision take half the time, and counts of players are
 # exact in it up to 2**24.

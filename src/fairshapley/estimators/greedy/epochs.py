@@ -30,8 +30,7 @@ import numpy as np
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.greedy.selection import pick, selection_heap
-from fairshapley.estimators.statistics.moments import WeightedMean, floor_variances
-from fairshapley.estimators.statistics.weighted import WeightedParts, whole_below
+from fairshapley.estimators.moments import WeightedMean, WeightedParts, floor_variances, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
 LEAST_PASSES = 4

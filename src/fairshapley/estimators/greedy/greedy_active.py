@@ -33,8 +33,8 @@ from fairshapley.estimators.greedy.weighted_draws import (
     placed_walks,
     selected_marginals,
 )
+from fairshapley.estimators.moments import WeightedMean
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.statistics.moments import WeightedMean
 
 Proposal: TypeAlias = (
     Literal["pooled", "per-player"] | tuple[float, ...] | tuple[tuple[float, ...], ...]

@@ -9,7 +9,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.greedy.proposal import row_normalised
-from fairshapley.estimators.statistics.moments import ROUNDING
+from fairshapley.estimators.moments import ROUNDING
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
 # The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import random_sizes
 from fairshapley.errors import InputError
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.moments import Moments
 
 # The least share of α_c in a learned proposal, which is what α = 0 leaves. A share η bounds every
 # weight by 1/η = 20 and raises the second moment Σ α²E[σ²]/q' at most by 1/(1 − η), 5 %; without it

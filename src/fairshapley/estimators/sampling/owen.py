@@ -12,25 +12,14 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Neighbourhoods
 from fairshapley.errors import InputError
-from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.estimator import Estimate, Problem, Traits
 from fairshapley.estimators.rounds import walks_of_round
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.walks.contributions import group_means
+from fairshapley.estimators.sampling.family import Sampling, SamplingState, group_means
 from fairshapley.semivalues import Banzhaf, BetaShapley, Semivalue, Shapley
 
 
-@dataclass(eq=False)
-class OwenState:
-    """The problem and the moments of the groups' means."""
-
-    problem: Problem
-    moments: Moments
-    told: int = 0
-    """The groups told so far"""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Owen(Estimator[OwenState, Neighbourhoods]):
+class Owen(Sampling[Neighbourhoods]):
     """Sampling of the multilinear extension, φ_i = ∫₀¹ E[v(S_q ∪ i) − v(S_q ∖ i)] dq.
 
     S_q holds each player with probability q, independently. Whether i itself is in S_q does not
@@ -62,7 +51,7 @@ class Owen(Estimator[OwenState, Neighbourhoods]):
     Examples
     --------
     >>> import fairshapley as fs
-    >>> from fairshapley.estimators.walks.owen import Owen
+    >>> from fairshapley.estimators.sampling.owen import Owen
     >>> game = fs.games.SumOfUnanimity(4, coalitions=[[0, 1], [1, 2], [3]], weights=[2, 4, 1])
     >>> fs.estimate(game, Owen(antithetic=True), budget=13, seed=0).values
     array([1., 3., 2., 1.])
@@ -88,12 +77,12 @@ class Owen(Estimator[OwenState, Neighbourhoods]):
         """Unbiased and linear; a set serves all players, so that the estimates are dependent."""
         return Traits(efficient=False)
 
-    def start(self, problem: Problem) -> OwenState:
-        """No contributions yet; an InputError for a semivalue without a density of levels."""
+    def start(self, problem: Problem) -> SamplingState:
+        """Return a state without contributions; raise InputError if the levels are unknown."""
         semivalue_levels(problem.semivalue, np.empty(0))
-        return OwenState(problem, Moments(problem.n_players))
+        return super().start(problem)
 
-    def ask(self, state: OwenState, rng: np.random.Generator) -> Neighbourhoods | None:
+    def ask(self, state: SamplingState, rng: np.random.Generator) -> Neighbourhoods | None:
         """A few groups of sets with all their neighbours."""
         n_players = state.problem.n_players
         sets = self._group_size * (n_players + 1)
@@ -103,14 +92,13 @@ class Owen(Estimator[OwenState, Neighbourhoods]):
         centres = thresholds < levels[:, :, None]
         return Neighbourhoods(centres.reshape(-1, n_players))
 
-    def tell(self, state: OwenState, draw: Neighbourhoods, values: FloatArray) -> None:
-        """Fold in the mean marginal contributions of each group, without those skipped."""
-        marginals = draw.marginal_contributions(values)
-        groups = group_means(marginals, self._group_size)
-        state.moments.add(groups)
-        state.told += len(groups)
+    def contributions(
+        self, state: SamplingState, draw: Neighbourhoods, values: FloatArray
+    ) -> FloatArray:
+        """Return the mean marginal contributions of each group, without those skipped."""
+        return group_means(draw.marginal_contributions(values), self._group_size)
 
-    def estimate(self, state: OwenState) -> Estimate:
+    def estimate(self, state: SamplingState) -> Estimate:
         """The means of the groups.
 
         m equal groups are m·Q sets that showed nothing else, not m: on a budget of few groups the

@@ -7,10 +7,10 @@ import fairshapley as fs
 from fairshapley.draws import AllCoalitions
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.exact import exact_values
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.walks.contributions import combine, group_size
-from fairshapley.estimators.walks.orthogonal import Orthogonal
-from fairshapley.estimators.walks.sobol import Sobol
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.sampling.orthogonal import Orthogonal
+from fairshapley.estimators.sampling.sobol import Sobol
+from fairshapley.estimators.sampling.spread import combine, group_size
 from fairshapley.semivalues import Shapley
 
 N = 8

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.statistics.two_valued import TwoValued
+from fairshapley.estimators.adjusted.two_valued import TwoValued
+from fairshapley.estimators.moments import Moments
 
 
 def test_moments_are_those_of_the_contributions():

@@ -8,7 +8,7 @@ import pytest
 import fairshapley as fs
 from fairshapley.draws import AllCoalitions, ListedCoalitions
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.regression.kernel_shap import (
+from fairshapley.estimators.sampling.kernel import (
     UnbiasedKernelSHAP,
     expected_products,
     size_probabilities,
@@ -79,51 +79,6 @@ def test_interactions_of_two_players_cancel_in_pairs():
 
 
 @pytest.mark.parametrize("paired", [False, True])
-def test_the_covariance_is_that_of_repeated_runs(paired):
-    """600 runs of 60 samples; entries compared on the scale of the largest variance.
-
-    A covariance from R runs varies by about √(2/R) = 6 % of it; 25 % is over 4 standard errors
-    for each of 25 entries: false alarm below 1e−3, at a fixed seed.
-    """
-    n = 5
-    table = np.random.default_rng(5).standard_normal(1 << n)
-    problem = Problem(n, Shapley(), float(table[0]), float(table[-1]), 1e-3)
-    estimator = UnbiasedKernelSHAP(paired=paired, covariance=True)
-    rng, values, reported = np.random.default_rng(6), [], []
-    for _ in range(600):
-        state = estimator.start(problem)
-        while state.told < 60:
-            draw = estimator.ask(state, rng)
-            masks = draw.masks(0, len(draw))
-            estimator.tell(state, draw, table[masks @ (1 << np.arange(n))])
-        estimate = estimator.estimate(state)
-        matrix = estimator.covariance_matrix(state)
-        np.testing.assert_allclose(np.diag(matrix), estimate.variances, rtol=1e-9)
-        np.testing.assert_allclose(matrix.sum(axis=1), 0.0, atol=1e-12)
-        values.append(estimate.values)
-        reported.append(matrix)
-    empirical = np.cov(np.array(values).T)
-    error = np.abs(np.mean(reported, axis=0) - empirical).max()
-    assert error < 0.25 * np.diag(empirical).max()
-
-
-def test_the_covariance_leaves_out_what_was_skipped():
-    n, rng = 4, np.random.default_rng(7)
-    z, values = rng.random((12, n)) < 0.5, rng.standard_normal(12)
-    values[[0, 5, 6, 7]] = np.nan
-    estimator = UnbiasedKernelSHAP(paired=False, covariance=True)
-    states = [estimator.start(Problem(n, Shapley(), 0.0, 1.0, 1e-3)) for _ in range(2)]
-    for rows in np.split(np.arange(12), [1, 5, 8]):
-        estimator.tell(states[0], ListedCoalitions.of(z[rows]), values[rows])
-    kept = np.flatnonzero(~np.isnan(values))
-    assert np.isnan(estimator.covariance_matrix(states[1])).all()
-    estimator.tell(states[1], ListedCoalitions.of(z[kept]), values[kept])
-    one, other = (estimator.covariance_matrix(state) for state in states)
-    np.testing.assert_allclose(one, other, atol=1e-12)
-    np.testing.assert_array_equal(estimator.estimate(states[0]).counts, 8)
-
-
-@pytest.mark.parametrize("paired", [False, True])
 def test_contributions_stay_within_their_width(paired):
     """On games with utilities 0 and 1, which also reach a good part of it."""
     n = 5
@@ -157,50 +112,15 @@ def test_what_does_not_work_is_said():
         with pytest.raises(fs.InputError, match="'mc', 'stratified' or 'owen'"):
             fs.estimate(game, UnbiasedKernelSHAP(), budget=20, semivalue=semivalue)
     assert fs.estimate(game, UnbiasedKernelSHAP(), budget=20, semivalue="beta(1,1)", seed=0)
-    large = fs.games.Additive(np.ones(1001))
-    with pytest.raises(fs.InputError, match="covariance=False"):
-        fs.estimate(large, UnbiasedKernelSHAP(covariance=True), budget=20)
-    estimator = UnbiasedKernelSHAP()
-    with pytest.raises(fs.InputError, match="covariance=True"):
-        estimator.covariance_matrix(estimator.start(Problem(3, Shapley(), 0.0, 1.0, 1e-3)))
     with pytest.raises(fs.InputError, match="budget of evaluations"):
-        fs.estimate(game, estimator, budget=fs.Budget(marginals=100))
+        fs.estimate(game, UnbiasedKernelSHAP(), budget=fs.Budget(marginals=100))
 
 
-@pytest.mark.parametrize("name", ["paired", "covariance"])
-def test_switches_are_true_or_false(name):
-    for value in ("no", "x", 1, None):
-        with pytest.raises(fs.InputError, match=f"{name} must be True or False"):
-            UnbiasedKernelSHAP(**{name: value})
-    plain = UnbiasedKernelSHAP(**{name: np.bool_(False)})
-    assert type(getattr(plain, name)) is bool
-    assert plain == UnbiasedKernelSHAP(**{name: False})
-
-
-def test_the_notes_name_the_largest_correlation():
-    """Players 0 and 1 are worth ±5 by themselves, the others next to nothing."""
-    game = fs.games.Additive([5.0, -5.0, 0.1, 0.1, 0.1, 0.1, 0.1])
-    kept, plain = (
-        fs.estimate(game, UnbiasedKernelSHAP(covariance=flag), budget=100, seed=0)
-        for flag in (True, False)
-    )
-    (note,) = set(kept.notes) - set(plain.notes)
-    np.testing.assert_array_equal(kept.values, plain.values)
-
-    estimator = UnbiasedKernelSHAP(covariance=True)
-    state = estimator.start(Problem(7, Shapley(), 0.0, 0.5, 1e-3))
-    assert estimator.remarks(state) == ()
-    rng = np.random.default_rng(0)
-    while state.told < 300:
-        draw = estimator.ask(state, rng)
-        estimator.tell(state, draw, game(draw.masks(0, len(draw))))
-    matrix = estimator.covariance_matrix(state)
-    scales = np.sqrt(np.diag(matrix))
-    correlations = matrix / np.outer(scales, scales) - np.eye(7)
-    first, second = np.unravel_index(np.abs(correlations).argmax(), (7, 7))
-    (sentence,) = estimator.remarks(state)
-    assert sentence.endswith(f"{correlations[first, second]:.2f}, of players {first} and {second}")
-    assert sentence[:40] == note[:40]
+def test_paired_is_true_or_false():
+    for value in ("no", 1, None):
+        with pytest.raises(fs.InputError, match="paired must be True or False"):
+            UnbiasedKernelSHAP(paired=value)
+    assert UnbiasedKernelSHAP(paired=np.bool_(False)) == UnbiasedKernelSHAP(paired=False)
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import fairshapley as fs
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.walks.owen import Owen, semivalue_levels
+from fairshapley.estimators.sampling.owen import Owen, semivalue_levels
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import BetaShapley, Semivalue, Shapley, parse_semivalue
 

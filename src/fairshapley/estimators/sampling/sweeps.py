@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Means
-from fairshapley.estimators.strata.weights import Part
+from fairshapley.estimators.moments import Means
+from fairshapley.estimators.sampling.strata import Part
 
 # A turn is two blocks: from one alone the variance between the blocks could not be told.
 BLOCKS_PER_TURN = 2

@@ -11,7 +11,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
 from fairshapley.draws.on_device import DeviceWalks
 from fairshapley.errors import InputError
-from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.estimator import Problem, Traits
 from fairshapley.estimators.rounds import (
     DEVICE_FIRST,
     DEVICE_ROUNDS,
@@ -19,26 +19,11 @@ from fairshapley.estimators.rounds import (
     device_units,
     walks_of_round,
 )
-from fairshapley.estimators.statistics.moments import Moments, device_moments
-from fairshapley.estimators.walks.contributions import group_means, walk_contributions, walk_weights
-
-
-@dataclass(eq=False)
-class MonteCarloState:
-    """The problem and the moments of the contributions."""
-
-    problem: Problem
-    weights: FloatArray
-    """n·α_k for walks (their places are uniform), α_k for single marginals"""
-    moments: Moments
-    turn: int = 0
-    """The player whose turn it is (single marginals go round robin)"""
-    told: int = 0
-    """The permutations told so far; an antithetic pair is one"""
+from fairshapley.estimators.sampling.family import Sampling, SamplingState, group_means
 
 
 @dataclass(frozen=True, kw_only=True)
-class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalks]):
+class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
     """Monte Carlo estimation from permutations drawn uniformly.
 
     Parameters
@@ -80,24 +65,23 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
         return Traits(efficient=self.walk, independent=not self.walk)
 
     @property
-    def device_least(self) -> int | None:
+    def min_device_budget(self) -> int | None:
         """Some rounds of whole walks."""
         return DEVICE_ROUNDS * DEVICE_FIRST if self.walk else None
 
-    def start(self, problem: Problem) -> MonteCarloState:
-        """No contributions yet."""
+    def weights(self, problem: Problem) -> FloatArray:
+        """Return n·α_k for walks, whose places are uniform, and α_k for single marginals."""
         alone = problem.semivalue.weights(problem.n_players)
-        weights = walk_weights(problem) if self.walk else alone
-        return MonteCarloState(problem, weights, Moments(problem.n_players))
+        return super().weights(problem) if self.walk else alone
 
     def ask(
-        self, state: MonteCarloState, rng: np.random.Generator
+        self, state: SamplingState, rng: np.random.Generator
     ) -> Walks | SingleMarginals | DeviceWalks | None:
         """A few permutations: whole walks, or one marginal of each of the next players."""
         n_players, device = state.problem.n_players, state.problem.device
         if not self.walk:
             count = min(n_players, ROUND_MARGINALS)
-            players: IntArray = (state.turn + np.arange(count)) % n_players
+            players: IntArray = (state.told + np.arange(count)) % n_players
             sizes = random_sizes(rng, count, state.weights)
             return SingleMarginals(players, sizes, random_ranks(rng, count, n_players))
         steps = max(1, n_players - 1) * (2 if self.antithetic else 1)
@@ -111,36 +95,26 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
             ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)
         return Walks(ranks)
 
+    def contributions(
+        self, state: SamplingState, draw: Walks | SingleMarginals | DeviceWalks, values: FloatArray
+    ) -> FloatArray:
+        """Return the weighted marginals of each walk, or the mean of each antithetic pair."""
+        assert not isinstance(draw, SingleMarginals)  # noqa: S101 - for the types: see `tell`
+        problem = state.problem
+        rows = draw.contributions(values, problem.empty, problem.full, state.weights)
+        return group_means(rows, 2) if self.antithetic and isinstance(draw, Walks) else rows
+
     def tell(
-        self,
-        state: MonteCarloState,
-        draw: Walks | SingleMarginals | DeviceWalks,
-        values: FloatArray,
+        self, state: SamplingState, draw: Walks | SingleMarginals | DeviceWalks, values: FloatArray
     ) -> None:
         """Fold in the marginal contributions."""
-        if isinstance(draw, DeviceWalks):
-            problem = state.problem
-            given = draw.contributions(values, problem.empty, problem.full, state.weights)
-            if self.antithetic:
-                given = 0.5 * (given[::2] + given[1::2])
-            state.moments.merge(device_moments(given))
-            state.told += len(given)
+        if not isinstance(draw, SingleMarginals):
+            super().tell(state, draw, values)
             return
-        if isinstance(draw, SingleMarginals):
-            state.moments.add_at(draw.players, values[1::2] - values[::2], once=True)
-            state.turn = int(draw.players[-1] + 1) % state.problem.n_players
-            return
-        contributions = walk_contributions(draw, values, state.problem, state.weights)
-        if self.antithetic:
-            contributions = group_means(contributions, 2)
-        state.moments.add(contributions)
-        state.told += len(contributions)
+        state.moments.add_at(draw.players, values[1::2] - values[::2], once=True)
+        state.told += len(draw.players)
 
-    def estimate(self, state: MonteCarloState) -> Estimate:
-        """The means of the contributions."""
-        return state.moments.estimate()
-
-    def noise_share(self, state: MonteCarloState) -> float | None:
+    def noise_share(self, state: SamplingState) -> float | None:
         """Two draws in each marginal, but for those at the ends of a walk."""
         if not self.walk or not state.told:
             return None
@@ -152,4 +126,4 @@ class MonteCarlo(Estimator[MonteCarloState, Walks | SingleMarginals | DeviceWalk
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
-        return float(2.0 * value_width * (walk_weights(problem).max() if self.walk else 1.0))
+        return super().contribution_width(problem, value_width) if self.walk else 2.0 * value_width

@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley.draws.permutations import RankArray
 from fairshapley.draws.sphere import orthogonal_ranks
-from fairshapley.estimators.walks.contributions import GroupedWalks
+from fairshapley.estimators.sampling.spread import SpreadWalks
 
 # One vector and its negative are the antithetic pair, which `MonteCarlo` has; two are the first
 # group that is more, and five groups of their four walks fit into 20 evaluations per player.
@@ -17,7 +17,7 @@ FIRST_VECTORS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Orthogonal(GroupedWalks):
+class Orthogonal(SpreadWalks):
     """Walks on orthogonal spherical permutations (Mitchell et al. 2022, algorithm 3).
 
     A group takes k orthonormal directions in the hyperplane Σ x_i = 0 with their negatives: 2k
@@ -35,7 +35,7 @@ class Orthogonal(GroupedWalks):
     Examples
     --------
     >>> import fairshapley as fs
-    >>> from fairshapley.estimators.walks.orthogonal import Orthogonal
+    >>> from fairshapley.estimators.sampling.orthogonal import Orthogonal
     >>> game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> fs.estimate(game, Orthogonal(), budget=30, seed=0).values.round(6)
     array([1., 2., 3., 4., 5.])
@@ -50,10 +50,12 @@ class Orthogonal(GroupedWalks):
             hint = "; None takes the complete basis"
             checks.settle(self, vectors=checks.whole("vectors", self.vectors, hint=hint))
 
-    def _sizes(self, n_players: int) -> tuple[int, int]:
+    def group_sizes(self, n_players: int) -> tuple[int, int]:
+        """Return the walks of the first and of the largest group."""
         complete = max(1, n_players - 1)
         largest = complete if self.vectors is None else min(self.vectors, complete)
         return 2 * FIRST_VECTORS, 2 * largest
 
-    def _draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+    def draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+        """Draw the permutations of one group."""
         return orthogonal_ranks(rng, walks // 2, n_players)

@@ -8,8 +8,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
-from fairshapley.estimators.statistics.moments import Means, floor_variances
-from fairshapley.estimators.statistics.weighted import WeightedParts, whole_below
+from fairshapley.estimators.moments import Means, WeightedParts, floor_variances, whole_below
 
 # Sizes that weigh together less than 1/(4n) share a stratum: a quarter of what a size weighs for
 # Shapley values, so that no more than 4n strata are ever visited for nothing.

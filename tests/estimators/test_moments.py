@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.moments import Moments
 
 rows = arrays(np.float64, st.tuples(st.integers(2, 12), st.just(3)), elements=st.floats(-1e3, 1e3))
 

@@ -1,19 +1,19 @@
-"""What the methods share that walk along permutations: contributions, and groups of walks."""
+"""Walks on evenly spread permutations: dependent within a group, independent between groups."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Walks
 from fairshapley.draws.permutations import RankArray
-from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.estimator import Estimate, Traits
+from fairshapley.estimators.moments import ROUNDING, Moments, floor_variances, whole_below
 from fairshapley.estimators.rounds import walks_of_round
-from fairshapley.estimators.statistics.moments import ROUNDING, Moments, floor_variances
-from fairshapley.estimators.statistics.weighted import whole_below
+from fairshapley.estimators.sampling.family import Sampling, SamplingState, group_means
 
 # A group is at most this share of the walks before it: sixteen groups of each size give their
 # variance with 15 degrees of freedom. As the sizes before carry half the weight, a quarter, …, the
@@ -21,51 +21,6 @@ from fairshapley.estimators.statistics.weighted import whole_below
 # share of 8 (21 degrees) would lower the variance by 10 to 20 %, and at a level of 1e−3 Student's
 # t takes (3.82/3.52)² = 1.18 back.
 GROUP_SHARE = 16
-
-
-def walk_weights(problem: Problem) -> FloatArray:
-    """n·α_k: places are uniform on a walk, so that a marginal at place k counts α_k/(1/n)."""
-    return problem.n_players * problem.semivalue.weights(problem.n_players)
-
-
-def walk_contributions(
-    draw: Walks, values: FloatArray, problem: Problem, weights: FloatArray
-) -> FloatArray:
-    """One contribution of every player for each walk, shape (walks, n_players).
-
-    `weights` are the `walk_weights`.
-
-    Examples
-    --------
-    >>> from fairshapley.semivalues import Shapley
-    >>> problem = Problem(2, Shapley(), empty=0.0, full=4.0, xi=1e-3)
-    >>> walks = Walks(np.array([[0, 1], [1, 0]], dtype=np.uint16))
-    >>> walk_contributions(walks, np.array([1.0, 2.0]), problem, np.ones(2))
-    array([[1., 3.],
-           [2., 2.]])
-    """
-    marginals = draw.marginal_contributions(values, problem.empty, problem.full)
-    return np.take_along_axis(marginals * weights, draw.ranks, axis=1)
-
-
-def group_means(contributions: FloatArray, size: int) -> FloatArray:
-    """The means over each `size` rows that belong together.
-
-    What was skipped (NaN) is left out of its group's mean; a group without anything gives NaN.
-
-    Examples
-    --------
-    >>> group_means(np.array([[1.0, 3.0], [2.0, np.nan], [5.0, np.nan], [6.0, np.nan]]), 2)
-    array([[1.5, 3. ],
-           [5.5, nan]])
-    """
-    grouped = contributions.reshape(-1, size, contributions.shape[1])
-    missing = np.isnan(grouped)
-    if not missing.any():
-        return grouped.mean(axis=1)
-    present = size - missing.sum(axis=1)
-    sums = np.where(missing, 0.0, grouped).sum(axis=1)
-    return np.where(present > 0, sums / np.maximum(present, 1), np.nan)
 
 
 def group_size(told: int, first: int, largest: int) -> int:
@@ -80,21 +35,6 @@ def group_size(told: int, first: int, largest: int) -> int:
     while size < largest and GROUP_SHARE * (bigger := min(2 * size, largest)) <= told:
         size = bigger
     return size
-
-
-@dataclass(eq=False)
-class GroupedState:
-    """The problem, and the moments of single walks and of group means for each size of group."""
-
-    problem: Problem
-    weights: FloatArray
-    """n·α_k"""
-    singles: Moments
-    """Of the single walks: whether they all gave the same"""
-    levels: dict[int, Moments] = field(default_factory=dict)
-    """By the walks in a group"""
-    told: int = 0
-    """The walks told so far"""
 
 
 def combine(levels: dict[int, Moments], singles: Moments) -> Estimate:
@@ -147,56 +87,51 @@ def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupedWalks(Estimator[GroupedState, Walks]):
+class SpreadWalks(Sampling[Walks]):
     """Walks on permutations that are uniform each, but dependent within a group.
 
     The mean of a group is one contribution; groups are independent of each other. The larger a
-    group, the more its walks complement each other, and the fewer groups there are to tell the
+    group, the more its walks complement each other, and the fewer groups there are to estimate the
     standard error from: groups start small and double.
     """
 
     @abstractmethod
-    def _sizes(self, n_players: int) -> tuple[int, int]:
-        """The walks of the first and of the largest group."""
+    def group_sizes(self, n_players: int) -> tuple[int, int]:
+        """Return the walks of the first and of the largest group."""
 
     @abstractmethod
-    def _draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
-        """The permutations of one group."""
+    def draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+        """Draw the permutations of one group."""
 
     @property
     def traits(self) -> Traits:
-        """Unbiased and linear; the groups do not depend on what was told, only on how much."""
+        """Unbiased and linear; the groups depend on how much was told, not on what."""
         return Traits(iid=False)
 
-    def start(self, problem: Problem) -> GroupedState:
-        """No contributions yet."""
-        return GroupedState(problem, walk_weights(problem), Moments(problem.n_players))
-
-    def ask(self, state: GroupedState, rng: np.random.Generator) -> Walks | None:
-        """One group; on a small game a few of the same size."""
+    def ask(self, state: SamplingState, rng: np.random.Generator) -> Walks | None:
+        """Draw one group; on a small game a few of the same size."""
         n_players = state.problem.n_players
-        size = self._next_size(state)
+        size = group_size(state.told, *self.group_sizes(n_players))
         steps, in_flight = size * (n_players - 1), state.problem.in_flight
         groups = walks_of_round(state.told // size, steps, in_flight)
-        ranks = [self._draw_group(rng, size, n_players) for _ in range(groups)]
+        ranks = [self.draw_group(rng, size, n_players) for _ in range(groups)]
         return Walks(np.concatenate(ranks))
 
-    def tell(self, state: GroupedState, draw: Walks, values: FloatArray) -> None:
-        """Fold in the means of the groups."""
-        size = self._next_size(state)
-        level = state.levels.setdefault(size, Moments(state.problem.n_players))
-        contributions = walk_contributions(draw, values, state.problem, state.weights)
+    def contributions(self, state: SamplingState, draw: Walks, values: FloatArray) -> FloatArray:
+        """Return the weighted marginals of each walk."""
+        problem = state.problem
+        return draw.contributions(values, problem.empty, problem.full, state.weights)
+
+    def tell(self, state: SamplingState, draw: Walks, values: FloatArray) -> None:
+        """Fold in single walks, and the means of the groups."""
+        n_players = state.problem.n_players
+        size = group_size(state.told, *self.group_sizes(n_players))
+        contributions = self.contributions(state, draw, values)
+        level = state.levels.setdefault(size, Moments(n_players))
         level.add(group_means(contributions, size))
-        state.singles.add(contributions)
+        state.moments.add(contributions)
         state.told += len(contributions)
 
-    def estimate(self, state: GroupedState) -> Estimate:
-        """The mean over all walks."""
-        return combine(state.levels, state.singles)
-
-    def contribution_width(self, problem: Problem, value_width: float) -> float:
-        """A group's mean lies, as each walk's marginal, within ± the width times n·α_k."""
-        return float(2.0 * value_width * walk_weights(problem).max())
-
-    def _next_size(self, state: GroupedState) -> int:
-        return group_size(state.told, *self._sizes(state.problem.n_players))
+    def estimate(self, state: SamplingState) -> Estimate:
+        """Return the mean over all walks."""
+        return combine(state.levels, state.moments)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.estimators.statistics.moments import Moments
+from fairshapley.estimators.moments import Moments
 
 
 def power_of_two(size: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,10 @@ class Moments(Means):
         return moments
 
     def add(self, contributions: FloatArray) -> None:
-        """Fold in rows of one contribution per player, shape (rows, n_players)."""
+        """Fold in rows of one contribution per player, (rows, n_players), an array or a tensor."""
+        if not isinstance(contributions, np.ndarray):
+            self.merge(_device_moments(contributions))
+            return
         rows, n_players = contributions.shape
         # A mean is NaN where a contribution is; no other pass is needed to see it.
         means = contributions.sum(axis=0) / max(rows, 1)
@@ -273,7 +277,59 @@ def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float)
     return np.where(vanishing, mean_square / (safe * (safe + 1.0)), variances)
 
 
-def device_moments(contributions: Any) -> Moments:
+@dataclass(frozen=True, eq=False)
+class WeightedParts:
+    """Sums over the parts: the mean Σ λ·value / Σ λ has the variance Σ λ²·variance / (Σ λ)².
+
+    Examples
+    --------
+    >>> parts = WeightedParts.none(2)
+    >>> for value in (1.0, 4.0):
+    ...     parts = parts.plus(np.array([value, 0.0]), np.full(2, value), np.full(2, 1.0))
+    >>> parts.mean()
+    (array([3.4, nan]), array([0.68,  nan]))
+    """
+
+    weights: FloatArray
+    """Σ λ"""
+    values: FloatArray
+    """Σ λ·value"""
+    variances: FloatArray
+    """Σ λ²·variance"""
+
+    @classmethod
+    def none(cls, n_players: int) -> WeightedParts:
+        """No part yet."""
+        return cls(*np.zeros((3, n_players)))
+
+    def plus(
+        self, weights: FloatArray | float, values: FloatArray, variances: FloatArray | float
+    ) -> WeightedParts:
+        """With one part more; a weight of 0 leaves a player out."""
+        return WeightedParts(
+            self.weights + weights,
+            self.values + weights * values,
+            self.variances + np.square(weights) * variances,
+        )
+
+    def mean(self) -> tuple[FloatArray, FloatArray]:
+        """The weighted means and their variances; NaN for a player without a part."""
+        total = np.where(self.weights > 0, self.weights, np.nan)
+        return self.values / total, self.variances / np.square(total)
+
+
+def whole_below(numbers: FloatArray) -> IntArray:
+    """The whole numbers below, but for rounding: what should be whole must not fall below itself.
+
+    Examples
+    --------
+    >>> whole_below(np.array([2.9999999999, 2.9]))
+    array([3, 2])
+    """
+    return np.floor(numbers + 1e-9).astype(np.int64)
+
+
+def _device_moments(contributions: Any) -> Moments:
     """The moments of rows of contributions that are a tensor on a device."""
     import torch
 

@@ -11,7 +11,8 @@ from fairshapley.draws.permutations import RankArray
 from fairshapley.draws.sphere import sobol_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.walks.contributions import GroupedState, GroupedWalks
+from fairshapley.estimators.sampling.family import SamplingState
+from fairshapley.estimators.sampling.spread import SpreadWalks
 
 # Two points only mirror each other; from four on the variance is below that of antithetic walks
 # on most games. Five groups of four fit into 20 evaluations per player.
@@ -22,7 +23,7 @@ MAX_PLAYERS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sobol(GroupedWalks):
+class Sobol(SpreadWalks):
     """Walks on evenly spread permutations (Mitchell et al. 2022, algorithm 4), made unbiased.
 
     The points of a Sobol sequence become directions in the hyperplane Σ x_i = 0, and directions
@@ -42,7 +43,7 @@ class Sobol(GroupedWalks):
     Examples
     --------
     >>> import fairshapley as fs
-    >>> from fairshapley.estimators.walks.sobol import Sobol
+    >>> from fairshapley.estimators.sampling.sobol import Sobol
     >>> game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> fs.estimate(game, Sobol(), budget=30, seed=0).values.round(6)
     array([1., 2., 3., 4., 5.])
@@ -61,7 +62,7 @@ class Sobol(GroupedWalks):
             )
         checks.settle(self, points=points)
 
-    def start(self, problem: Problem) -> GroupedState:
+    def start(self, problem: Problem) -> SamplingState:
         """No contributions yet, or an InputError when there are too many players."""
         if problem.n_players > MAX_PLAYERS:
             raise InputError(
@@ -70,8 +71,10 @@ class Sobol(GroupedWalks):
             )
         return super().start(problem)
 
-    def _sizes(self, n_players: int) -> tuple[int, int]:
+    def group_sizes(self, n_players: int) -> tuple[int, int]:
+        """Return the walks of the first and of the largest group."""
         return FIRST_POINTS, self.points
 
-    def _draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+    def draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+        """Draw the permutations of one group."""
         return sobol_ranks(rng, walks, n_players)

@@ -5,7 +5,7 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.estimators import METHODS, Estimate, Problem
-from fairshapley.estimators.statistics.pooling import Pooling
+from fairshapley.estimators.pooling import Pooling
 from fairshapley.semivalues import Shapley
 
 

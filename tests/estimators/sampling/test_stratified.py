@@ -10,10 +10,10 @@ from scipy.stats import t as student
 
 import fairshapley as fs
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.statistics.moments import Moments
-from fairshapley.estimators.strata.stratified import Stratified
-from fairshapley.estimators.strata.sweeps import Sweep
-from fairshapley.estimators.strata.weights import Part, Pool, Strata
+from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.sampling.strata import Part, Pool, Strata
+from fairshapley.estimators.sampling.stratified import Stratified
+from fairshapley.estimators.sampling.sweeps import Sweep
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
 

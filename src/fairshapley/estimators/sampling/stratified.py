@@ -12,10 +12,10 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
+from fairshapley.estimators.moments import Means
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.statistics.moments import Means
-from fairshapley.estimators.strata.sweeps import Sweep
-from fairshapley.estimators.strata.weights import NeymanEpochs, Pool, Strata
+from fairshapley.estimators.sampling.strata import NeymanEpochs, Pool, Strata
+from fairshapley.estimators.sampling.sweeps import Sweep
 
 # Up to twelve arrays of n² numbers: 400 MB at this many players.
 MAX_PLAYERS = 2000
@@ -91,7 +91,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
     Examples
     --------
     >>> import fairshapley as fs
-    >>> from fairshapley.estimators.strata.stratified import Stratified
+    >>> from fairshapley.estimators.sampling.stratified import Stratified
     >>> game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
     >>> fs.estimate(game, Stratified(), budget=30, seed=0).values.round(12)
     array([1., 2., 3., 4., 5.])

@@ -1,1 +1,0 @@
-"""Methods that regress utilities on the players."""

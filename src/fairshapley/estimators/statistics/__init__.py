@@ -1,1 +1,0 @@
-"""Moments and averages of contributions, and their errors."""

@@ -1,1 +1,0 @@
-"""Methods that sample by player and coalition size."""

@@ -1,1 +1,0 @@
-"""Methods that average marginal contributions along permutations."""
