@@ -269,7 +269,7 @@ def test_planted_game_is_not_additive_and_its_places_are_shuffled():
         (lambda: Airport([1.0, -0.5]), "at least 0"),
         (lambda: Airport([np.nan]), "finite"),
         (lambda: WeightedVoting([1, 2], 0), "quota must be a whole number from 1 to 3, not 0"),
-        (lambda: WeightedVoting([1, 2], 4), "from 1 to 3, not 4: the votes that win"),
+        (lambda: WeightedVoting([1, 2], 4), "from 1 to 3, not 4: give the votes that win"),
         (lambda: WeightedVoting([1, 2], 1.5), "whole number"),
         (lambda: WeightedVoting([1.5, 2], 1), "whole numbers"),
         (lambda: WeightedVoting([], 1), "whole numbers"),

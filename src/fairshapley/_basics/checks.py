@@ -34,7 +34,7 @@ def whole(
     *,
     least: int = 1,
     most: int | None = None,
-    hint: str = "",
+    remedy: str | Sequence[str] = (),
     error: type[FairShapleyError] = InputError,
 ) -> int:
     """A whole number in range as an int; 1e6 is one too.
@@ -45,8 +45,8 @@ def whole(
         The argument.
     least, most
         Its range.
-    hint
-        The end of the message: what else is allowed, or what to do.
+    remedy
+        What to do.
     error
         What to raise.
 
@@ -65,7 +65,8 @@ def whole(
         number = least - 1
     if isinstance(value, bool | np.bool_) or number < least or (most is not None and number > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise error(f"{name} must be a whole number {limits}, not {value!r:.60}{hint}")
+        message = f"must be a whole number {limits}"
+        raise error(message, parameter=name, received=value, remedy=remedy)
     return number
 
 
@@ -76,7 +77,7 @@ def real(
     least: float = -math.inf,
     above: float = -math.inf,
     below: float = math.inf,
-    hint: str = "",
+    remedy: str | Sequence[str] = (),
     error: type[FairShapleyError] = InputError,
 ) -> float:
     """A finite number in range as a float.
@@ -87,8 +88,8 @@ def real(
         The argument.
     least, above, below
         Its range: at least, and strictly above and below.
-    hint
-        The end of the message: what else is allowed, or what to do.
+    remedy
+        What to do.
     error
         What to raise.
 
@@ -110,13 +111,13 @@ def real(
     limits += [f"below {below:g}"] if below < math.inf else []
     kind = "number" if below < math.inf else "finite number"
     wanted = " ".join([kind, " and ".join(limits)]).rstrip()
-    raise error(f"{name} must be a {wanted}, not {value!r:.60}{hint}")
+    raise error(f"must be a {wanted}", parameter=name, received=value, remedy=remedy)
 
 
 def flag(name: str, value: Any) -> bool:
     """True or False as a bool."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, not {value!r:.60}")
+        raise InputError("must be True or False", parameter=name, received=value)
     return bool(value)
 
 
@@ -131,7 +132,7 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """
     if not isinstance(value, str) or value not in choices:
         allowed = ", ".join(map(repr, choices))
-        raise InputError(f"{name} must be one of {allowed}, not {value!r:.60}")
+        raise InputError(f"must be one of {allowed}", parameter=name, received=value)
     return value
 
 
@@ -146,7 +147,7 @@ def different_names(name: str, value: Any, count: int) -> tuple[str, ...]:
     listed = isinstance(value, Iterable) and not isinstance(value, str)
     names = tuple(str(one) for one in value) if listed else ()
     if len(names) != count or len(set(names)) < count:
-        raise InputError(f"{name} must be {count} different names, not {value!r:.60}")
+        raise InputError(f"must be {count} different names", parameter=name, received=value)
     return names
 
 
@@ -163,7 +164,8 @@ def value_range(value: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         lowest, highest = math.nan, math.nan
     if not 0 <= highest - lowest < math.inf:
-        raise InputError(f"value_range must be (lowest, highest), both finite, not {value!r:.60}")
+        message = "must be (lowest, highest), both finite"
+        raise InputError(message, parameter="value_range", received=value)
     return lowest, highest
 
 

@@ -358,6 +358,22 @@ def option_name(parameter: str) -> str:
     return f"--option {typed}" if typed.replace("-", "_") in ADVANCED else f"--{typed}"
 
 
+def given_as(parameter: str, value: str | None) -> str:
+    """How a parameter of the Python interface is given in the shell; a LookupError if it is not.
+
+    Examples
+    --------
+    >>> given_as("group_by", "'who'"), given_as("split_by", None)
+    ("--group-by 'who'", '--option split-by')
+    """
+    if parameter not in _PARAMETERS:
+        raise LookupError(parameter)
+    name = option_name(parameter)
+    if value is None:
+        return name
+    return f"{name}{'=' if parameter in ADVANCED else ' '}{value}"
+
+
 def in_options(message: str) -> str:
     """A message of the Python interface, with options in place of its parameters.
 

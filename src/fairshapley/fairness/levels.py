@@ -21,20 +21,20 @@ LARGE_XI = 1.25
 def check_epsilon1(epsilon1: float) -> float:
     """ε1 as a positive finite float, or an InputError."""
     # Beyond these, squares overflow; nobody means such a tolerance.
-    hint = "; it is the tolerated share of a value: give a positive number such as 0.5"
-    return checks.real("epsilon1", epsilon1, above=1e-100, below=1e100, hint=hint)
+    remedy = "it is the tolerated share of a value: give a positive number such as 0.5"
+    return checks.real("epsilon1", epsilon1, above=1e-100, below=1e100, remedy=remedy)
 
 
 def check_delta(delta: float) -> float:
     """δ as a float strictly between 0 and 1, or an InputError."""
-    hint = "; it is the tolerated probability of failure: give a number between 0 and 1"
-    return checks.real("delta", delta, above=1e-100, below=1, hint=hint)
+    remedy = "it is the tolerated probability of failure: give a number between 0 and 1"
+    return checks.real("delta", delta, above=1e-100, below=1, remedy=remedy)
 
 
 def check_xi(xi: float) -> float:
     """ξ as a float of at least 0, or an InputError."""
-    hint = "; it is the tolerance near zero, in the unit of the utility"
-    return checks.real("xi", xi, least=0, below=1e100, hint=hint)
+    remedy = "it is the tolerance near zero, in the unit of the utility"
+    return checks.real("xi", xi, least=0, below=1e100, remedy=remedy)
 
 
 def check_bound(bound: str, allowed: tuple[str, ...]) -> str:

@@ -44,7 +44,7 @@ class Game(Protocol):
 
 def check_n_players(n_players: int) -> int:
     """The number of players as an int of at least 1, or an InputError."""
-    return checks.whole("n_players", n_players, hint=": give the number of players")
+    return checks.whole("n_players", n_players, remedy="give the number of players")
 
 
 def real_numbers(values: Any, what: str, error: type[InputError] = InputError) -> FloatArray:

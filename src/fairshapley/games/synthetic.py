@@ -203,8 +203,8 @@ class WeightedVoting:
         total = sum(votes.tolist())
         if votes.min() < 0 or total >= 1 << 62:
             raise InputError("weights must be at least 0, and less than 2**62 together")
-        hint = ": the votes that win, of those that all players have together"
-        self.quota = checks.whole("quota", quota, most=total, hint=hint)
+        remedy = "give the votes that win, at most those of all players together"
+        self.quota = checks.whole("quota", quota, most=total, remedy=remedy)
         self.weights: IntArray = votes.astype(np.int64)
         self.weights.flags.writeable = False
         self.n_players = len(self.weights)

@@ -135,7 +135,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
         ({"background": np.full((2, 4), "a")}, "X holds float64 and background <U1"),
         ({"background": [[1.0], [1.0, 2.0]]}, "background must be a 2-d array"),
         ({"background": "all"}, "give rows like those of X, how many of them"),
-        ({"output": 1}, "output must be a whole number from -1 to 0, not 1; by name: 0"),
+        ({"output": 1}, "output must be a whole number from -1 to 0, not 1: by name: 0"),
         ({"output": "1"}, "there is no output '1'; there are 0"),
         ({"output": True}, "output must be a whole number"),
         ({"output_names": ["a", "b"]}, "output_names must be 1 different names"),

@@ -172,7 +172,7 @@ def one(**changes):
         ({"agents": ["bob"]}, "agent 'ann' has an update but is not in `agents`"),
         ({"agents": ["ann", "ann"]}, "appears twice"),
         ({"examples": {"ann": 0}}, "agent 'ann' must be a finite number above 0, not 0"),
-        ({"examples": {"ann": -3}}, "above 0, not -3; leave out who"),
+        ({"examples": {"ann": -3}}, "above 0, not -3: leave out agents"),
         ({"examples": {"ann": "many"}}, "not 'many'"),
         ({"examples": {"bob": 5}}, "agent 'ann' has no number of examples"),
         ({"examples": [5]}, "examples is a list"),
@@ -216,7 +216,7 @@ def test_bad_rounds_are_named(changes, message):
         (
             [{"ann": ANN}],
             {"empty": "zero"},
-            "empty must be a finite number, not 'zero'; or 'server'",
+            "empty must be a finite number, not 'zero': give 'server'",
         ),
         ([{"ann": ANN}], {"empty": np.nan}, "empty must be a finite number, not nan"),
         ([{"ann": ANN}], {"value_range": (1.0, 0.0)}, "value_range must be"),

@@ -47,8 +47,8 @@ class Orthogonal(SpreadWalks):
 
     def __post_init__(self) -> None:
         if self.vectors is not None:
-            hint = "; None takes the complete basis"
-            checks.settle(self, vectors=checks.whole("vectors", self.vectors, hint=hint))
+            remedy = "give None for the complete basis"
+            checks.settle(self, vectors=checks.whole("vectors", self.vectors, remedy=remedy))
 
     def group_sizes(self, n_players: int) -> tuple[int, int]:
         """Return the walks of the first and of the largest group."""

@@ -114,11 +114,11 @@ class CheckedEngine:
         self, *, chunk_size: int | None = None, timeout: float | None = None, in_flight: int = 1
     ) -> None:
         self.chunk_size = None if chunk_size is None else checks.whole("chunk_size", chunk_size)
-        hint = " (seconds for a chunk); None sets no limit"
+        remedy = "give seconds for a chunk, or None for no limit"
         self.timeout = (
-            None if timeout is None else checks.real("timeout", timeout, above=0, hint=hint)
+            None if timeout is None else checks.real("timeout", timeout, above=0, remedy=remedy)
         )
-        self.in_flight = checks.whole("in_flight", in_flight, hint=" (coalitions in a round)")
+        self.in_flight = checks.whole("in_flight", in_flight, remedy="it counts coalitions")
 
     def __enter__(self) -> Self:
         return self

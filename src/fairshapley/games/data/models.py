@@ -57,7 +57,7 @@ def check_seeds(seeds: Any) -> tuple[int, ...] | None:
     if seeds is None:
         return None
     if not isinstance(seeds, Iterable):
-        seeds = range(checks.whole("seeds", seeds, hint=": or give a list of seeds"))
+        seeds = range(checks.whole("seeds", seeds, remedy="give a count, or a list of seeds"))
     # The seeds that numpy's RandomState takes.
     listed = tuple(checks.whole("a seed", seed, least=0, most=2**32 - 1) for seed in seeds)
     if not listed or len(set(listed)) < len(listed):

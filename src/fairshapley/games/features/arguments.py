@@ -36,8 +36,10 @@ def check_rows(rows: Rows, n_rows: int) -> IntArray:
         if len(given) != n_rows:
             raise InputError(f"a mask of rows must have the {n_rows} of X, not {len(given)}")
         return np.flatnonzero(given)
-    hint = ": give positions (not index labels), a slice or a boolean mask"
-    found = [checks.whole("rows", row, least=-n_rows, most=n_rows - 1, hint=hint) for row in given]
+    remedy = "give positions (not index labels), a slice or a boolean mask"
+    found = [
+        checks.whole("rows", row, least=-n_rows, most=n_rows - 1, remedy=remedy) for row in given
+    ]
     return np.array(found) % n_rows
 
 
@@ -53,8 +55,8 @@ def check_output(output: int | str | None, names: Sequence[str]) -> int:
         if output not in names:
             raise InputError(f"there is no output {output!r}; there are {choices}")
         return list(names).index(output)
-    hint, count = f"; by name: {choices}", len(names)
-    return checks.whole("output", output or 0, least=-count, most=count - 1, hint=hint) % count
+    remedy, count = f"by name: {choices}", len(names)
+    return checks.whole("output", output or 0, least=-count, most=count - 1, remedy=remedy) % count
 
 
 def choose_background(
@@ -81,8 +83,8 @@ def choose_background(
 
 def _size(given: Any, data: Table) -> int:
     number = int(given) if isinstance(given, str) and given.isdecimal() else given
-    hint = ": give rows like those of X, how many of them to draw, or 'kmeans:20'"
-    return checks.whole("background", number, most=len(data), hint=hint)
+    remedy = "give rows like those of X, how many of them to draw, or 'kmeans:20'"
+    return checks.whole("background", number, most=len(data), remedy=remedy)
 
 
 def _centres(data: Table, count: int, rng: np.random.Generator) -> Table:

@@ -259,8 +259,8 @@ def check_kind(
     if kind == "conditional":
         checks.choice("relative_to", relative_to or "value", ("value", "range", "std"))
         wide = DEFAULT_TOLERANCE if tolerance is None else tolerance
-        hint = ": give one such as 0.1"
-        return checks.real("tolerance", wide, above=0, hint=hint), relative_to or "value"
+        remedy = "give one such as 0.1"
+        return checks.real("tolerance", wide, above=0, remedy=remedy), relative_to or "value"
     if tolerance is not None or relative_to is not None:
         raise InputError(
             "tolerance and relative_to are about neighbourhoods: give kind='conditional', or "

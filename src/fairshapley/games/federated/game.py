@@ -144,7 +144,7 @@ class RoundGame:
 
 def _check_empty(empty: Empty, record: Round) -> Empty:
     if empty != "server":
-        return checks.real("empty", empty, hint="; or 'server', whose model is then valued")
+        return checks.real("empty", empty, remedy="give 'server' to value its model")
     if not record.server_known:
         raise InputError(
             f"round {record.number}: the server's weights before the round are not known, so "

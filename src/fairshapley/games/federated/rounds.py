@@ -296,7 +296,7 @@ def _examples(examples: Mapping[Agent, float] | None, agent: Agent, number: int)
     if agent not in examples:
         raise InputError(f"round {number}: agent {agent!r} has no number of examples")
     name = f"round {number}: the number of examples of agent {agent!r}"
-    return checks.real(name, examples[agent], above=0, hint="; leave out who trained on none")
+    return checks.real(name, examples[agent], above=0, remedy="leave out agents without examples")
 
 
 def _is_series(server: object) -> bool:

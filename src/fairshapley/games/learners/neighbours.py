@@ -144,8 +144,8 @@ def _n_neighbors(model: Any) -> int:
     """The k of a model whose other parameters are vectorised."""
     refuse_unless(model, "weights", ("uniform", None))
     refuse_unless(model, "metric_params", (None,))
-    hint = ": others are not vectorised"
-    return whole("n_neighbors", model.n_neighbors, hint=hint, error=NotVectorisedError)
+    remedy = "others are not vectorised"
+    return whole("n_neighbors", model.n_neighbors, remedy=remedy, error=NotVectorisedError)
 
 
 def _distances(model: Any, given: Data) -> FloatArray:
