@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fairshapley.evaluation import Journal
 from tests.faults.oracle import CountedGame, Scenario, journalled, plain, utility
 
 SCENARIO = Scenario(n_players=12, options={"method": "mc", "budget": 160})
@@ -91,8 +90,6 @@ def main(folder: Path, kills: int, seed: int) -> None:
         assert plain(SCENARIO.call(game, path)) == expected, "a wrong result"
         assert not kept.keys() & set(game.calls), "journalled evaluations were computed again"
         assert len(kept) + len(game.calls) == expected["evaluations"]
-        with Journal(path) as journal:
-            assert not journal.check_rows(1).fault
         assert sorted(path.parent.glob(f"{path.name}*")) == [path], "files are left behind"
     sys.stdout.write(json.dumps({"killed": killed, "held": held}))
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import loky
-import numpy as np
 import pytest
 
 import fairshapley as fs
@@ -74,13 +73,13 @@ def _cases() -> Iterator[tuple[str, Case]]:
             for after in (False, True):
                 fault = failing_statements(kind, after=after)
                 when = "after" if after else "before"
-                yield f"statements, {name}, {kind}, {when}", Case(scenario, fault, 60)
+                yield f"statements, {name}, {kind}, {when}", Case(scenario, fault, 40)
         fault = failing_statements("full", after=False)
-        yield f"statements, {name}, full for good", Case(scenario, fault, 60, for_good=True)
+        yield f"statements, {name}, full for good", Case(scenario, fault, 40, for_good=True)
         for part in (False, True):
             for for_good in (False, True):
                 kind = f"{'part of a write' if part else 'write'}{', for good' * for_good}"
-                case = Case(scenario, failing_files(part=part), 40, for_good)
+                case = Case(scenario, failing_files(part=part), 30, for_good)
                 yield f"files, {name}, {kind}", case
     yield "file sizes", Case(PLAIN, small_files(1000, 110_000), 100)
     yield "SQLite's memory", Case(PLAIN, little_memory(4000, 400_000), 100)
@@ -168,8 +167,8 @@ def test_the_scenarios_are_what_they_say(folder: Path) -> None:
     trials = Trials(SKIPPING, folder, failing_statements("io", after=False))
     assert trials.expected.skipped == 1
     said = " ".join(map(str, trials.labels))
-    assert "INSERT INTO batches" in said
-    assert "INSERT OR REPLACE INTO failures" in said
+    assert "INSERT INTO evaluations (game, coalition, utility" in said
+    assert "INSERT INTO evaluations (game, coalition, failure" in said
 
 
 class LateJournal(Journal):
@@ -177,24 +176,24 @@ class LateJournal(Journal):
 
     held: tuple[Any, ...] = ()
 
-    def append(self, game: int, coalitions: Any, utilities: Any) -> None:
+    def append(self, *given: Any) -> None:
         if self.held:
             super().append(*self.held)
-        self.held = (game, coalitions, utilities)
+        self.held = given
 
 
 class WrongJournal(Journal):
     """Writes one value that is not quite right."""
 
-    def append(self, game: int, coalitions: Any, utilities: Any) -> None:
-        super().append(game, coalitions, [*utilities[:-1], utilities[-1] + 1e-12])
+    def append(self, game: int, keys: Any, utilities: Any, replicates: Any = None) -> None:
+        super().append(game, keys, [*utilities[:-1], utilities[-1] + 1e-12], replicates)
 
 
 class ForgetfulJournal(Journal):
     """Does not find the last of the coalitions asked for."""
 
-    def find(self, game: int, packed: Any, *, refresh: bool = True) -> Any:
-        return np.append(super().find(game, packed[:-1], refresh=refresh), np.nan)
+    def lookup(self, game: int, keys: Any) -> dict[bytes, float]:
+        return super().lookup(game, keys[:-1])
 
 
 @pytest.mark.parametrize(
@@ -210,7 +209,7 @@ def test_a_broken_journal_is_found(
 ) -> None:
     trials = Trials(PLAIN, folder, failing_statements("io", after=False))
     monkeypatch.setattr(setup, "Journal", broken)
-    inserts = [at for at, label in enumerate(trials.labels) if "INTO batches" in label]
+    inserts = [at for at, label in enumerate(trials.labels) if "utility, repl" in label]
     with pytest.raises(AssertionError, match=finding):
         trials.trial(inserts[len(inserts) // 2])
 
@@ -267,7 +266,7 @@ def test_a_finished_run_outlives_its_journal(folder: Path) -> None:
 def test_a_commit_that_is_reported_as_failed_is_not_computed_again(folder: Path) -> None:
     """The same journal object finds what is in the file, though it was told that it is not."""
     trials = Trials(KEPT_OPEN, folder, failing_statements("io", after=True))
-    inserts = [at for at, label in enumerate(trials.labels) if "INTO batches" in label]
+    inserts = [at for at, label in enumerate(trials.labels) if "utility, repl" in label]
     trials.trial(trials.labels.index("COMMIT", inserts[len(inserts) // 2]))
     assert trials.count == 1
     assert trials.finished is None  # the run was told of a failure

@@ -34,8 +34,6 @@ class Cache:
         self._young: dict[bytes, float] = {}
         self._old: dict[bytes, float] = {}
         self._ends = bits.keys(np.array([[False] * n_players, [True] * n_players]))
-        self.forgetful = False
-        """Whether utilities of this run were dropped, or never came here"""
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
@@ -66,7 +64,6 @@ class Cache:
         """Between rounds: start a new generation when the young one is full."""
         if len(self._young) > self.generation_size:
             ends = {key: self.get(key) for key in self._ends}
-            self.forgetful |= bool(self._old)
             self._old, self._young = self._young, {}
             for key, value in ends.items():
                 self._old.pop(key, None)

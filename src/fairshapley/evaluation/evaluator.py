@@ -153,7 +153,6 @@ class Evaluator:
             least = MANY if slot is None else MANY_JOURNALLED
             many = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(least)
             self._many = many if many.any() else None
-        self._skipped = False
 
     def __enter__(self) -> Evaluator:
         return self
@@ -274,9 +273,6 @@ class Evaluator:
         self.cache.turn()
         skips = self._skips_looks(draw)
         self._ledger.remember = skips or self._remembers(draw)
-        # What was not looked up is not in the cache either, and other draws may ask for it again.
-        self.cache.forgetful |= not self._ledger.remember or (self._skipped and not skips)
-        self._skipped |= skips
         count = len(draw)
         values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
         blocks: deque[Block] = deque()

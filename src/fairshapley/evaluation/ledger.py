@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics import bits, checks
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.errors import GameError
+from fairshapley.errors import GameError, JournalError
 from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk, Split
@@ -66,8 +66,6 @@ class Ledger:
         self.pending: set[bytes] = set()
         """Coalitions of blocks that are not settled yet"""
         self._failures: dict[bytes, str] | None = None
-        self._looked = False
-        """Whether this run has seen what the journal held before"""
 
     def read_journal(self, block: Block) -> IntArray:
         """Take what the journal knows of a block; the rows that are left.
@@ -77,24 +75,33 @@ class Ledger:
         if self.slot is None:
             return block.rows
         journal, game = self.slot.journal, self.slot.game
-        # What this run has journalled is in its cache, as long as that forgets nothing.
-        refresh = not self._looked or self.cache.forgetful
-        values = journal.find(game, block.packed[block.rows], refresh=refresh)
-        self._looked = True
-        known = ~np.isnan(values)
-        found, left = block.rows[known], block.rows[~known]
-        block.values[found] = self._accept(values[known])
+        keys = bits.packed_keys(block.packed[block.rows])
+        utilities = journal.lookup(game, keys)
+        known = np.array([key in utilities for key in keys], dtype=bool)
+        values = np.array([utilities[key] for key in keys if key in utilities])
+        if self._range is not None and len(values):
+            self._require_range(values, self._range)
+        block.values[block.rows[known]] = self._accept(values)
         if self.replicates is not None:
-            keys = bits.packed_keys(block.packed[found])
-            self.replicates.add_packed(journal.replicates(game, keys))
+            self.replicates.add_packed(journal.replicates(game, [*utilities]))
         if self.on_error == "skip":
             if self._failures is None:
                 self._failures = journal.failures(game)
-            for row, key in zip(left.tolist(), bits.packed_keys(block.packed[left]), strict=True):
-                if key in self._failures:
-                    block.failures[row] = self._failures[key]
-            left = left[[row not in block.failures for row in left.tolist()]]
-        return left
+            for at in np.flatnonzero(~known).tolist():
+                if keys[at] in self._failures:
+                    block.failures[int(block.rows[at])] = self._failures[keys[at]]
+                    known[at] = True
+        return block.rows[~known]
+
+    def _require_range(self, values: FloatArray, limits: tuple[float, float]) -> None:
+        """A JournalError when journalled utilities are not what the game says they can be."""
+        lowest, highest = float(values.min()), float(values.max())
+        if self.slot is not None and not limits[0] <= lowest <= highest <= limits[1]:
+            raise JournalError(
+                f"the journal {self.slot.journal.path} holds utilities from {lowest:g} to "
+                f"{highest:g}, outside the value_range that the game states: restore a copy of "
+                "the journal, or give another file"
+            )
 
     def journal(self, chunk: Chunk) -> None:
         """Keep what is a number, as soon as it is there."""
@@ -107,9 +114,10 @@ class Ledger:
             chunk.unusable = np.flatnonzero(~usable)
         if self.slot is not None:
             journal, game = self.slot.journal, self.slot.game
-            journal.append(game, chunk.packed[usable], values[usable])
-            if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
-                journal.append_replicates(game, self.replicates.wanted(rows))
+            rows = self._replicates(chunk)
+            if rows is not None and self.replicates is not None:
+                rows = dict(self.replicates.wanted(rows))
+            journal.append(game, bits.packed_keys(chunk.packed[usable]), values[usable], rows)
         self.tally.computed += len(values) - len(chunk.unusable)
 
     def _replicates(self, chunk: Chunk) -> dict[bytes, bytes] | None:

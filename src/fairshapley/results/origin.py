@@ -54,6 +54,11 @@ def recorded(**known: Any) -> Iterator[None]:
         _ORIGIN.reset(token)
 
 
+def origin() -> Origin:
+    """What is known of the runs that start now."""
+    return _ORIGIN.get()
+
+
 def origin_fields(notes: Sequence[str] = ()) -> dict[str, Any]:
     """The fields of a result that say where it comes from, `notes` behind those known before."""
     known = _ORIGIN.get()

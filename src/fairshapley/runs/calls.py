@@ -20,6 +20,7 @@ from fairshapley.fairness.levels import check_xi
 from fairshapley.games.federated import FederatedGame
 from fairshapley.games.game import FunctionGame, Game, is_random
 from fairshapley.randomness import root_seed
+from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
@@ -213,13 +214,18 @@ def resume(
         else:
             facts = game_facts(game, needed=True)
             _check_same_game(facts, record, opened)
-            recorded = ("identical_players", "same_seed", "prices")
-            kept = {name: getattr(plan.game, name) for name in recorded}
+            names = ("identical_players", "same_seed", "prices")
+            kept = {name: getattr(plan.game, name) for name in names}
             plan = replace(plan, game=replace(facts, **kept))
             _check_certifiable(plan)
-        with evaluating(
-            game, plan.game, engine=engine, journal=opened, on_error=plan.on_error
-        ) as evaluator:
+        # What is only replayed was made by the command, and from the files, of the run itself.
+        made = _origin(record) if game is None else {}
+        with (
+            recorded(**made),
+            evaluating(
+                game, plan.game, engine=engine, journal=opened, on_error=plan.on_error
+            ) as evaluator,
+        ):
             return _execute(plan, evaluator, record.seed, started, progress, verify)
 
 
@@ -243,6 +249,15 @@ def _is_own(game: Game | None) -> bool:
     """Whether a utility is the user's own code, of which nothing is known."""
     own = not type(game).__module__.startswith("fairshapley.") or isinstance(game, FunctionGame)
     return game is not None and own and not is_random(game)
+
+
+def _origin(record: RunRecord) -> dict[str, Any]:
+    """The command line and the input files of a journalled run."""
+    try:
+        inputs = tuple(InputFile(*file) for file in record.origin.get("inputs", ()))
+        return {"command": str(record.origin.get("command", "")), "inputs": inputs}
+    except TypeError as error:
+        raise JournalError(f"run {record.id} of the journal is damaged: {error}") from error
 
 
 def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any
@@ -14,8 +15,10 @@ from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.evaluation.evaluator import JournalSlot, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
 from fairshapley.evaluation.noise import Noise
+from fairshapley.games.game import check_names
 from fairshapley.randomness import root_seed
 from fairshapley.results.copies import Copies
+from fairshapley.results.origin import InputFile, origin
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import sealed
 from fairshapley.semivalues import Semivalue, parse_semivalue
@@ -52,16 +55,17 @@ class GameFacts:
 
     @classmethod
     def from_record(cls, record: RunRecord) -> GameFacts:
-        """What the journal knows of a game: with declared null players, not all the names."""
-        said = record.configuration
+        """What the journal knows of a game."""
+        said, names = record.configuration, record.origin.get("player_names")
         nulls = int(said.get("null_players", 0))
         return cls(
             record.n_players + nulls,
             record.fingerprint,
-            None if nulls else record.player_names,
+            check_names(names, record.n_players + nulls),
             None,
             record.n_players,
             tuple((int(i), int(j)) for i, j in said.get("identical_players", ())),
+            unit=str(record.origin.get("unit", "")),
             random="random" in said,
             same_seed=bool(said.get("random", {}).get("same_seed", False)),
             prices=tuple(map(float, said.get("prices", ()))),
@@ -189,7 +193,10 @@ class RunLog:
         if seed is None and (known := journal.find_run(slot.game, plan.configuration())):
             seed = known.seed
         chosen = root_seed(seed)
-        row = journal.start_run(slot.game, plan.configuration(), plan.limits(), chosen, versions())
+        row = journal.start_run(
+            *(slot.game, plan.configuration(), plan.limits(), chosen, versions()),
+            origin=described(plan.game.player_names, plan.game.unit, *origin()[:2]),
+        )
         return cls(journal, row, chosen)
 
     def end(self, status: RunStatus, result: Result) -> Result:
@@ -200,6 +207,15 @@ class RunLog:
             self.row, status=status, evaluations=result.evaluations, result=sealed(result)
         )
         return replace(result, journal_digest=self.journal.digest())
+
+
+def described(
+    player_names: Sequence[str] | None, unit: str, command: str, inputs: Sequence[InputFile]
+) -> dict[str, Any]:
+    """What a journal records of a run beside its numbers, as plain data."""
+    names = None if player_names is None else list(player_names)
+    files = [list(file) for file in inputs]
+    return {"player_names": names, "unit": unit, "command": command, "inputs": files}
 
 
 @functools.cache

@@ -22,9 +22,6 @@ from fairshapley.games.on_device import DeviceGame, device_form
 from fairshapley.results.copies import Copies
 from fairshapley.runs.plan import GameFacts, Plan
 
-# 800 000 rows of 100 players: adding them up takes 0.03 s, replaying them more than a second.
-CHECKED_ROW_BYTES = 16 << 20
-
 # For fewer players the host has better proxies, and coalitions come again: they are remembered.
 LEAST_DEVICE_PLAYERS = 65
 
@@ -103,22 +100,6 @@ def opened_journal(
         yield opened
 
 
-def check_journal(
-    journal: Journal, game: int, value_range: tuple[float, float] | None = None
-) -> None:
-    """A JournalError when the rows of a game are not those that were written.
-
-    A large file is not read for it; `fairshapley.verify` reads any.
-    """
-    if journal.path.stat().st_size <= CHECKED_ROW_BYTES:
-        fault = journal.check_rows(game, value_range).fault
-        if fault:
-            raise JournalError(
-                f"the journal {journal.path} was changed or damaged: {fault}; restore a copy of "
-                "it, or give another file"
-            )
-
-
 @contextmanager
 def evaluating(
     game: Game | None,
@@ -138,10 +119,7 @@ def evaluating(
         slot = None
         if journal is not None and facts.fingerprint is not None:
             opened = stack.enter_context(opened_journal(journal, readonly=game is None))
-            names = None if facts.player_names is None else facts.player_names[: facts.n_active]
-            number = opened.open_game(facts.fingerprint, facts.n_active, names)
-            check_journal(opened, number, facts.value_range)
-            slot = JournalSlot(opened, number)
+            slot = JournalSlot(opened, opened.open_game(facts.fingerprint, facts.n_active))
         yield stack.enter_context(
             Evaluator(
                 game,

@@ -24,7 +24,7 @@ from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import as_bytes, from_plain, read_plain
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import Plan, RunLog, versions
+from fairshapley.runs.plan import Plan, RunLog, described, versions
 from fairshapley.stopping import Seconds
 
 # Between machines sums are taken in another order, see docs/verify.md.
@@ -43,6 +43,12 @@ OF_WHOLE_ROUNDS = {
 }
 # The certificate that is compared; it follows from the fields for any other tolerances too.
 EPSILON1, DELTA = 0.5, 0.1
+WORDS = {
+    "player_names": "player names",
+    "unit": "units",
+    "command": "command lines",
+    "inputs": "input files",
+}
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,7 @@ def verify(
         The estimator, when it is not one of this package.
     recompute
         Run the method again on the journal's utilities, which takes as long as it took in the run
-        beside the utilities. Without it only digests and sums are compared, which takes less than
-        a second per million evaluations.
+        beside the utilities. Without it only digests are compared, which takes a second per GB.
 
     Returns
     -------
@@ -189,7 +194,7 @@ def _journal(
                 yield Check("journal", False, f"{missing}: {remedy}")
                 return
             yield Check("journal's file", *_file(journal, record, result, found))
-            yield Check("journal's rows", *_rows(journal, record, result))
+            yield Check("journal's run", *_described(record, result))
             yield Check("journal's result", *_recorded(record, result))
             if recompute:
                 yield Check("recomputation", *_recomputed(journal, record, result, method))
@@ -207,8 +212,14 @@ def _record(journal: Journal, result: Result) -> RunRecord | None:
         and run.configuration == configuration
     ]
     values = plain(result.values)
-    same = [run for run in runs if run.result and run.result.get("values") == values]
-    return next(reversed(same or runs), None)
+    same = [run for run in runs if run.result and run.result.get("values") == values] or runs
+    alike = [run for run in same if run.origin == _origin(result)]
+    return next(reversed(alike or same), None)
+
+
+def _origin(result: Result) -> dict[str, Any]:
+    """The names, unit, command and input files of a result, as a journal records them."""
+    return described(result.player_names, result.unit, result.command, result.inputs)
 
 
 def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Finding:
@@ -222,15 +233,18 @@ def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Fi
     return False, "it is not the file that the run left, though no later run is recorded in it"
 
 
-def _rows(journal: Journal, record: RunRecord, result: Result) -> Finding:
-    started = time.monotonic()
-    found = journal.check_rows(record.game, result.value_range)
-    if found.fault:
-        return False, found.fault
-    if not found.summed:
-        return None, "a version wrote them that kept no sum; writing to the journal adds one"
-    seconds = time.monotonic() - started
-    return True, f"the {found.count:,} rows add up to their sum ({seconds:.1f} s)"
+def _described(record: RunRecord, result: Result) -> Finding:
+    """Compare for whom, from which files and by which command the run was made."""
+    given = _origin(result)
+    other = [
+        f"other {WORDS[name]} ({visible(str(record.origin.get(name)))!r:.80}, the result has "
+        f"{visible(str(given[name]))!r:.80})"
+        for name in given
+        if record.origin.get(name) != given[name]
+    ]
+    if other:
+        return False, f"the run recorded {'; '.join(other)}"
+    return True, "the run recorded the same names, unit, input files and command line"
 
 
 def _recorded(record: RunRecord, result: Result) -> Finding:
@@ -309,6 +323,7 @@ def _replay(
         on_error=plan.on_error,
         n_active=facts.n_active,
         noise=facts.noise(),
+        value_range=facts.value_range,
     ) as evaluator:
         run = Run(plan, evaluator, RunLog(None, 0, record.seed), time.monotonic())
         return run.replay(result.rounds if timed else None), skipped

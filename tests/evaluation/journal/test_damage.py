@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.evaluation.journal.files import changed, filled, keys_of, refuses
 
+import fairshapley as fs
 from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal import file as journal_file
 from fairshapley.evaluation.journal.records import Journal
@@ -72,7 +73,7 @@ DAMAGE = {
     "started": [b"yesterday"],
     "evaluations": ["many", -1, 1.5],
     "result": ["{", "[1]"],
-    "player_names": ["5", '["a"]', "[1, 2, 3]", '"abc"', b"[]"],
+    "origin": ["5", "[]", b"{}"],
     "n_players": ["three", 0, -1, 2.5],
     "fingerprint": [b"a"],
 }
@@ -83,8 +84,8 @@ DAMAGE = {
 )
 def test_a_row_that_makes_no_sense_is_damage(tmp_path, column, content):
     with Journal(tmp_path / "j") as journal:
-        journal.start_run(journal.open_game("a", 3, "xyz"), {}, {}, 0, {})
-    table = "games" if column in ("player_names", "n_players", "fingerprint") else "runs"
+        journal.start_run(journal.open_game("a", 3), {}, {}, 0, {})
+    table = "games" if column in ("n_players", "fingerprint") else "runs"
     with closing(sqlite3.connect(tmp_path / "j")) as db:
         db.execute(f"UPDATE {table} SET {column} = ?", (content,))  # noqa: S608
         db.commit()
@@ -97,51 +98,53 @@ def test_a_row_that_makes_no_sense_is_damage(tmp_path, column, content):
 
 @pytest.mark.parametrize(
     ("column", "content"),
-    [
-        ("utilities", "x"),
-        ("utilities", "12345678"),
-        ("utilities", b"1234567"),
-        ("utilities", b""),
-        ("utilities", 1.0),
-        ("utilities", np.float64("inf").tobytes()),
-        ("utilities", np.float64("nan").tobytes()),
-        ("coalitions", "\x01"),
-        ("coalitions", b"12"),
-        ("coalitions", b""),
-        ("coalitions", 1),
-    ],
+    [("utility", "x"), ("utility", b"1"), ("utility", 9e999), ("coalition", "\x01")],
 )
-def test_a_batch_that_makes_no_sense_is_damage(tmp_path, column, content):
+def test_a_utility_that_makes_no_sense_is_damage(tmp_path, column, content):
     with Journal(tmp_path / "j") as journal:
         game = journal.open_game("a", 3)
         journal.append(game, [b"\x01"], [1.0])
-    changed(tmp_path / "j", f"UPDATE batches SET {column} = ?", content)  # noqa: S608
+    changed(tmp_path / "j", f"UPDATE evaluations SET {column} = ?", content)  # noqa: S608
     with Journal(tmp_path / "j") as journal:
-        for read in (
-            lambda: journal.sample(game, 5, np.random.default_rng(0)),
-            lambda: journal.lookup(game, [b"\x01"]),
-            lambda: journal.count(game),
-            lambda: journal.check_rows(game),
-        ):
-            with pytest.raises(JournalError, match=r"is damaged.*\(table batches"):
-                read()
+        with pytest.raises(JournalError, match=r"is damaged.*\(table evaluations"):
+            journal.sample(game, 5, np.random.default_rng(0))
+        if column == "utility":
+            with pytest.raises(JournalError, match=r"is damaged.*\(table evaluations"):
+                journal.lookup(game, [b"\x01"])
 
 
-def test_batches_of_different_games_do_not_mix(tmp_path):
-    """A coalition has the bytes of its players, and 4 more where utilities are random."""
+def test_a_damaged_name_of_a_table_is_damage(tmp_path):
     with Journal(tmp_path / "j") as journal:
-        game = journal.open_game("a", 16)
-        journal.append(game, [bytes(2)], [1.0])
-        journal.append(game, [bytes(6)], [1.0])  # together 8 bytes for two
-        with pytest.raises(JournalError, match="2 utilities for 8 bytes"):
-            journal.count(game)
+        journal.open_game("a", 16)
+    content = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(content.replace(b"CREATE TABLE games", b"CREATE T\xccBLE games"))
+    for readonly in (True, False):
+        refuses(tmp_path / "j", "restore a copy", readonly=readonly)
 
 
-def test_a_newer_journal_asks_for_an_upgrade(tmp_path):
+def test_utilities_outside_the_stated_range_stop_a_run(tmp_path):
+    class Sizes:
+        n_players, fingerprint, value_range = 9, "sizes", (0.0, 1.0)
+
+        def __call__(self, masks):
+            return masks.mean(axis=1)
+
+    game = Sizes()
+    fs.estimate(game, "mc", budget=100, seed=0, journal=tmp_path / "j")
+    game.value_range = (0.0, 0.5)
+    with pytest.raises(JournalError, match=r"outside the value_range .*restore a copy"):
+        fs.estimate(game, "mc", budget=100, seed=0, journal=tmp_path / "j")
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize(
+    ("apart", "remedy"),
+    [(1, "newer fairshapley.*upgrade"), (-1, "older fairshapley.*version that wrote it, or give")],
+)
+def test_a_journal_of_another_version_says_what_to_do(tmp_path, apart, remedy, readonly):
     path = filled(tmp_path / "j", 10)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(f"PRAGMA user_version = {journal_file.SCHEMA_VERSION + 1}")
-    refuses(path, "newer fairshapley.*upgrade")
+    changed(path, f"PRAGMA user_version = {journal_file.SCHEMA_VERSION + apart}")
+    refuses(path, remedy, readonly=readonly)
 
 
 def test_paths_that_cannot_be_a_journal(tmp_path):

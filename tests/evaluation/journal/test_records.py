@@ -16,15 +16,12 @@ def test_a_second_game_is_refused_unless_the_file_is_shared(tmp_path):
     with Journal(path) as journal, pytest.raises(JournalError, match=message):
         journal.open_game("b", 100)
     with Journal(path, shared=True) as journal:
-        first, second = journal.open_game("a", 100), journal.open_game("b", 3, ("x", "ü", "z"))
+        first, second = journal.open_game("a", 100), journal.open_game("b", 3)
         journal.append(second, [b"\x01"], [1.5])
         assert (journal.count(first), journal.count(second)) == (10, 1)
     with Journal(path) as journal:
         assert journal.open_game("b", 3) == second
-        assert [(g.fingerprint, g.n_players, g.player_names) for g in journal.games()] == [
-            ("a", 100, None),
-            ("b", 3, ("x", "ü", "z")),
-        ]
+        assert [(g.fingerprint, g.n_players) for g in journal.games()] == [("a", 100), ("b", 3)]
         with pytest.raises(JournalError, match="3 players, not 4"):
             journal.open_game("b", 4)
 
@@ -34,7 +31,8 @@ def test_runs_are_recorded_and_found_by_their_configuration(tmp_path):
     with Journal(tmp_path / "j") as journal:
         game = journal.open_game("a", 3)
         old = journal.start_run(game, {"method": "mc", "xi": 1e-3}, {}, seed, {"numpy": "2"})
-        new = journal.start_run(game, {"xi": 1e-3, "method": "mc"}, {}, 7, {})
+        origin = {"player_names": ["x", "ü", "z"]}
+        new = journal.start_run(game, {"xi": 1e-3, "method": "mc"}, {}, 7, {}, origin)
         journal.start_run(game, {"xi": 2e-3, "method": "mc"}, {}, 7, {})
         journal.update_run(old, status="finished", evaluations=5, result={"values": [0.1]})
         journal.update_run(old, status="interrupted", evaluations=6)
@@ -49,8 +47,8 @@ def test_runs_are_recorded_and_found_by_their_configuration(tmp_path):
         assert run.started.endswith("+00:00")
         found = journal.find_run(game, {"method": "mc", "xi": 1e-3})
         assert found is not None
-        assert (found.id, found.result) == (new, {})
         assert journal.find_run(game, {"method": "kernel"}) is None
+        assert (found.id, found.result, found.origin) == (new, {}, origin)
         assert [r.status for r in journal.runs()] == ["interrupted", "finished", "running"]
         assert journal.runs(game + 1) == []
 

@@ -14,8 +14,8 @@ from fairshapley._basics.files import as_path
 from fairshapley.errors import InputError, JournalError
 
 APPLICATION_ID = 0x4653484A  # "FSHJ": fairshapley journal
-SCHEMA_VERSION = 3  # 2: a sum over the rows of each game; 3: utilities in columns
-CACHE_KIB = 32_768  # replicates are kept in order: with the default of 2 MB each would read a page
+SCHEMA_VERSION = 4
+CACHE_KIB = 32_768  # rows are kept in order: with the default of 2 MB each would read a page
 CHECKED_BYTES = 64 << 20  # quick_check takes 0.12 s per 10⁶ rows (32 MB): a larger file is not read
 
 # What SQLite's primary result codes mean for a journal, and what to do about each.
@@ -148,20 +148,14 @@ class JournalFile:
         if self._switch_to_wal():
             # Now every commit survives the death of the process without an fsync of its own.
             self._db.execute("PRAGMA synchronous = NORMAL")
+        # The lock finds out now, not after a costly batch, that writing is denied. Without need
+        # nothing is written: the bytes of the file stay what a result says they were.
         with self._transaction():
             if self._is_empty():
                 for statement in self._schema.split(";"):  # executescript would commit before it
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            else:
-                self._upgrade(int(self._scalar("PRAGMA user_version")))
-            # The lock finds out now, not after a costly batch, that writing is denied. Without need
-            # nothing is written: the bytes of the file stay what a result says they were.
-            if self._scalar("PRAGMA user_version") != SCHEMA_VERSION:
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-    def _upgrade(self, version: int) -> None:
-        """Bring the tables of a file of an older version up to date, inside a transaction."""
 
     def _is_empty(self) -> bool:
         """Whether the file is new; a JournalError when it is not a journal that can be read."""
@@ -177,7 +171,14 @@ class JournalFile:
         if version > SCHEMA_VERSION:
             raise JournalError(
                 f"the journal {self.path} was written by a newer fairshapley (schema {version}; "
-                f"this one reads up to {SCHEMA_VERSION}): upgrade fairshapley, or give another file"
+                f"this one reads schema {SCHEMA_VERSION}): upgrade fairshapley, or give another "
+                "file"
+            )
+        if version < SCHEMA_VERSION:
+            raise JournalError(
+                f"the journal {self.path} was written by an older fairshapley (schema {version}; "
+                f"this one reads schema {SCHEMA_VERSION}): continue it with the version that wrote "
+                "it, or give another file, for which all utilities are computed again"
             )
         return False
 

@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.columns import BATCH_TABLES, SUMS_TABLE, ColumnFile
+from fairshapley.evaluation.journal.file import DAMAGED, JournalFile
 
 _T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 
-SCHEMA = f"""
+# A coalition has a utility or the reason why it failed. Replicates are what the utility changes by
+# without each group of test rows, as float32; only games that score on test rows have any.
+SCHEMA = """
     CREATE TABLE games (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE,
-        n_players INTEGER NOT NULL, player_names TEXT);
-    CREATE TABLE failures (game INTEGER NOT NULL, coalition BLOB NOT NULL, message TEXT NOT NULL,
-        PRIMARY KEY (game, coalition)) WITHOUT ROWID;
+        n_players INTEGER NOT NULL);
+    CREATE TABLE evaluations (game INTEGER NOT NULL, coalition BLOB NOT NULL, utility REAL,
+        replicates BLOB, failure TEXT, PRIMARY KEY (game, coalition)) WITHOUT ROWID;
     CREATE TABLE runs (id INTEGER PRIMARY KEY, game INTEGER NOT NULL, configuration TEXT NOT NULL,
-        limits TEXT NOT NULL, seed TEXT NOT NULL, versions TEXT NOT NULL, started TEXT NOT NULL,
-        updated TEXT NOT NULL,
+        limits TEXT NOT NULL, seed TEXT NOT NULL, versions TEXT NOT NULL, origin TEXT NOT NULL,
+        started TEXT NOT NULL, updated TEXT NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('running', 'finished', 'interrupted', 'failed')),
-        evaluations INTEGER NOT NULL, result TEXT);
-    {BATCH_TABLES};
-    {SUMS_TABLE}"""
+        evaluations INTEGER NOT NULL, result TEXT)"""
+
+# The first utility of a coalition stays.
+APPEND = """
+    INSERT INTO evaluations (game, coalition, utility, replicates) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET utility = coalesce(utility, excluded.utility),
+        replicates = coalesce(replicates, excluded.replicates)"""
 
 # The keys are one blob ?2 of pieces of ?3 bytes: one short statement for any number of keys, faster
 # than lists `IN (?, ?, …)` of any length and than a temporary table, and 4 times a SELECT per key.
-REPLICATES_OF = """
+FIND = """
     WITH RECURSIVE start(i) AS (
         VALUES (1) UNION ALL SELECT i + ?3 FROM start WHERE i + ?3 <= length(?2))
-    SELECT coalition, changes FROM start CROSS JOIN replicates
-    ON game = ?1 AND coalition = substr(?2, i, ?3)"""
+    SELECT coalition, {0} FROM start CROSS JOIN evaluations
+    ON game = ?1 AND coalition = substr(?2, i, ?3) WHERE {0} IS NOT NULL"""
+
+KNOWN = "FROM evaluations WHERE game = ? AND utility IS NOT NULL"
 
 RUNS = """
-    SELECT runs.id, game, fingerprint, n_players, player_names, configuration, limits, seed,
-        versions, started, updated, status, evaluations, result
+    SELECT runs.id, game, fingerprint, n_players, configuration, limits, seed, versions, origin,
+        started, updated, status, evaluations, result
     FROM runs JOIN games ON games.id = game"""
 
 
@@ -48,7 +61,6 @@ class GameRecord:
     id: int
     fingerprint: str
     n_players: int
-    player_names: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -59,11 +71,12 @@ class RunRecord:
     game: int
     fingerprint: str
     n_players: int
-    player_names: tuple[str, ...] | None
     configuration: dict[str, Any]
     limits: dict[str, Any]
     seed: int
     versions: dict[str, str]
+    origin: dict[str, Any]
+    """The names of the players, the unit, the input files and the command line"""
     started: str
     updated: str
     status: RunStatus
@@ -71,26 +84,26 @@ class RunRecord:
     result: dict[str, Any] | None
 
 
-class Journal(ColumnFile):
+class Journal(JournalFile):
     r"""The utilities and the runs of a game, kept in one SQLite file.
 
     Coalitions are the rows of ``np.packbits(masks, axis=1, bitorder="little")`` as bytes. What
     `append` has written when it returns survives the death of the process; a power failure may take
     the last batches and leaves the file sound. One thread at a time uses a journal; other processes
-    may still read it. The files ``-wal`` and ``-shm`` beside it belong to it: they are there
-    while it is open, stay after a kill or a reader, and go when a writer next closes it.
+    may read and write it meanwhile. The files ``-wal`` and ``-shm`` beside it belong to it: they
+    are there while it is open, stay after a kill or a reader, and go when a writer next closes it.
 
     Parameters
     ----------
     path
         The file; it is made if it does not exist.
     shared
-        Let the file hold several games. Without it a second game is refused, which catches the
+        Let the file hold several games. Without it a second game is an error, which catches the
         journal of yesterday's data.
     readonly
         Only read. Works on read-only media too.
     create
-        Make the file if it does not exist; False refuses a file that is missing or empty.
+        Make the file if it does not exist; with False a file that is missing or empty is an error.
     timeout
         The seconds to wait for another process that is writing.
 
@@ -106,9 +119,16 @@ class Journal(ColumnFile):
 
     _schema: ClassVar[str] = SCHEMA
 
-    def open_game(
-        self, fingerprint: str, n_players: int, player_names: Sequence[str] | None = None
-    ) -> int:
+    @contextmanager
+    def _sound(self, table: str) -> Iterator[None]:
+        """Say that the journal is damaged when what a table holds makes no sense."""
+        try:
+            yield
+        except (TypeError, ValueError, LookupError, RecursionError) as error:
+            finding = f"table {table}: {error}"
+            raise JournalError(f"the journal {self.path} {DAMAGED.format(finding)}") from error
+
+    def open_game(self, fingerprint: str, n_players: int) -> int:
         """The id of the game, which is added if the journal does not hold it yet."""
         games = {game.fingerprint: game for game in self.games()}
         known = games.get(fingerprint)
@@ -124,45 +144,89 @@ class Journal(ColumnFile):
                 "give it a key=): use another file, or Journal(path, shared=True) to keep several "
                 "games in one file"
             )
-        if known is None or not self.readonly:
-            names = None if player_names is None else _to_json(list(player_names))
+        if known is None:
             self._write(
-                "INSERT INTO games (fingerprint, n_players, player_names) VALUES (?, ?, ?) "
-                "ON CONFLICT (fingerprint) DO UPDATE SET "
-                "player_names = coalesce(excluded.player_names, player_names)",
-                *(fingerprint, n_players, names),
+                "INSERT OR IGNORE INTO games (fingerprint, n_players) VALUES (?, ?)",
+                *(fingerprint, n_players),
             )
         return int(self._scalar("SELECT id FROM games WHERE fingerprint = ?", fingerprint))
 
     def games(self) -> list[GameRecord]:
         """The games of the journal, oldest first."""
-        query = "SELECT id, fingerprint, n_players, player_names FROM games ORDER BY id"
+        rows = self._all("SELECT id, fingerprint, n_players FROM games ORDER BY id")
         with self._sound("games"):
-            return [_game_record(row) for row in self._all(query)]
+            return [GameRecord(_counter(i), _text(known), _counter(n, 1)) for i, known, n in rows]
 
-    def append_replicates(self, game: int, rows: Mapping[bytes, bytes]) -> None:
-        """Keep what the utilities of coalitions change by without each group of test rows."""
-        with self._transaction():
-            self._db.executemany(
-                "INSERT OR IGNORE INTO replicates VALUES (?, ?, ?)",
-                [(game, key, changes) for key, changes in rows.items()],
+    def append(
+        self,
+        game: int,
+        keys: Sequence[bytes],
+        utilities: ArrayLike,
+        replicates: Mapping[bytes, bytes] | None = None,
+    ) -> None:
+        """Write utilities in one transaction; a coalition that has a utility keeps it."""
+        values = np.asarray(utilities, dtype=np.float64)
+        if len(keys) != len(values) or not np.isfinite(values).all():
+            raise JournalError(
+                f"the journal {self.path} takes a finite utility for each coalition, not "
+                f"{len(values)} utilities {values!r:.40} for {len(keys)}"
             )
+        changes = map((replicates or {}).get, keys)
+        rows = [
+            (game, key, value, change)
+            for key, value, change in zip(keys, values.tolist(), changes, strict=True)
+        ]
+        if rows:
+            with self._transaction():
+                self._db.executemany(APPEND, rows)
+
+    def lookup(self, game: int, keys: Sequence[bytes]) -> dict[bytes, float]:
+        """The utilities of those `keys` that have one."""
+        return self._utilities(self._found("utility", game, keys))
 
     def replicates(self, game: int, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """What `append_replicates` kept of some coalitions."""
-        if not keys or not self._has("replicates"):
-            return {}
-        with self._sound("replicates"):
-            return dict(self._all(REPLICATES_OF, game, b"".join(keys), len(keys[0])))
+        """The replicates of those `keys` that have some."""
+        return dict(self._found("replicates", game, keys))
+
+    def _found(self, column: str, game: int, keys: Sequence[bytes]) -> list[Any]:
+        if not keys:
+            return []
+        return self._all(FIND.format(column), game, b"".join(keys), len(keys[0]))
+
+    def _utilities(self, rows: Sequence[Any]) -> dict[bytes, float]:
+        """Coalitions with their utilities, or an error when these make no sense."""
+        with self._sound("evaluations"):
+            for key, utility in rows:
+                if type(key) is not bytes or type(utility) is not float or math.isinf(utility):
+                    raise ValueError(f"coalition {key!r:.40} with utility {utility!r:.40}")
+        return dict(rows)
+
+    def count(self, game: int) -> int:
+        """How many coalitions of the game have a utility."""
+        return int(self._scalar(f"SELECT count(*) {KNOWN}", game))
+
+    def sample(self, game: int, k: int, rng: np.random.Generator) -> list[tuple[bytes, float]]:
+        """Up to `k` different coalitions with utilities, each as likely as any other."""
+        with self._transaction("BEGIN"):
+            count = self.count(game)
+            drawn = set(rng.choice(count, size=min(k, count), replace=False).tolist())
+            rows = self._db.execute(f"SELECT coalition, utility {KNOWN}", (game,))
+            found = [row for place, row in enumerate(rows) if place in drawn]
+        return list(self._utilities(found).items())
 
     def append_failure(self, game: int, key: bytes, message: str) -> None:
         """Record that the utility of a coalition failed."""
         text = message.encode(errors="backslashreplace").decode()  # SQLite takes no lone surrogates
-        self._write("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", game, key, text)
+        self._write(
+            "INSERT INTO evaluations (game, coalition, failure) VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET failure = excluded.failure",
+            *(game, key, text),
+        )
 
     def failures(self, game: int) -> dict[bytes, str]:
-        """The coalitions that failed, with the last message; one may have a value by now."""
-        return dict(self._all("SELECT coalition, message FROM failures WHERE game = ?", game))
+        """The coalitions that failed and have no utility since, with the last message."""
+        query = "SELECT coalition, failure FROM evaluations WHERE game = ? AND utility IS NULL"
+        return dict(self._all(query, game))
 
     def start_run(
         self,
@@ -171,15 +235,18 @@ class Journal(ColumnFile):
         limits: Mapping[str, object],
         seed: int,
         versions: Mapping[str, str],
+        origin: Mapping[str, object] | None = None,
     ) -> int:
         """Record a run as "running" and return its id.
 
-        The configuration and the seed say what a run computes, the limits how far it goes.
+        The configuration and the seed say what a run computes, the limits how far it goes, the
+        origin for whom and from which files.
         """
-        texts = (_to_json(configuration), _to_json(limits), str(seed), _to_json(versions))
+        described = (versions, origin or {})
+        texts = (_to_json(configuration), _to_json(limits), str(seed), *map(_to_json, described))
         cursor = self._write(
-            "INSERT INTO runs (game, configuration, limits, seed, versions, started, updated, "
-            "status, evaluations) VALUES (?, ?, ?, ?, ?, ?, ?, 'running', 0)",
+            "INSERT INTO runs (game, configuration, limits, seed, versions, origin, started, "
+            "updated, status, evaluations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
             *(game, *texts, _now(), _now()),
         )
         return int(cursor.lastrowid or 0)
@@ -238,29 +305,17 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _game_record(row: Sequence[Any]) -> GameRecord:
-    """A row of the table of games, or an error when it makes no sense."""
-    id_, fingerprint, n_players, names = row
-    n_players = _counter(n_players, 1)
-    if names is None:
-        return GameRecord(_counter(id_), _text(fingerprint), n_players, None)
-    players = _from_json(names, list)
-    if len(players) != n_players:
-        raise ValueError(f"{len(players)} names for {n_players} players")
-    return GameRecord(_counter(id_), _text(fingerprint), n_players, tuple(map(_text, players)))
-
-
 def _run_record(row: Sequence[Any]) -> RunRecord:
     """A row of `RUNS`, or an error when it makes no sense."""
-    id_, game, fingerprint, n_players, names, configuration, limits, seed, versions, *rest = row
+    id_, game, fingerprint, n_players, configuration, limits, seed, versions, origin, *rest = row
     started, updated, status, evaluations, result = rest
-    played = _game_record((game, fingerprint, n_players, names))
     if status not in get_args(RunStatus):
         raise ValueError(f"unknown status {status!r:.40}")
     return RunRecord(
-        *(_counter(id_), played.id, played.fingerprint, played.n_players, played.player_names),
+        *(_counter(id_), _counter(game), _text(fingerprint), _counter(n_players, 1)),
         *(_from_json(configuration, dict), _from_json(limits, dict), _counter(int(_text(seed)))),
         versions={name: _text(version) for name, version in _from_json(versions, dict).items()},
+        origin=_from_json(origin, dict),
         started=_text(started),
         updated=_text(updated),
         status=status,

@@ -126,46 +126,15 @@ def test_a_sample_is_uniform_over_coalitions(tmp_path, size):
         )
 
 
-def test_rows_of_bits_and_keys_are_the_same(tmp_path):
-    packed = np.random.default_rng(0).integers(0, 256, (50, 13), dtype=np.uint8)
-    with Journal(tmp_path / "j") as journal:
-        game = journal.open_game("a", 104)
-        journal.append(game, packed[:30], np.arange(30.0))
-        found = journal.find(game, packed)
-        assert found[:30].tolist() == list(range(30))
-        assert np.isnan(found[30:]).all()
-        assert journal.lookup(game, [row.tobytes() for row in packed]) == {
-            row.tobytes(): float(at) for at, row in enumerate(packed[:30])
-        }
-
-
-def test_what_is_added_is_read_when_it_is_asked_for(tmp_path):
-    packed = np.arange(20, dtype=np.uint8)[:, None]
-    with Journal(tmp_path / "j") as one, Journal(tmp_path / "j") as two:
-        game = one.open_game("a", 8)
-        one.append(game, packed[:5], np.zeros(5))
-        assert one._indexes == {}, "nothing was looked up"
-        assert np.isfinite(one.find(game, packed)).sum() == 5
-        two.append(game, packed[5:9], np.zeros(4))
-        one.append(game, packed[9:], np.zeros(11))
-        assert np.isfinite(one.find(game, packed, refresh=False)).sum() == 5
-        assert np.isfinite(one.find(game, packed)).sum() == 20
-
-
-def test_a_batch_is_one_row_that_others_can_read(tmp_path):
+def test_a_utility_is_a_row_that_others_can_read(tmp_path):
     keys = keys_of(1000)
     values = np.random.default_rng(1).normal(size=1000)
     with Journal(tmp_path / "j") as journal:
-        game = journal.open_game("a", 100)
-        journal.append(game, keys[:900], values[:900])
-        journal.append(game, keys[900:], values[900:])
+        journal.append(journal.open_game("a", 100), keys, values, {keys[7]: b"1234"})
     with closing(sqlite3.connect(tmp_path / "j")) as db:
-        batches = db.execute("SELECT coalitions, utilities FROM batches ORDER BY id").fetchall()
-    assert [len(utilities) for _, utilities in batches] == [7200, 800]
-    assert b"".join(coalitions for coalitions, _ in batches) == b"".join(keys)
-    joined = b"".join(utilities for _, utilities in batches)
-    np.testing.assert_array_equal(np.frombuffer(joined, "<f8"), values)
-    assert (tmp_path / "j").stat().st_size < 1000 * (13 + 8) + 13 * 4096  # a page for each table
+        rows = db.execute("SELECT coalition, utility, replicates FROM evaluations").fetchall()
+    expected = zip(keys, values.tolist(), strict=True)
+    assert rows == sorted((k, v, b"1234" if k == keys[7] else None) for k, v in expected)
 
 
 def test_failures_are_kept_apart_from_values(tmp_path):
@@ -176,3 +145,6 @@ def test_failures_are_kept_apart_from_values(tmp_path):
         assert journal.failures(game) == {b"\x01": "singular \\udcff matrix"}
         assert journal.failures(game + 1) == {}
         assert journal.lookup(game, [b"\x01"]) == {}
+        journal.append(game, [b"\x01"], [1.0])
+        assert journal.lookup(game, [b"\x01"]) == {b"\x01": 1.0}
+        assert journal.failures(game) == {}, "it has a utility by now"
