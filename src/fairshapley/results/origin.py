@@ -54,7 +54,7 @@ def recorded(**known: Any) -> Iterator[None]:
         _ORIGIN.reset(token)
 
 
-def origin() -> Origin:
+def current_origin() -> Origin:
     """What is known of the runs that start now."""
     return _ORIGIN.get()
 

@@ -18,7 +18,7 @@ from fairshapley.evaluation.noise import Noise
 from fairshapley.games.game import check_names
 from fairshapley.randomness import root_seed
 from fairshapley.results.copies import Copies
-from fairshapley.results.origin import InputFile, origin
+from fairshapley.results.origin import InputFile, current_origin
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import sealed
 from fairshapley.semivalues import Semivalue, parse_semivalue
@@ -195,7 +195,7 @@ class RunLog:
         chosen = root_seed(seed)
         row = journal.start_run(
             *(slot.game, plan.configuration(), plan.limits(), chosen, versions()),
-            origin=described(plan.game.player_names, plan.game.unit, *origin()[:2]),
+            origin=described(plan.game.player_names, plan.game.unit, *current_origin()[:2]),
         )
         return cls(journal, row, chosen)
 
