@@ -1,10 +1,14 @@
 """`fairshapley clean`, and `value` by methods that sample nothing."""
 
 import csv
+import datetime
+import decimal
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import fairshapley as fs
 from fairshapley.tables import read_table, table_game
@@ -46,6 +50,29 @@ def test_clean_prints_json(rows):
     assert set(said["suspects"]["row"][:2]) == rows
     assert len(said["sentences"]) == 1
     assert done.stderr == ""
+
+
+def test_cells_that_json_has_no_form_for_are_texts(folder):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    days = [datetime.date(2026, 1, 1) + datetime.timedelta(days=int(day)) for day in range(60)]
+    table = pa.table(
+        {
+            "x": x,
+            "day": days,
+            "price": [decimal.Decimal(f"{number:.2f}") for number in 10 + x],
+            "lasted": [datetime.timedelta(minutes=int(day)) for day in range(60)],
+            "label": np.where(x > 0, "yes", "no"),
+        }
+    )
+    parquet.write_table(table, "rows.parquet")
+    done = run("clean", "rows.parquet", "--target", "label", "--json", "--no-checks", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    suspects = json.loads(done.stdout)["suspects"]
+    place = int(suspects["row"][0].split()[1]) - 1
+    assert suspects["day"][0] == str(days[place])
+    assert suspects["price"][0] == f"{10 + x[place]:.2f}"
+    assert suspects["lasted"][0] == str(datetime.timedelta(minutes=place))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.games.federated.folder import read_updates
 from fairshapley.tables.providers import read_providers
 from tests.cli.files import run
 
@@ -133,6 +134,14 @@ def test_what_is_wrong_with_updates_is_said(updates):
     assert "numpy.savez" in run(*FEDERATED).stderr
     (updates / "round-2" / "bob.npz").unlink()
     assert "has no updates" in run(*FEDERATED).stderr
+
+
+def test_updates_are_not_unpacked_beyond_a_limit(updates):
+    packed = updates / "round-2" / "bob.npz"
+    np.savez_compressed(packed, w=np.zeros(2**18))
+    assert packed.stat().st_size < 10_000
+    with pytest.raises(fs.InputError, match="unpacks to 2 MiB, more than the 1 MiB"):
+        read_updates(updates, max_bytes=2**20)
 
 
 def test_guarantee_is_a_calculator(rows):

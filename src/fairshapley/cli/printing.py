@@ -105,10 +105,10 @@ def certificate_lines(certificate: Certificate, *, exact: bool = False) -> list[
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """One JSON object; numbers that are not finite as texts."""
+    """Print one JSON object; what JSON has no form for (dates, decimals, NaN) becomes a text."""
     from fairshapley.results.fields import plain
 
-    emit(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1))
+    emit(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1, default=str))
 
 
 def result_object(

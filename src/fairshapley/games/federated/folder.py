@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshapley._basics.files import MAX_BYTES
 from fairshapley.errors import InputError
 
 WeightArrays = dict[str, NDArray[np.generic]]
@@ -25,16 +26,20 @@ class FolderOfUpdates(NamedTuple):
     """The number of training examples of each agent, from examples.json"""
 
 
-def read_updates(folder: Path) -> FolderOfUpdates:
+def read_updates(folder: Path, *, max_bytes: int = MAX_BYTES) -> FolderOfUpdates:
     """Read ROUND/AGENT.npz, one file of named arrays for each update, rounds by name.
 
     Beside the rounds may lie server.npz, the weights before the first of them, and examples.json,
-    an object with the number of training examples of each agent.
+    an object with the number of training examples of each agent. A file that unpacks to more than
+    `max_bytes` raises an InputError.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder: give one that holds ROUND/AGENT.npz files")
     parts = sorted(path for path in folder.iterdir() if path.is_dir())
-    rounds = [{file.stem: _arrays(file) for file in sorted(part.glob("*.npz"))} for part in parts]
+    rounds = [
+        {file.stem: _arrays(file, max_bytes) for file in sorted(part.glob("*.npz"))}
+        for part in parts
+    ]
     empty = [part for part, updates in zip(parts, rounds, strict=True) if not updates]
     if empty or not rounds:
         raise InputError(
@@ -44,15 +49,25 @@ def read_updates(folder: Path) -> FolderOfUpdates:
     server, counts = folder / "server.npz", folder / "examples.json"
     return FolderOfUpdates(
         rounds,
-        _arrays(server) if server.exists() else None,
+        _arrays(server, max_bytes) if server.exists() else None,
         _examples(counts) if counts.exists() else None,
     )
 
 
-def _arrays(file: Path) -> WeightArrays:
+def _arrays(file: Path, max_bytes: int) -> WeightArrays:
     try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > max_bytes:
+            raise InputError(
+                f"{file} unpacks to {size / 2**20:,.0f} MiB, more than the "
+                f"{max_bytes / 2**20:,.0f} MiB that are read: save the weights as float32, or only "
+                "the layers that are trained"
+            )
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
+    except InputError:
+        raise
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(
             f"cannot read {file} ({type(error).__name__}): write it with numpy.savez(file, "
