@@ -75,7 +75,7 @@ class Counted:
 
 
 def ours(
-    estimator: str | fs.Estimator[Any, Any], *, told: bool = False, first_seed: int = 0
+    estimator: str | fs.estimators.Estimator[Any, Any], *, told: bool = False, first_seed: int = 0
 ) -> Solve:
     """One of ours; `told` of the identical players that the game declares, or not."""
 
@@ -95,7 +95,7 @@ def ours(
                 xi=task.xi,
                 progress=False,
             )
-        except fs.BudgetError as error:
+        except fs.errors.BudgetError as error:
             raise LeftOutError(str(error)) from None
         seconds = time.perf_counter() - began - counted.seconds
         degrees = np.maximum(run.counts - 1, 1)

@@ -32,7 +32,7 @@ def microseconds(
     return 1e6 * median_seconds(run, 5, clock) / evaluations
 
 
-def estimate(method: fs.Estimator[Any, Any], journal: Path | None = None) -> fs.Result:
+def estimate(method: fs.estimators.Estimator[Any, Any], journal: Path | None = None) -> fs.Result:
     if journal is not None:
         journal.unlink(missing_ok=True)
     return fs.estimate(Trivial(N_PLAYERS), method, budget=EVALUATIONS, seed=0, journal=journal)
@@ -70,7 +70,7 @@ def rows() -> Iterator[Row]:
         yield Row(name, f"{cost:.0f} µs per evaluation", f"{cost / plain:.0f} × MonteCarlo()")
 
 
-METHODS: list[fs.Estimator[Any, Any]] = [
+METHODS: list[fs.estimators.Estimator[Any, Any]] = [
     fs.RegressionAdjusted(),
     fs.MonteCarlo(),
     fs.MonteCarlo(antithetic=True),

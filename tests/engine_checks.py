@@ -49,9 +49,9 @@ def deadly_game(log, flag):
 def check_a_failure_reads_as_in_a_serial_run(engine):
     """The same words, with the coalition."""
     failing = fs.games.FunctionGame(lambda s: 1 / 0 if s == (1, 2) else 1.0, 4)
-    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: ZeroDivisionError") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"\(1, 2\) failed: ZeroDivisionError") as caught:
         fs.estimate(failing, "exact", engine=engine)
-    with pytest.raises(fs.GameError) as serial:
+    with pytest.raises(fs.errors.GameError) as serial:
         fs.estimate(failing, "exact")
     assert str(caught.value) == str(serial.value)
     check_a_utility_that_exits_is_a_failure(engine)
@@ -66,7 +66,7 @@ def check_a_utility_that_exits_is_a_failure(engine):
         return float(len(coalition))
 
     game = fs.games.FunctionGame(exiting, 4)
-    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: SystemExit: 7"):
+    with pytest.raises(fs.errors.GameError, match=r"\(1, 2\) failed: SystemExit: 7"):
         fs.estimate(game, "exact", engine=engine)
     result = fs.estimate(game, "mc", budget=40, seed=0, engine=engine, on_error="skip")
     assert any("skipped" in note for note in result.notes)

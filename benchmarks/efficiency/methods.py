@@ -12,7 +12,7 @@ from benchmarks.peers.environment import PYDVL, SHAPIQ_1_4
 
 # What `estimate` gives on a game that declares its identical players; all others are not told.
 TOLD = "adjusted, told of duplicates"
-OURS: dict[str, fs.Estimator[Any, Any]] = {
+OURS: dict[str, fs.estimators.Estimator[Any, Any]] = {
     "adjusted": fs.RegressionAdjusted(),
     TOLD: fs.RegressionAdjusted(),
     "adjusted, pairs only": fs.RegressionAdjusted(units="pairs"),

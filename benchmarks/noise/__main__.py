@@ -97,7 +97,7 @@ def oracle(values: Floats, truth: Floats, method: str, deviation: float, seeds: 
             game = NoisyTable(values, deviation / draws**0.5, fixed=seed + 1)
             try:
                 run = fs.estimate(game, method, budget=budget, seed=seed)
-            except fs.BudgetError:
+            except fs.errors.BudgetError:
                 break
             found.append(np.mean(np.square(run.values - truth)))
         else:

@@ -30,7 +30,7 @@ DEFAULT = "default"
 CONTROL = "control: default, other seeds"
 PROCESS = "Gaussian process, extremes first"
 
-OURS: dict[str, str | fs.Estimator[Any, Any]] = {
+OURS: dict[str, str | fs.estimators.Estimator[Any, Any]] = {
     DEFAULT: "auto",
     "adjusted": fs.RegressionAdjusted(),
     "kernel": fs.UnbiasedKernelSHAP(),
@@ -109,7 +109,7 @@ def _process(task: Task) -> Outcome:
     return Outcome(values, None, None, len(counted.asked), seconds)
 
 
-def _version(method: str | fs.Estimator[Any, Any]) -> str:
+def _version(method: str | fs.estimators.Estimator[Any, Any]) -> str:
     """A digest of the code that a method runs, and of its configuration.
 
     An estimator is its module and those that it imports, as far as they belong to estimators and

@@ -242,5 +242,5 @@ def test_kinds_that_there_are_not():
 
 def test_without_polars_the_package_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(fs.MissingExtraError, match=r"pip install .*polars"):
+    with pytest.raises(fs.errors.MissingExtraError, match=r"pip install .*polars"):
         fs.exact(fs.games.Airport([1.0, 2.0])).to_frame("polars")

@@ -65,7 +65,7 @@ def test_a_table_that_cannot_be_written_is_still_shown(folder, monkeypatch):
 
     run("value", *GROUPS, "--quiet", "--out", "values.json")
     monkeypatch.setattr("fairshapley.results.tables.write_rows", full)
-    monkeypatch.setattr(fs.Payout, "to_csv", full)
+    monkeypatch.setattr(fs.results.payouts.Payout, "to_csv", full)
     arguments = ("--methods", "mc", "--budget", 6, "--repeats", 2, "--quiet", "--out", "m.csv")
     for done, words in (
         (run("compare", *GROUPS, *arguments), "2 runs of each method"),

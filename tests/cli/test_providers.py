@@ -155,7 +155,10 @@ def test_guarantee_is_a_calculator(rows):
     normal = run(
         "paper", "guarantee", "--players", "100", "--bound", "normal", "--dependent"
     ).stdout
-    assert f"{fs.required_fidelity(100, 0.5, 0.1, independent=False, bound='normal'):.4f}" in normal
+    assert (
+        f"{fs.fairness.required_fidelity(100, 0.5, 0.1, independent=False, bound='normal'):.4f}"
+        in normal
+    )
     assert "one of them" in run(*GUARANTEE).stderr
     run(*VOLUME, "--out", "values.json", "--quiet")
     saved = run(*GUARANTEE, "values.json")

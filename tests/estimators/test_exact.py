@@ -83,7 +83,7 @@ def test_over_the_limit_the_error_names_the_remedy(n):
 
 
 def test_a_budget_below_all_coalitions_is_refused():
-    with pytest.raises(fs.BudgetError, match=r"1,024 evaluations.*method='auto'"):
+    with pytest.raises(fs.errors.BudgetError, match=r"1,024 evaluations.*method='auto'"):
         fs.estimate(fs.games.Additive(np.ones(10)), "exact", budget=1000)
 
 

@@ -89,7 +89,7 @@ def _threads(client):
 @pytest.mark.full
 def test_a_coalition_that_ends_its_worker_is_named(client):
     game = fs.games.FunctionGame(lambda s: os._exit(3) if s == (1, 3) else float(len(s)), 5)
-    with pytest.raises(fs.GameError, match=r"\(1, 3\) failed: the Dask workers .* died"):
+    with pytest.raises(fs.errors.GameError, match=r"\(1, 3\) failed: the Dask workers .* died"):
         fs.estimate(game, "exact", engine=DaskEngine(client, chunk_size=4))
 
 
@@ -102,7 +102,9 @@ def test_a_utility_that_hangs_is_named(client):
 
     game = fs.games.FunctionGame(hang, 4)
     engine = DaskEngine(client, timeout=1.0, chunk_size=2)
-    with pytest.raises(fs.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"):
+    with pytest.raises(
+        fs.errors.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"
+    ):
         fs.estimate(game, "exact", engine=engine)
 
 

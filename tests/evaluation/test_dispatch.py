@@ -149,7 +149,7 @@ def test_a_coalition_that_ends_its_worker_is_found_and_named(fault, chunk_size):
     bad = (1, 3, 4)
     options = {fault: holds(bad), "workers": 2, "chunk_size": chunk_size}
     game = fs.games.Additive(np.arange(6.0))
-    with pytest.raises(fs.GameError, match=r"it died|too long") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"it died|too long") as caught:
         evaluate(Evaluator(game, 6, engine=Chaos(1, **options)), ALL)
     assert caught.value.coalition == bad
     assert caught.value.__cause__ is not None
@@ -208,12 +208,12 @@ def test_the_first_failure_is_that_of_a_serial_run():
         __call__ = staticmethod(fn)
 
     order = ALL[np.random.default_rng(0).permutation(64)]
-    with pytest.raises(fs.GameError) as serial:
+    with pytest.raises(fs.errors.GameError) as serial:
         evaluate(Evaluator(Game(), 6, engine=SerialEngine(7)), order)
     plain = Evaluator(Game(), 6, on_error="skip", engine=SerialEngine(7))
     expected = evaluate(plain, order)
     for seed in range(8):
-        with pytest.raises(fs.GameError) as caught:
+        with pytest.raises(fs.errors.GameError) as caught:
             evaluate(Evaluator(Game(), 6, engine=Chaos(seed, 3, 5)), order)
         assert str(caught.value) == str(serial.value)
         assert caught.value.coalition == serial.value.coalition
@@ -226,7 +226,7 @@ def test_the_first_failure_is_that_of_a_serial_run():
 def test_what_is_answered_when_a_run_fails_is_journalled(tmp_path):
     game = fs.games.FunctionGame(lambda s: 1 / 0 if s == (0, 1) else float(len(s)), 8, key="g")
     engine = Chaos(2, workers=4, chunk_size=4)
-    with pytest.raises(fs.GameError, match=r"\(0, 1\) failed: ZeroDivisionError"):
+    with pytest.raises(fs.errors.GameError, match=r"\(0, 1\) failed: ZeroDivisionError"):
         fs.estimate(game, "exact", engine=engine, journal=tmp_path / "j.db")
     assert engine.aborted == 1
     with fs.Journal(tmp_path / "j.db") as journal:
@@ -243,7 +243,7 @@ def test_out_of_time_finishes_what_is_in_flight_and_no_more(tmp_path):
     game = fs.games.Additive(np.ones(12))
     engine = Slow(0, workers=2, chunk_size=3)
     limit = fs.Budget(seconds=0.3)
-    with pytest.raises(fs.BudgetError):  # no round of 4096 coalitions in that time
+    with pytest.raises(fs.errors.BudgetError):  # no round of 4096 coalitions in that time
         fs.estimate(game, "exact", budget=limit, engine=engine, journal=tmp_path / "j.db")
     with fs.Journal(tmp_path / "j.db") as journal:
         assert journal.count(1) == len(set(engine.computed)) < 500
@@ -332,7 +332,7 @@ def test_names_of_engines():
 )
 def test_an_extra_that_is_missing_is_named(module, option, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(fs.MissingExtraError, match=f"pip install .{module}"):
+    with pytest.raises(fs.errors.MissingExtraError, match=f"pip install .{module}"):
         parse_engine(option)
 
 

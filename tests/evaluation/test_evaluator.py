@@ -122,7 +122,7 @@ def test_large_games_are_enumerated_without_a_cache():
     game = fs.games.SumOfUnanimity(10, seed=0)
     evaluator = Evaluator(game, 10, cache_bytes=10_000)
     facts = GameFacts(10, None, None, None, 10)
-    plan = Plan(game=facts, estimator=fs.Exact(), semivalue=fs.Shapley(), xi=0.0)
+    plan = Plan(game=facts, estimator=fs.estimators.Exact(), semivalue=fs.Shapley(), xi=0.0)
     result = Run(plan, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False)
     assert len(evaluator.cache) == 2  # v(∅) and v(N) alone are remembered
     assert result.exact
@@ -212,7 +212,7 @@ ALL = np.array([[code >> i & 1 for i in range(5)] for code in range(32)], dtype=
 @pytest.mark.parametrize("chunk_size", [1, 10, 32])
 def test_a_utility_that_fails_is_named_and_the_rest_is_kept(answer, words, chunk_size):
     evaluator = Evaluator(failing(BAD, answer), 5, engine=SerialEngine(chunk_size))
-    with pytest.raises(fs.GameError, match=words) as caught:
+    with pytest.raises(fs.errors.GameError, match=words) as caught:
         evaluate(evaluator, ALL)
     assert caught.value.coalition == (0, 2, 3)
     assert "(0, 2, 3)" in str(caught.value)
@@ -231,7 +231,7 @@ def test_a_utility_that_fails_is_named_and_the_rest_is_kept(answer, words, chunk
 
 def test_the_ends_cannot_be_skipped():
     game = failing(np.zeros(5, dtype=bool), np.nan)
-    with pytest.raises(fs.GameError, match=r"empty coalition.*cannot be skipped.*\(\)"):
+    with pytest.raises(fs.errors.GameError, match=r"empty coalition.*cannot be skipped.*\(\)"):
         Evaluator(game, 5, on_error="skip").endpoints()
 
 
@@ -271,7 +271,7 @@ def test_an_answer_of_the_wrong_kind_is_refused(answer, words):
         def __call__(self, masks):
             return answer(masks)
 
-    with pytest.raises(fs.GameError, match=words):
+    with pytest.raises(fs.errors.GameError, match=words):
         evaluate(Evaluator(Game(), 5, engine=SerialEngine(32)), ALL)
 
 
@@ -282,12 +282,12 @@ def test_masked_entries_are_failures_not_the_numbers_beneath():
         def __call__(self, masks):
             return np.ma.array(np.full(len(masks), 1e20), mask=masks[:, 0])
 
-    with pytest.raises(fs.GameError, match="returned nan"):
+    with pytest.raises(fs.errors.GameError, match="returned nan"):
         evaluate(Evaluator(Game(), 5), ALL)
 
 
 def test_utilities_too_large_to_be_squared_are_refused():
-    with pytest.raises(fs.GameError, match="divide all utilities"):
+    with pytest.raises(fs.errors.GameError, match="divide all utilities"):
         evaluate(Evaluator(failing(BAD, 1e200), 5), ALL)
 
 
@@ -297,7 +297,9 @@ def test_utilities_outside_the_stated_range_are_refused(answer):
         return answer if len(coalition) == 2 else len(coalition) * (1 + 1e-12) / 5
 
     game = fs.games.FunctionGame(utility, 5, value_range=(0, 1))
-    with pytest.raises(fs.GameError, match=f"returned {answer}, which is outside the value_range"):
+    with pytest.raises(
+        fs.errors.GameError, match=f"returned {answer}, which is outside the value_range"
+    ):
         fs.estimate(game, budget=40, seed=0)
     assert fs.estimate(game, budget=40, seed=0, on_error="skip").skipped
 
@@ -318,7 +320,7 @@ def test_a_game_that_changes_its_masks_changes_only_its_own():
 
 def test_long_coalitions_are_shortened_in_messages():
     game = failing(np.ones(500, dtype=bool), np.nan)
-    with pytest.raises(fs.GameError, match=r"… .*of 500 players|…, 497, 498, 499") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"… .*of 500 players|…, 497, 498, 499") as caught:
         Evaluator(game, 500).endpoints()
     assert len(str(caught.value)) < 400
 

@@ -95,7 +95,7 @@ def test_a_journal_keeps_every_draw_with_its_seed(method, tmp_path):
             assert value == noisy(coalition, int.from_bytes(key[1:], "little"))
     checked = fs.estimate(game(), method, budget=150, seed=3, journal=tmp_path / "j.db", verify=5)
     assert checked.computed == 5
-    with pytest.raises(fs.JournalError, match="is random"):
+    with pytest.raises(fs.errors.JournalError, match="is random"):
         fs.estimate(
             game(lambda c, s: 0.0), method, budget=150, seed=3, journal=tmp_path / "j.db", verify=5
         )
@@ -256,7 +256,7 @@ def test_failures_name_the_coalition_and_may_be_skipped():
             raise ValueError("no")
         return noisy(coalition, seed)
 
-    with pytest.raises(fs.GameError, match=r"coalition \(1, 2\) failed: ValueError: no"):
+    with pytest.raises(fs.errors.GameError, match=r"coalition \(1, 2\) failed: ValueError: no"):
         fs.estimate(game(failing), "mc", budget=500, seed=0)
     result = fs.estimate(game(failing), "mc", budget=300, seed=0, on_error="skip")
     assert result.skipped > 0
@@ -268,9 +268,9 @@ def test_what_cannot_be_random():
         fs.estimate(game(), "stratified", budget=200)
     with pytest.raises(fs.InputError, match="seeds would be lost"):
         fs.games.Affine(game(), 2.0)
-    with pytest.raises(fs.BudgetError, match="take 84 evaluations"):
+    with pytest.raises(fs.errors.BudgetError, match="take 84 evaluations"):
         fs.estimate(game(), "exact", budget=50)
-    with pytest.raises(fs.BudgetError, match="alone take 4"):
+    with pytest.raises(fs.errors.BudgetError, match="alone take 4"):
         fs.estimate(game(), "mc", budget=3)
     with pytest.raises(fs.InputError, match="random"):
         fs.games.FunctionGame(expected, 5, random="yes")
@@ -323,7 +323,7 @@ def test_noise_in_a_game_that_is_called_deterministic_is_noticed(tmp_path):
     assert not any("reproducible" in note for note in off.notes)
     few = fs.estimate(wide, "mc", budget=100, seed=0, verify=5)
     assert any("5 of 5 coalitions" in note for note in few.notes)
-    with pytest.raises(fs.JournalError, match="say random=True"):
+    with pytest.raises(fs.errors.JournalError, match="say random=True"):
         fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db", verify=3)
     sound = fs.games.FunctionGame(expected, 5)
     assert not fs.estimate(sound, "mc", budget=30, seed=0, verify=5).notes
@@ -333,14 +333,16 @@ def test_the_contract_of_games_knows_random_ones():
     check_game(game())
     stream = np.random.default_rng(0)
     hidden = fs.games.FunctionGame(lambda c: expected(c) + stream.normal(), 5, key="hidden")
-    with pytest.raises(fs.ContractError, match=r"Noise of standard deviation [01]\.\d+ would"):
+    with pytest.raises(
+        fs.errors.ContractError, match=r"Noise of standard deviation [01]\.\d+ would"
+    ):
         check_game(hidden)
     check_game(
         fs.games.FunctionGame(lambda c: expected(c) + stream.normal(), 5, key="h", random=True)
     )
-    with pytest.raises(fs.ContractError, match="same seed differ"):
+    with pytest.raises(fs.errors.ContractError, match="same seed differ"):
         check_game(game(lambda c, s: expected(c) + stream.normal()))
-    with pytest.raises(fs.ContractError, match="leave random=True out"):
+    with pytest.raises(fs.errors.ContractError, match="leave random=True out"):
         check_game(game(lambda c, s: expected(c)))
 
 

@@ -126,9 +126,9 @@ def test_forecasts_speak_of_money():
 def test_what_is_wrong_is_said():
     with pytest.raises(fs.InputError, match="needs prices"):
         fs.estimate(fs.games.Airport([1.0, 2.0, 3.0]), "mc", budget=fs.Budget(cost=3))
-    with pytest.raises(fs.BudgetError, match="cost"):
+    with pytest.raises(fs.errors.BudgetError, match="cost"):
         fs.Budget(cost=-1)
-    with pytest.raises(fs.BudgetError, match="a cost of up to"):
+    with pytest.raises(fs.errors.BudgetError, match="a cost of up to"):
         fs.estimate(game(), "mc", budget=fs.Budget(cost=100))
     with pytest.raises(fs.InputError, match="positive number for each"):
         Prices(lambda masks: np.zeros(len(masks)), 3).by_size()

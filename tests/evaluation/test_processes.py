@@ -108,7 +108,7 @@ def test_a_coalition_that_ends_its_process_is_named_and_may_be_skipped(engine, t
     game = counting(os.devnull, 5, lambda s: os._exit(3) if s == (1, 3) else None)
     journal = tmp_path / "j.db"
     words = r"\(1, 3\) failed: the process .* died"
-    with altered(engine, chunk_size=1), pytest.raises(fs.GameError, match=words) as caught:
+    with altered(engine, chunk_size=1), pytest.raises(fs.errors.GameError, match=words) as caught:
         fs.estimate(game, "exact", engine=engine, journal=journal)
     assert caught.value.coalition == (1, 3)
     assert "EXIT(3)" in str(caught.value)
@@ -132,7 +132,9 @@ def test_a_utility_that_hangs_is_named_and_its_process_ended(engine, tmp_path):
 
     with altered(engine, chunk_size=1, timeout=1.0):
         game = counting(os.devnull, 4, hang)
-        with pytest.raises(fs.GameError, match=r"\(0, 2\) failed: .*timeout of 1 s") as caught:
+        with pytest.raises(
+            fs.errors.GameError, match=r"\(0, 2\) failed: .*timeout of 1 s"
+        ) as caught:
             fs.estimate(game, "exact", engine=engine)
     assert "in hang" in caught.value.__cause__.__notes__[0]  # where it was
     hung = {int(pid) for pid in pids.read_text().split()}
@@ -203,7 +205,7 @@ def test_a_driver_killed_loses_what_was_in_flight_and_leaves_nothing_behind(tmp_
 def test_a_hang_that_lets_no_thread_run_is_ended_too():
     game = counting(os.devnull, 3, lambda s: ctypes.PyDLL(None).sleep(600) if s == (0, 2) else None)
     words = r"\(0, 2\) failed: the process .* died"
-    with ProcessEngine(2, timeout=1.0) as engine, pytest.raises(fs.GameError, match=words):
+    with ProcessEngine(2, timeout=1.0) as engine, pytest.raises(fs.errors.GameError, match=words):
         fs.estimate(game, "exact", engine=engine)
 
 
@@ -258,15 +260,15 @@ def test_errors_arrive_as_in_a_serial_run(engine):
 
     for start, words in (((1, 2), "OddError: this and that"), ((0, 3), "KeyError: 'a key'")):
         game = fs.games.FunctionGame(lambda s, start=start: fn(s if s == start else ()), 4)
-        with pytest.raises(fs.GameError) as serial:
+        with pytest.raises(fs.errors.GameError) as serial:
             fs.estimate(game, "exact")
-        with pytest.raises(fs.GameError, match=words) as caught:
+        with pytest.raises(fs.errors.GameError, match=words) as caught:
             fs.estimate(game, "exact", engine=engine)
         assert str(caught.value) == str(serial.value)
         assert caught.value.coalition == serial.value.coalition == start
         assert "Traceback" in caught.value.__cause__.__notes__[0]
     game = fs.games.FunctionGame(fn, 4)
-    with pytest.raises(fs.GameError, match="'text', which is not a real number") as caught:
+    with pytest.raises(fs.errors.GameError, match="'text', which is not a real number") as caught:
         fs.estimate(game, "mc", engine=engine)
     check_a_utility_that_exits_is_a_failure(engine)
 

@@ -79,7 +79,7 @@ def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(local, t
 @pytest.mark.full
 def test_a_coalition_that_ends_its_worker_is_named(local):
     game = fs.games.FunctionGame(lambda s: os._exit(3) if s == (1, 3) else float(len(s)), 5)
-    with pytest.raises(fs.GameError, match=r"\(1, 3\) failed: the Ray worker .* died"):
+    with pytest.raises(fs.errors.GameError, match=r"\(1, 3\) failed: the Ray worker .* died"):
         fs.estimate(game, "exact", engine=RayEngine(chunk_size=2))
 
 
@@ -91,7 +91,9 @@ def test_a_utility_that_hangs_is_named(local):
         return float(len(coalition))
 
     game = fs.games.FunctionGame(hang, 4)
-    with pytest.raises(fs.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"):
+    with pytest.raises(
+        fs.errors.GameError, match=r"\(0, 2\) failed: it took longer than the timeout"
+    ):
         fs.estimate(game, "exact", engine=RayEngine(timeout=1.0, chunk_size=2))
 
 

@@ -130,15 +130,17 @@ def test_errors_that_are_not_transient_name_their_coalition():
 
     never = {"retries": 1, "transient": lambda error: False}
     failing, engine = game(lambda c: 1.0 if c != (1, 2) else fn(c), 4), fs.ThreadEngine(backoff=0)
-    with pytest.raises(fs.GameError, match=r"\(1, 2\) failed: ConnectionError: gone"):
+    with pytest.raises(fs.errors.GameError, match=r"\(1, 2\) failed: ConnectionError: gone"):
         fs.estimate(failing, "exact", engine=engine)
-    with pytest.raises(fs.GameError, match=r"\(0,\) failed: TimeoutError: it took longer than"):
+    with pytest.raises(
+        fs.errors.GameError, match=r"\(0,\) failed: TimeoutError: it took longer than"
+    ):
         fs.estimate(game(fn, 4), "exact", engine=fs.ThreadEngine(4, timeout=0.2, **never))
 
     async def leaving(coalition):
         sys.exit(3)
 
-    with pytest.raises(fs.GameError, match="SystemExit: 3"):
+    with pytest.raises(fs.errors.GameError, match="SystemExit: 3"):
         fs.estimate(game(leaving, 2), "exact", engine="threads:2")
 
 
@@ -256,5 +258,5 @@ def test_a_predicate_that_fails_is_named():
         raise ConnectionError
 
     engine = fs.ThreadEngine(2, transient=lambda error: 1 / 0)
-    with pytest.raises(fs.GameError, match="ZeroDivisionError"):
+    with pytest.raises(fs.errors.GameError, match="ZeroDivisionError"):
         fs.estimate(game(fn, 3), engine=engine)

@@ -64,7 +64,7 @@ def test_failures_are_named_and_skipped_as_ever(bad):
                 raise ValueError("no")
             return np.where(wrong, np.nan if bad is ValueError else bad, values)
 
-    with pytest.raises(fs.GameError) as caught:
+    with pytest.raises(fs.errors.GameError) as caught:
         fs.estimate(Broken(), "adjusted", budget=1000, seed=0)
     assert 7 in caught.value.coalition
     assert 9 not in caught.value.coalition

@@ -234,7 +234,7 @@ def test_skipped_evaluations_and_partial_results_get_no_certificate():
     assert "skipped" in certificate.reason
     with pytest.raises(fs.InputError, match="skipped"):
         result.decisions()
-    with pytest.raises(fs.GameError) as caught:
+    with pytest.raises(fs.errors.GameError) as caught:
         fs.estimate(game, "mc", budget=1000, seed=0)
     assert "did not finish" in caught.value.partial.obstacle
 

@@ -17,10 +17,14 @@ scores = arrays(np.float64, st.integers(1, 6), elements=st.floats(0.01, 1e4))
 
 def test_published_figures():
     """n = 100, ε1 = 0.5, δ = 0.1."""
-    assert fs.required_fidelity(100, 0.5, 0.1) == pytest.approx(3798.5, abs=0.1)
-    assert fs.required_fidelity(100, 0.5, 0.1, independent=False) == pytest.approx(4000)
-    assert fs.required_fidelity(100, 0.5, 0.1, True, "normal") == pytest.approx(42.93, abs=0.01)
-    assert fs.required_fidelity(100, 0.5, 0.1, False, "normal") == pytest.approx(43.31, abs=0.01)
+    assert fs.fairness.required_fidelity(100, 0.5, 0.1) == pytest.approx(3798.5, abs=0.1)
+    assert fs.fairness.required_fidelity(100, 0.5, 0.1, independent=False) == pytest.approx(4000)
+    assert fs.fairness.required_fidelity(100, 0.5, 0.1, True, "normal") == pytest.approx(
+        42.93, abs=0.01
+    )
+    assert fs.fairness.required_fidelity(100, 0.5, 0.1, False, "normal") == pytest.approx(
+        43.31, abs=0.01
+    )
 
 
 def test_one_and_two_players_by_hand():
@@ -35,15 +39,15 @@ def test_one_and_two_players_by_hand():
     np.testing.assert_allclose(mixed.failures, [0.1, 0.05])
     normal = guarantee([16.0], 0.5, xi=0.0, independent=True, bound="normal")
     assert normal.delta == pytest.approx(2 * norm.sf(2.0))
-    assert fs.required_fidelity(1, 0.5, 0.1) == pytest.approx(40)
-    assert fs.required_fidelity(2, 0.5, 0.19) == pytest.approx(40)
+    assert fs.fairness.required_fidelity(1, 0.5, 0.1) == pytest.approx(40)
+    assert fs.fairness.required_fidelity(2, 0.5, 0.19) == pytest.approx(40)
 
 
 @pytest.mark.parametrize("bound", ["chebyshev", "normal"])
 @given(scores, st.floats(0.05, 2), st.booleans())
 def test_required_fidelity_is_just_enough(bound, fidelity, epsilon1, independent):
     n, delta = len(fidelity), 0.2
-    needed = fs.required_fidelity(n, epsilon1, delta, independent, bound)
+    needed = fs.fairness.required_fidelity(n, epsilon1, delta, independent, bound)
     enough = guarantee(np.full(n, needed), epsilon1, xi=0.0, independent=independent, bound=bound)
     assert enough.delta == pytest.approx(delta)
 
@@ -105,18 +109,18 @@ def test_bad_tolerances_are_refused(epsilon1):
     with pytest.raises(fs.InputError, match="epsilon1"):
         guarantee([1.0], epsilon1, xi=0.0, independent=True)
     with pytest.raises(fs.InputError, match="epsilon1"):
-        fs.required_fidelity(3, epsilon1, 0.1)
+        fs.fairness.required_fidelity(3, epsilon1, 0.1)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, np.nan, None])
 def test_bad_levels_are_refused(delta):
     with pytest.raises(fs.InputError, match="delta"):
-        fs.required_fidelity(3, 0.5, delta)
+        fs.fairness.required_fidelity(3, 0.5, delta)
 
 
 def test_other_bad_input_is_refused():
     with pytest.raises(fs.InputError, match="bound"):
-        fs.required_fidelity(3, 0.5, 0.1, bound="hoeffding")
+        fs.fairness.required_fidelity(3, 0.5, 0.1, bound="hoeffding")
     with pytest.raises(fs.InputError, match="not known"):
         guarantee([np.nan], 0.5, xi=0.0, independent=True)
     with pytest.raises(fs.InputError, match="negative"):

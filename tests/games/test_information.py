@@ -227,7 +227,7 @@ def test_constant_columns_change_nothing():
 def test_a_matrix_without_a_positive_determinant_names_the_coalition():
     game = InformationGame([[[0.0]], [[1.0]]], **KERNEL)
     vars(game)["_matrix"] = np.array([[1.0, 2.0], [2.0, 1.0]])
-    with pytest.raises(fs.GameError, match=r"coalition \(0, 1\) has no positive") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"coalition \(0, 1\) has no positive") as caught:
         game(all_coalitions(2))
     assert caught.value.coalition == (0, 1)
 

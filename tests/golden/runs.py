@@ -45,7 +45,7 @@ def games():
 
 def methods():
     """Every configuration that the laws know, by its name in the file."""
-    return {str(method): method for method in [fs.Exact(), *ESTIMATORS, *MORE]}
+    return {str(method): method for method in [fs.estimators.Exact(), *ESTIMATORS, *MORE]}
 
 
 def cases():
@@ -60,7 +60,7 @@ def run(case):
     """What one run gave, as plain data."""
     method, game, seed = case.split(" · ")
     estimator, played = methods()[method], games()[game]
-    if isinstance(estimator, fs.Exact):
+    if isinstance(estimator, fs.estimators.Exact):
         result = fs.estimate(played, estimator, seed=int(seed))
     else:
         # The last seed tests the rule of fairness, too.

@@ -30,7 +30,7 @@ def test_errors_of_monte_carlo_are_calibrated():
 
 @pytest.mark.parametrize("factor", [0.8, 1.3])
 def test_wrong_errors_are_refused(factor):
-    with pytest.raises(fs.ContractError, match="not calibrated"):
+    with pytest.raises(fs.errors.ContractError, match="not calibrated"):
         check_calibration(Boasting(factor=factor), GAME, repeats=150, budget=200)
 
 
@@ -42,7 +42,7 @@ def test_the_false_alarm_rate_is_kept():
         ranks = (common + 0.1 * rng.random((60, 8))) % 1.0
         try:
             _require_uniform(ranks, "ranks", 0.01 / 19)
-        except fs.ContractError:
+        except fs.errors.ContractError:
             alarms += 1
     assert alarms <= 12
 

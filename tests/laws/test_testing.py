@@ -56,13 +56,13 @@ class BadSeed(fs.MonteCarlo):
     ],
 )
 def test_a_law_fails_on_a_broken_estimator(law, defect):
-    with pytest.raises(fs.ContractError):
+    with pytest.raises(fs.errors.ContractError):
         LAWS[law](Broken(defect=defect), 300)
     LAWS[law](Broken(), 300)
 
 
 def test_one_seed_for_all_is_found():
-    with pytest.raises(fs.ContractError, match="another seed"):
+    with pytest.raises(fs.errors.ContractError, match="another seed"):
         LAWS["same_seed"](BadSeed(), 1)
 
 
@@ -71,7 +71,7 @@ def test_exactness_is_demanded():
         def ask(self, state, rng):
             return None if state.moments.counts.any() else super().ask(state, rng)
 
-    with pytest.raises(fs.ContractError, match="did not give exact"):
+    with pytest.raises(fs.errors.ContractError, match="did not give exact"):
         LAWS["exact_when_known"](Lazy(), 1)
 
 
@@ -118,7 +118,7 @@ def test_a_good_game_passes():
     ],
 )
 def test_a_broken_game_is_found(game, message):
-    with pytest.raises(fs.ContractError, match=message):
+    with pytest.raises(fs.errors.ContractError, match=message):
         check_game(game)
 
 
@@ -130,5 +130,5 @@ def test_a_fingerprint_that_changes_with_use_is_found():
             self.calls += 1
             return sizes(coalitions)
 
-    with pytest.raises(fs.ContractError, match="fingerprint"):
+    with pytest.raises(fs.errors.ContractError, match="fingerprint"):
         check_game(Counting(None))

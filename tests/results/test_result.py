@@ -99,7 +99,7 @@ def test_frames_have_one_row_per_player():
 
 def test_without_pandas_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(fs.MissingExtraError, match=r"pip install .*pandas"):
+    with pytest.raises(fs.errors.MissingExtraError, match=r"pip install .*pandas"):
         make([1.0]).to_frame()
 
 

@@ -46,7 +46,7 @@ def journalled(path):
     try:
         with fs.Journal(path, readonly=True) as journal:
             return sum(journal.count(game.id) for game in journal.games())
-    except fs.JournalError:
+    except fs.errors.JournalError:
         return -1
 
 
@@ -210,18 +210,18 @@ def test_resume_needs_the_right_file_game_and_run(game, tmp_path):
     journal = tmp_path / "j.db"
     with pytest.raises(fs.InputError, match="needs a journal"):
         fs.resume(None)
-    with fs.Journal(journal), pytest.raises(fs.JournalError, match="no run"):
+    with fs.Journal(journal), pytest.raises(fs.errors.JournalError, match="no run"):
         fs.resume(journal, game)
     fs.estimate(game, "mc", budget=400, journal=journal)
-    with pytest.raises(fs.JournalError, match="another game"):
+    with pytest.raises(fs.errors.JournalError, match="another game"):
         fs.resume(journal, fs.games.Additive(np.ones(12)))
-    with pytest.raises(fs.JournalError, match="no run 7: it has 1"):
+    with pytest.raises(fs.errors.JournalError, match="no run 7: it has 1"):
         fs.resume(journal, run=7)
 
 
 def test_a_journal_of_another_game_is_refused(game, tmp_path):
     fs.estimate(game, "mc", budget=400, journal=tmp_path / "j.db")
-    with pytest.raises(fs.JournalError, match="another game"):
+    with pytest.raises(fs.errors.JournalError, match="another game"):
         fs.estimate(fs.games.Additive(np.ones(12)), "mc", budget=400, journal=tmp_path / "j.db")
     with fs.Journal(tmp_path / "j.db", shared=True) as journal:
         other = fs.games.Additive(np.ones(12))
@@ -233,7 +233,7 @@ def test_a_game_without_fingerprint_may_run_but_not_be_journalled(tmp_path):
     lock = __import__("threading").Lock()
     game = fs.games.FunctionGame(lambda s: float(len(s) + lock.locked()), 5)
     assert fs.estimate(game).fingerprint is None
-    with pytest.raises(fs.FingerprintError, match="lock"):
+    with pytest.raises(fs.errors.FingerprintError, match="lock"):
         fs.estimate(game, journal=tmp_path / "j.db")
 
 
@@ -246,7 +246,7 @@ def test_verify_finds_a_utility_that_changed(tmp_path):
     assert checked.computed == 5
     factor[0] = 1.001
     assert fs.estimate(game, "mc", budget=400, seed=1, journal=journal).complete
-    with pytest.raises(fs.JournalError, match=r"now and .* in the journal"):
+    with pytest.raises(fs.errors.JournalError, match=r"now and .* in the journal"):
         fs.estimate(game, "mc", budget=400, seed=1, journal=journal, verify=5)
 
 
@@ -262,7 +262,7 @@ def test_a_failed_run_keeps_what_was_paid_for(tmp_path):
     game = fs.games.FunctionGame(flaky, 14, key="flaky")
     journal = tmp_path / "j.db"
     engine = fs.SerialEngine(chunk_size=1)
-    with pytest.raises(fs.GameError, match="licence server lost"):
+    with pytest.raises(fs.errors.GameError, match="licence server lost"):
         fs.estimate(game, "mc", budget=700, seed=1, journal=journal, engine=engine)
     with fs.Journal(journal) as opened:
         run = opened.runs()[0]
@@ -284,7 +284,7 @@ def test_a_full_disk_stops_the_run_and_keeps_the_journal(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         try:
             fs.estimate(game, "mc", budget=20_000, seed=0, journal=sys.argv[1])
-        except fs.JournalError as error:
+        except fs.errors.JournalError as error:
             print(error)
             print(int(error.partial.counts[0]))
         """)
@@ -368,7 +368,7 @@ def test_an_estimator_of_ones_own_can_be_resumed(game, tmp_path):
 
 def test_resume_does_not_make_a_file(game, tmp_path):
     for games in (None, game):
-        with pytest.raises(fs.JournalError, match="does not exist"):
+        with pytest.raises(fs.errors.JournalError, match="does not exist"):
             fs.resume(tmp_path / "typo.db", games)
     assert not (tmp_path / "typo.db").exists()
 

@@ -145,7 +145,7 @@ def test_skipped_evaluations_leave_no_silent_trace():
         return math.nan if coalition == (0,) else float(sum(coalition))
 
     game = fs.games.FunctionGame(fn, 10)
-    with pytest.raises(fs.GameError, match=r"\(0,\)") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"\(0,\)") as caught:
         fs.estimate(game, "mc", budget=500, seed=0)
     assert caught.value.partial.complete is False
     with pytest.raises(fs.InputError, match="have no value"):
@@ -167,7 +167,7 @@ def test_a_failure_leaves_the_partial_result():
             raise RuntimeError("out of licences")
         return float(len(coalition))
 
-    with pytest.raises(fs.GameError, match="out of licences") as caught:
+    with pytest.raises(fs.errors.GameError, match="out of licences") as caught:
         fs.estimate(fs.games.FunctionGame(fn, 20, key="k"), "mc", budget=1000, seed=0)
     np.testing.assert_allclose(caught.value.partial.values, 1.0)
     assert isinstance(caught.value.__cause__, RuntimeError)
@@ -176,13 +176,13 @@ def test_a_failure_leaves_the_partial_result():
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"budget": 0}, fs.BudgetError, "at least 1"),
-        ({"budget": -3}, fs.BudgetError, "at least 1"),
-        ({"budget": 1.5}, fs.BudgetError, "whole"),
-        ({"budget": fs.Budget()}, fs.BudgetError, "empty"),
-        ({"budget": 1}, fs.BudgetError, "take 2 evaluations"),
-        ({"budget": 10, "method": "mc"}, fs.BudgetError, "11 evaluations beside"),
-        ({"budget": fs.Budget(marginals=5), "method": "mc"}, fs.BudgetError, "12 marginals"),
+        ({"budget": 0}, fs.errors.BudgetError, "at least 1"),
+        ({"budget": -3}, fs.errors.BudgetError, "at least 1"),
+        ({"budget": 1.5}, fs.errors.BudgetError, "whole"),
+        ({"budget": fs.Budget()}, fs.errors.BudgetError, "empty"),
+        ({"budget": 1}, fs.errors.BudgetError, "take 2 evaluations"),
+        ({"budget": 10, "method": "mc"}, fs.errors.BudgetError, "11 evaluations beside"),
+        ({"budget": fs.Budget(marginals=5), "method": "mc"}, fs.errors.BudgetError, "12 marginals"),
         ({"method": "mcmc"}, fs.InputError, "'exact', 'gae'"),
         ({"until": 100}, fs.InputError, "budget="),
         ({"xi": -1}, fs.InputError, "xi"),
@@ -215,7 +215,7 @@ def test_a_whole_number_may_be_written_as_a_float(game, budget):
 
 def test_a_budget_that_leaves_players_out_is_refused():
     game = fs.games.Additive(np.ones(100))
-    with pytest.raises(fs.BudgetError, match="36 of 100 players"):
+    with pytest.raises(fs.errors.BudgetError, match="36 of 100 players"):
         fs.estimate(game, fs.MonteCarlo(walk=False), budget=140, seed=0)
 
 
@@ -287,7 +287,7 @@ def test_what_fits_a_budget_does_not_bias_the_values(budget):
 def test_whether_a_budget_is_too_small_does_not_depend_on_the_seed():
     game = fs.games.FunctionGame(lambda s: float(len(s)) ** 3, 5)
     for seed in range(50):
-        with pytest.raises(fs.BudgetError, match="10 evaluations beside"):
+        with pytest.raises(fs.errors.BudgetError, match="10 evaluations beside"):
             fs.estimate(game, fs.MonteCarlo(walk=False), budget=11, seed=seed)
 
 

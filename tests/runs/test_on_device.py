@@ -152,7 +152,7 @@ def test_failures_name_the_coalition():
                 values = columns.double().mean(dim=0)
                 return torch.where(columns[3] & ~columns[5], self.bad, values)
 
-    with pytest.raises(fs.GameError, match="returned nan") as caught:
+    with pytest.raises(fs.errors.GameError, match="returned nan") as caught:
         fs.estimate(Broken(), "adjusted", budget=BUDGET, seed=0)
     assert 3 in caught.value.coalition
     assert 5 not in caught.value.coalition

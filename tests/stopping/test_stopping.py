@@ -71,13 +71,13 @@ def test_bad_thresholds_are_refused(bad):
 
 @pytest.mark.parametrize("bad", [0, -5, 2.5, math.inf, "100", True])
 def test_bad_budgets_are_refused(bad):
-    with pytest.raises(fs.BudgetError, match="number"):
+    with pytest.raises(fs.errors.BudgetError, match="number"):
         parse_budget(bad)
 
 
 @pytest.mark.parametrize("unit", ["evaluations", "marginals", "seconds"])
 def test_bad_limits_are_refused(unit):
-    with pytest.raises(fs.BudgetError, match=unit):
+    with pytest.raises(fs.errors.BudgetError, match=unit):
         fs.Budget(**{unit: 0})
 
 

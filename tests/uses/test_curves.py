@@ -120,8 +120,8 @@ def test_bad_input_is_refused(arguments, words):
 
 
 def test_bad_utilities_are_named():
-    with pytest.raises(fs.GameError, match="return one float for each"):
+    with pytest.raises(fs.errors.GameError, match="return one float for each"):
         fs.curve(lambda coalitions: coalitions, [1.0, 2.0])
-    with pytest.raises(fs.GameError, match=r"coalition \(1,\)") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"coalition \(1,\)") as caught:
         fs.curve(lambda c: np.where(c.sum(axis=1) == 1, np.nan, 0.0), [1.0, 2.0])
     assert caught.value.coalition == (1,)

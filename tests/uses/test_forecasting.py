@@ -94,7 +94,7 @@ def test_a_pilot_predicts_the_tolerance_of_a_budget():
 
 
 def test_a_pilot_must_say_something():
-    with pytest.raises(fs.BudgetError, match="at least 42, or pilot=True"):
+    with pytest.raises(fs.errors.BudgetError, match="at least 42, or pilot=True"):
         forecast(fs.games.SumOfUnanimity(20, seed=3), budget=3000, pilot=30)
 
 

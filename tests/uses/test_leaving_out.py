@@ -64,7 +64,7 @@ def test_a_journal_is_shared_with_estimates(tmp_path):
     assert game.asked == 32
     np.testing.assert_array_equal(leave_one_out(game, journal=path), [9.0] * 5)
     assert game.asked == 32
-    with pytest.raises(fs.JournalError, match="another game"):
+    with pytest.raises(fs.errors.JournalError, match="another game"):
         leave_one_out(fs.games.Additive([1.0]), journal=path)
 
 
@@ -74,6 +74,6 @@ def test_what_cannot_be_used_is_named():
     with pytest.raises(fs.InputError, match="engine"):
         leave_one_out(Counted(), engine=5)
     broken = fs.games.FunctionGame(lambda coalition: 0.0 if 2 in coalition else np.nan, 4)
-    with pytest.raises(fs.GameError, match="returned nan") as error:
+    with pytest.raises(fs.errors.GameError, match="returned nan") as error:
         leave_one_out(broken)
     assert error.value.coalition == (0, 1, 3)

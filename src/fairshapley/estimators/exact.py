@@ -92,7 +92,7 @@ class Exact(Estimator[ExactState, AllCoalitions]):
     Examples
     --------
     >>> import fairshapley as fs
-    >>> fs.estimate(fs.games.TableGame([0, 1, 2, 5]), fs.Exact()).values
+    >>> fs.estimate(fs.games.TableGame([0, 1, 2, 5]), fs.estimators.Exact()).values
     array([2., 3.])
     """
 

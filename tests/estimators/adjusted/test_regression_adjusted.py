@@ -351,7 +351,7 @@ def test_bad_parameters(parameters, message):
 
 def test_bad_runs():
     game = fs.games.SumOfUnanimity(20, seed=0)
-    with pytest.raises(fs.BudgetError):
+    with pytest.raises(fs.errors.BudgetError):
         fs.estimate(game, RegressionAdjusted(), budget=3)
     with pytest.raises(fs.InputError, match="budget of evaluations"):
         fs.estimate(game, RegressionAdjusted(), budget=fs.Budget(marginals=100))

@@ -170,5 +170,5 @@ def test_a_run_that_ends_in_the_bootstrap_has_monte_carlo_values():
     run = fs.estimate(game, GreedyActive(), budget=60, seed=1)
     assert run.values.sum() == pytest.approx(game(np.ones((1, 12), dtype=bool))[0])
     assert (run.counts == run.counts[0]).all()
-    with pytest.raises(fs.BudgetError):
+    with pytest.raises(fs.errors.BudgetError):
         fs.estimate(game, GreedyActive(), budget=8)

@@ -64,7 +64,7 @@ def test_the_vectors_are_checked():
     for vectors in (0, -1, 2.5, True, np.int64(0)):
         with pytest.raises(fs.InputError, match="vectors must be a whole number"):
             Orthogonal(vectors=vectors)
-    with pytest.raises(fs.BudgetError, match="larger budget"):
+    with pytest.raises(fs.errors.BudgetError, match="larger budget"):
         fs.estimate(fs.games.Additive(np.ones(20)), Orthogonal(), budget=30)
 
 

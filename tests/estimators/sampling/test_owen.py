@@ -129,7 +129,7 @@ def test_two_and_three_players(estimator, n):
 
 def test_too_small_a_budget_is_a_clear_error():
     game = fs.games.SumOfUnanimity(30, seed=0)
-    with pytest.raises(fs.BudgetError, match="smaller than one round of owen"):
+    with pytest.raises(fs.errors.BudgetError, match="smaller than one round of owen"):
         fs.estimate(game, Owen(levels="grid"), budget=60, seed=0)
 
 

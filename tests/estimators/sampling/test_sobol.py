@@ -169,7 +169,7 @@ def test_a_thousand_players():
 def test_too_many_players_and_too_small_a_budget_say_what_to_do():
     with pytest.raises(fs.InputError, match="'mc'"):
         fs.estimate(fs.games.Additive(np.ones(1001)), Sobol(), budget=10_000)
-    with pytest.raises(fs.BudgetError, match="larger budget"):
+    with pytest.raises(fs.errors.BudgetError, match="larger budget"):
         fs.estimate(fs.games.Additive(np.ones(20)), Sobol(), budget=30)
     for points in (3, np.int64(3)):
         with pytest.raises(fs.InputError, match="power of two"):

@@ -351,7 +351,7 @@ def test_two_and_three_players(allocation, n):
 
 @pytest.mark.parametrize("budget", [3, 12, 60, 100])
 def test_too_small_a_budget_is_a_clear_error(budget):
-    with pytest.raises(fs.BudgetError, match="give a larger budget"):
+    with pytest.raises(fs.errors.BudgetError, match="give a larger budget"):
         fs.estimate(fs.games.SumOfUnanimity(30, seed=0), Stratified(), budget=budget, seed=0)
 
 

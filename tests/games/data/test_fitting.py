@@ -71,7 +71,7 @@ def test_scores_that_overflow_are_silent(model):
     """An infinite utility is named by whoever asked for it."""
     game = DataGame(model, ([[1.0], [2.0]], [1e200, 2e200]), ([[1.0]], [1.0]), "neg_mse")
     assert game(np.ones((1, 2), dtype=bool)) == -np.inf
-    with pytest.raises(fs.GameError, match="-inf"):
+    with pytest.raises(fs.errors.GameError, match="-inf"):
         fs.exact(game)
 
 
@@ -140,7 +140,7 @@ def test_scorers_of_one_s_own():
     assert shown(y3 != 2)[0] > shown(y3 == y3)[0], "which classes are missing can be shown"
     broken = DataGame(LogisticRegression(), (X, y), test, lambda *_: "good", empty_value=0.0)
     for row in rows[1:]:
-        with pytest.raises(fs.GameError, match="'good', which is not a number") as error:
+        with pytest.raises(fs.errors.GameError, match="'good', which is not a number") as error:
             broken(row)
         assert error.value.coalition == tuple(np.flatnonzero(row))
 
@@ -153,11 +153,11 @@ def test_errors_of_a_fit_name_the_coalition_and_the_remedy():
     y = CANCER[0][1]
     few[1, [np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]]] = True
     with pytest.raises(
-        fs.GameError, match=r"n_components=4.*base=.*unfittable='constant'"
+        fs.errors.GameError, match=r"n_components=4.*base=.*unfittable='constant'"
     ) as error:
         game(few)
     assert error.value.coalition == tuple(np.flatnonzero(few[1]))
-    with pytest.raises(fs.GameError, match="n_components=4"):
+    with pytest.raises(fs.errors.GameError, match="n_components=4"):
         fs.estimate(game, "mc", budget=100, seed=0)
     small = DataGame(make_pipeline(PCA(4), LogisticRegression()), *CANCER, unfittable="constant")
     counts = np.bincount(y[few[1]], minlength=2)
@@ -179,10 +179,12 @@ def test_constant_predictions_of_regressions_and_for_scorers():
 
 def test_errors_that_all_rows_bring_are_not_covered_up():
     game = DataGame(make_pipeline(PCA(40), SVC()), *CANCER, unfittable="constant")
-    with pytest.raises(fs.GameError, match=r"coalition of 24 .*n_components=40.*check the model"):
+    with pytest.raises(
+        fs.errors.GameError, match=r"coalition of 24 .*n_components=40.*check the model"
+    ):
         game(np.ones((1, 24), dtype=bool))
     alone = DataGame(RadiusNeighborsClassifier(1e-9), *CANCER, unfittable="constant")
-    with pytest.raises(fs.GameError, match=r"(?s)No neighbors .*\(base=\)$"):
+    with pytest.raises(fs.errors.GameError, match=r"(?s)No neighbors .*\(base=\)$"):
         alone(np.arange(24) < 20)
     quadratic = DataGame(QuadraticDiscriminantAnalysis(reg_param=0.5), *IRIS, unfittable="constant")
     assert np.isfinite(quadratic(coalitions_of(24, 10))).all()

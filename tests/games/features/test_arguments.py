@@ -70,7 +70,7 @@ def test_probabilities_have_their_range_and_others_if_they_are_told():
     assert iris_game().value_range == (0.0, 1.0)
     assert FeatureGame(identity, IRIS).value_range is None
     game = FeatureGame(identity, IRIS, rows=0, value_range=(0, 5))
-    with pytest.raises(fs.GameError, match=r"outside the value_range \(0, 5\)") as caught:
+    with pytest.raises(fs.errors.GameError, match=r"outside the value_range \(0, 5\)") as caught:
         game(coalitions(4))
     # The mean over the background is 5.8, the row's own length 5.1.
     assert caught.value.coalition == ()
@@ -260,7 +260,7 @@ def test_a_prediction_that_is_not_a_number_later_names_its_coalition():
         return np.where(rows[:, 0] != rows[:, 1], np.nan, rows[:, 0])
 
     game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], rows=0)
-    with pytest.raises(fs.GameError, match=r"coalition \(0,\) failed"):
+    with pytest.raises(fs.errors.GameError, match=r"coalition \(0,\) failed"):
         fs.exact(game)
 
 
@@ -268,7 +268,7 @@ def test_outputs_must_not_change_their_number():
     def predict(rows):
         return np.zeros((len(rows), 2 if len(rows) > 10 else 1))
 
-    with pytest.raises(fs.GameError, match="returned 2 outputs where it had returned 1"):
+    with pytest.raises(fs.errors.GameError, match="returned 2 outputs where it had returned 1"):
         FeatureGame(predict, IRIS, rows=0)(coalitions(4))
 
 
@@ -281,5 +281,7 @@ def test_one_row_needs_a_background():
 
 def test_a_row_that_the_model_refuses_is_an_error_of_ours():
     model = LogisticRegression(max_iter=500).fit(IRIS, SPECIES)
-    with pytest.raises(fs.GameError, match="predict raised ValueError: Input X contains NaN"):
+    with pytest.raises(
+        fs.errors.GameError, match="predict raised ValueError: Input X contains NaN"
+    ):
         fs.explain(model, np.full((1, 4), np.nan), IRIS)

@@ -126,7 +126,7 @@ def test_the_fidelity_profile_has_the_line_to_reach(run):
     axes = run.plot("fidelity", epsilon1=0.3, delta=0.2, bound="chebyshev")
     scores, line = axes.get_lines()
     np.testing.assert_allclose(scores.get_ydata(), np.sort(run.fidelity()))
-    needed = fs.required_fidelity(12, 0.3, 0.2, independent=False)
+    needed = fs.fairness.required_fidelity(12, 0.3, 0.2, independent=False)
     assert line.get_ydata()[0] == pytest.approx(needed)
     assert axes.get_yscale() == "log"
     assert texts(axes)[-1] == "needed for ε1 = 0.3, δ = 0.2 (chebyshev)"

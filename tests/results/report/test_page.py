@@ -154,7 +154,7 @@ def test_arguments_are_checked(tmp_path):
 @pytest.mark.parametrize("module", ["jinja2", "plotly.offline"])
 def test_without_the_extra_it_is_named(tmp_path, monkeypatch, module):
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(fs.MissingExtraError, match=r"pip install .*pandas"):
+    with pytest.raises(fs.errors.MissingExtraError, match=r"pip install .*pandas"):
         by_hand().report(tmp_path / "r.html")
 
 

@@ -173,7 +173,7 @@ def test_an_error_names_its_row():
         return np.where(rows[:, 0] > rows[:, 1], np.nan, rows[:, 0])
 
     game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], background=[[1.0, 1.0]])
-    with pytest.raises(fs.GameError, match=r"for row 1 where coalition \(0,\)"):
+    with pytest.raises(fs.errors.GameError, match=r"for row 1 where coalition \(0,\)"):
         explain(game)
 
 

@@ -74,7 +74,7 @@ def test_another_answer_than_the_journals_is_noticed(tmp_path):
 
     fs.explain(changing, ROWS, 4, journal=path, **OPTIONS)
     shift.touch()
-    with pytest.raises(fs.GameError, match="differently at the end than at the start"):
+    with pytest.raises(fs.errors.GameError, match="differently at the end than at the start"):
         fs.explain(changing, ROWS, 4, journal=path, **OPTIONS)
 
 
@@ -149,5 +149,5 @@ def test_trouble_names_the_row_and_its_players():
     def broken(rows):
         return np.where((rows[:, 0] == ROWS[1, 0]) & (rows[:, 1] != ROWS[1, 1]), np.nan, 1.0)
 
-    with pytest.raises(fs.GameError, match=r"for row 1 where coalition \(0"):
+    with pytest.raises(fs.errors.GameError, match=r"for row 1 where coalition \(0"):
         fs.explain(broken, ROWS, ROWS[2:], rows=[0, 1], engine="serial", budget=100, seed=0)

@@ -143,7 +143,7 @@ def test_a_small_budget_that_is_not_enough_is_said():
 
 
 def test_a_budget_below_the_least_is_refused():
-    with pytest.raises(fs.BudgetError, match="a budget of 9 is too small: a row takes 10"):
+    with pytest.raises(fs.errors.BudgetError, match="a budget of 9 is too small: a row takes 10"):
         fs.explain(curved, ROWS, 8, rows=[0], budget=9)
     found = fs.explain(curved, ROWS, 8, rows=[0], budget=10, seed=0)
     assert found.results[0][0].evaluations == 10
@@ -273,7 +273,7 @@ def test_answers_that_change_are_noticed():
         state["calls"] += 1
         return curved(rows) + (state["calls"] > 6)
 
-    with pytest.raises(fs.GameError, match="differently at the end"):
+    with pytest.raises(fs.errors.GameError, match="differently at the end"):
         fs.explain(drifting, ROWS, 8, rows=range(4), budget=200, seed=0)
 
 
@@ -282,7 +282,7 @@ def test_nan_names_row_and_coalition():
         return np.where((rows[:, 0] == ROWS[1, 0]) & (rows[:, 1] != ROWS[1, 1]), np.nan, 1.0)
 
     with pytest.raises(
-        fs.GameError, match="an infinite number for row 1 where coalition"
+        fs.errors.GameError, match="an infinite number for row 1 where coalition"
     ) as caught:
         fs.explain(broken, ROWS, ROWS[2:6], rows=range(2), budget=200, seed=0)
     assert 0 in caught.value.coalition

@@ -36,7 +36,7 @@ def plot_fidelity(
     axes
         Where to draw; by default a new figure.
     epsilon1, delta, bound
-        The fairness asked for; see `fairshapley.required_fidelity`.
+        The fairness asked for; see `fairshapley.fairness.required_fidelity`.
     """
     scores = np.sort(result.fidelity())
     if np.isnan(scores).any():
@@ -79,7 +79,7 @@ def plot_convergence(
     axes
         Where to draw; by default a new figure.
     epsilon1, delta, bound
-        The fairness asked for; see `fairshapley.required_fidelity`.
+        The fairness asked for; see `fairshapley.fairness.required_fidelity`.
     """
     points = [point for point in result.history if np.isfinite(point.min_fidelity)]
     if not points:
