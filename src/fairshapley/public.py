@@ -27,6 +27,7 @@ from fairshapley.evaluation import (
     SerialEngine,
     ThreadEngine,
 )
+from fairshapley.explanations import explain
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
@@ -35,7 +36,6 @@ from fairshapley.tables.building import table_game
 from fairshapley.uses.approximator import shapiq_approximator
 from fairshapley.uses.audits import audit, compare
 from fairshapley.uses.curves import curve
-from fairshapley.uses.explanations import explain
 from fairshapley.uses.forecasting import forecast
 from fairshapley.uses.leaving_out import leave_one_out
 from fairshapley.uses.nearest_neighbours import knn_shapley

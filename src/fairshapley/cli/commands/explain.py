@@ -36,10 +36,10 @@ def explain_table(
     from fairshapley.cli.output import Ending
     from fairshapley.cli.printing import emit, print_json
     from fairshapley.cli.setup import REPORT_ENDINGS, check_files, load_game, show_notes
+    from fairshapley.explanations import explain
     from fairshapley.games.features.arguments import DEFAULT_BACKGROUND
     from fairshapley.randomness import side_generator
     from fairshapley.results.tables import csv_bytes
-    from fairshapley.uses.explanations import explain
 
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     made = load_game(data)

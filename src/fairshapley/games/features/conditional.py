@@ -102,11 +102,6 @@ class ConditionalExpectation(Expectation):
         """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
         return self._of_rows(coalitions).transpose(1, 2, 0)[:, rows]
 
-    def pairs(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of pairs of a coalition and an explained row, (pairs, outputs)."""
-        kinds, which = np.unique(coalitions, axis=0, return_inverse=True)
-        return self.each(kinds, np.arange(self.n_explained))[which.ravel(), rows]
-
     def _of_rows(self, coalitions: BoolArray) -> FloatArray:
         """The utilities of all explained rows, (outputs, coalitions, rows)."""
         per_row = 8 * len(self._everyone)

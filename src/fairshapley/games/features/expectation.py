@@ -25,14 +25,6 @@ class Expectation(ABC):
     def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
 
-    @abstractmethod
-    def pairs(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of pairs of a coalition and an explained row, (pairs, outputs)."""
-
-    def again(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """As `each`; asked of the model itself, where utilities are kept."""
-        return self.each(coalitions, rows)
-
     def blocks(self, coalitions: BoolArray) -> Iterator[FloatArray]:
         """The utilities of all explained rows, for as many coalitions at a time as memory holds."""
         rows = np.arange(self.n_explained)
@@ -88,13 +80,6 @@ class MixedExpectation(Expectation):
             coalition, row = np.divmod(unit, len(rows))
             means[:, unit] = self._unit_means(coalitions[coalition], rows[row])
         return means.reshape(self.n_outputs, len(coalitions), len(rows)).transpose(1, 2, 0)
-
-    def pairs(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of pairs of a coalition and an explained row, (pairs, outputs)."""
-        at_once = max(1, self.predictor.max_rows // self.n_background)
-        parts = [slice(at, at + at_once) for at in range(0, len(rows), at_once)]
-        means = [self._unit_means(coalitions[part], rows[part]).T for part in parts]
-        return np.concatenate([np.empty((0, self.n_outputs)), *means])
 
     def _unit_means(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """The mean prediction of each unit, (outputs, units)."""

@@ -1,4 +1,4 @@
-"""Explanations: what each feature, word or patch adds to a prediction, with intervals."""
+"""Explanations: what each feature or word adds to a prediction, with intervals."""
 
 from __future__ import annotations
 
@@ -99,18 +99,5 @@ def plot_text(
         text = f"{literal(word)}\n{value:+.2g}"
         axes.text((place + 0.5) / LINE, -line, text, ha="center", va="center", bbox=box, fontsize=8)
     axes.set_ylim(-(len(words) - 1) // LINE - 0.6, 0.6)
-    axes.set_axis_off()
-    return axes
-
-
-def plot_image(values: FloatArray, labels: NDArray[Any], axes: Axes | None = None) -> Axes:
-    """The pieces of an image, coloured by their values: blue adds, orange takes away."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    axes = new_axes(axes)
-    largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    colours = LinearSegmentedColormap.from_list("values", [ORANGE, "white", BLUE])
-    shown = axes.imshow(values[labels], cmap=colours, vmin=-largest, vmax=largest)
-    axes.figure.colorbar(shown, ax=axes, label="value")
     axes.set_axis_off()
     return axes

@@ -1,4 +1,4 @@
-"""Rows explained together: against enumeration, in few calls, within the budget, honest errors."""
+"""Rows explained jointly: against enumeration, in few calls, within the budget, honest errors."""
 
 import os
 import signal
@@ -248,19 +248,17 @@ def test_frames_with_texts_reach_a_pipeline():
     assert_allclose(found.values.sum(axis=1), found.predictions - found.base_values)
 
 
-def test_torch_modules_take_frames_and_devices():
+def test_torch_modules_take_frames():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     module = torch.nn.Linear(12, 1).eval()
     frame = pd.DataFrame(ROWS, columns=[f"f{at}" for at in range(12)])
-    found = fs.explain(module, frame, frame.head(10), rows=range(3), budget=80, device="cpu")
+    found = fs.explain(module, frame, frame.head(10), rows=range(3), budget=80)
     weights = module.weight.detach().numpy()[0]
     expected = (ROWS[:3] - ROWS[:10].mean(axis=0)) * weights
     assert_allclose(found.values, expected, atol=1e-4)
     assert found.player_names[0] == "f0"
     with pytest.raises(fs.InputError, match="holds no numbers"):
         fs.explain(module, frame.assign(f0="text"))
-    with pytest.raises(fs.InputError, match="this model is none"):
-        fs.explain(curved, ROWS, device="cpu")
 
 
 # --- trouble ------------------------------------------------------------------------------------
@@ -298,7 +296,7 @@ def test_wrong_shapes_are_named():
         fs.explain(curved)
 
 
-# --- texts and images ---------------------------------------------------------------------------
+# --- texts ---------------------------------------------------------------------------
 
 
 def test_words_of_a_linear_model_have_their_closed_form():
@@ -361,19 +359,6 @@ def test_sentences_and_masks_of_texts():
         fs.explain(predict, ["..."])
     with pytest.raises(fs.InputError, match="give a list of texts"):
         fs.explain(predict, "one text")
-
-
-def test_patches_and_segments_of_images():
-    images = np.random.default_rng(0).random((2, 3, 8, 8))
-    found = fs.explain(lambda x: x.sum(axis=(1, 2, 3)), images, 0.0, groups=2)
-    tiles = images.reshape(2, 3, 2, 4, 2, 4).sum(axis=(1, 3, 5)).reshape(2, 4)
-    assert_allclose(found.values, tiles)
-    labels = np.zeros((8, 8), dtype=int)
-    labels[2:4] = 7
-    found = fs.explain(lambda x: x.sum(axis=(1, 2, 3)), images, 0.0, groups=labels)
-    assert_allclose(found.values[:, 1], images[:, :, 2:4].sum(axis=(1, 2, 3)))
-    with pytest.raises(fs.InputError, match="a segmentation has a whole number"):
-        fs.explain(lambda x: x.sum(axis=(1, 2, 3)), images, groups=labels[:4])
 
 
 # --- kinds of absence ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Rows explained one by one: a matrix of values, for shap's plots too."""
+"""The values of rows: a matrix, for shap's plots too."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
+from fairshapley.explanations import presentation
 from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import check_output
-from fairshapley.games.features.pieces import Images, Pieces
+from fairshapley.games.features.texts import Texts
 from fairshapley.results.plots import explanations as plots
 from fairshapley.results.plots.values import plot_values
 from fairshapley.results.result import Result
 from fairshapley.results.sharing import shap_package
-from fairshapley.uses.explanations import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LINES = ("row", "output")
+# What can be drawn; by default the first, the second for several rows of a table.
+PLOTS = {"columns": ("waterfall", "beeswarm", "bar"), "texts": ("text", "waterfall")}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -55,11 +56,9 @@ class Attributions:
     """The outputs explained"""
     results: tuple[tuple[Result, ...], ...]
     """The result behind each row (and output), with fidelity, certificates and provenance"""
-    kind: Literal["columns", "texts", "images"] = "columns"
-    """What the players are: columns, or pieces of texts or images, whose number may differ from row
-    to row; values behind a row's last player are NaN"""
-    segments: IntArray | None = None
-    """The piece of each pixel of each image, where the rows are images"""
+    kind: Literal["columns", "texts"] = "columns"
+    """The kind of players: columns, or pieces of texts, whose number may differ from row to row;
+    values behind a row's last player are NaN"""
     complete: bool = True
     """False when Ctrl-C came: then the rows are those that were finished"""
 
@@ -106,7 +105,7 @@ class Attributions:
 
     def plot(
         self,
-        kind: Literal["waterfall", "beeswarm", "bar", "text", "image"] | None = None,
+        kind: Literal["waterfall", "beeswarm", "bar", "text"] | None = None,
         *,
         row: int = 0,
         output: int | str | None = None,
@@ -118,8 +117,8 @@ class Attributions:
         Parameters
         ----------
         kind
-            "waterfall", "text" or "image" for one row; "beeswarm" or "bar" for all of them. By
-            default what suits: all rows of a table, or one text or image.
+            "waterfall" or "text" for one row; "beeswarm" or "bar" for all of them. By default all
+            rows of a table, or one text.
         row
             The place of the row among those explained.
         output
@@ -128,11 +127,8 @@ class Attributions:
             Where to draw; how many players.
         """
         all_rows = self.kind == "columns" and len(self.rows) > 1
-        drawn = checks.choice(
-            "kind", kind or shown.PLOTS[self.kind][all_rows], shown.PLOTS[self.kind]
-        )
-        count = len(self.rows)
-        place = checks.whole("row", row, least=-count, most=count - 1)
+        drawn = checks.choice("kind", kind or PLOTS[self.kind][all_rows], PLOTS[self.kind])
+        place = checks.whole("row", row, least=-len(self.rows), most=len(self.rows) - 1)
         if drawn == "bar":
             axes = plot_values(self.overall(output), axes, most=max(most, 2))
             axes.set_xlabel("mean |value| over the rows, 90 % intervals each on its own")
@@ -144,8 +140,6 @@ class Attributions:
             )
         values, errors = self.row_values(place, output)
         names = list(self.names(place))[: len(values)]
-        if drawn == "image" and self.segments is not None:
-            return plots.plot_image(values, self.segments[place], axes)
         if drawn == "text":
             return plots.plot_text(values, errors, names, axes)
         if self.kind == "columns":
@@ -173,18 +167,18 @@ class Attributions:
         return f"{content:.4g}" if isinstance(content, float) else str(content)
 
     def __str__(self) -> str:
-        title, lines = shown.sentences(self)
+        title, lines = presentation.sentences(self)
         return "\n".join([title, *lines])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return shown.notebook_html(self)
+        return presentation.notebook_html(self)
 
     def to_html(self, title: str | None = None) -> str:
         """A page with pictures and numbers of all rows, as a text; see `report`."""
-        return shown.page_html(self, title)
+        return presentation.page_html(self, title)
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
         """Write a page in HTML: one file that works offline (needs jinja2 and matplotlib).
@@ -215,8 +209,8 @@ class Attributions:
 
     def to_frame(self, kind: Any = "pandas") -> Any:
         """One line per row (and output), one column per player; `kind` as in `Result.to_frame`."""
-        # A player may have the name of one of these.
-        row, output = (f"{name}_" if name in self.player_names else name for name in LINES)
+        # A player may have one of these names.
+        row, output = (f"{it}_" if it in self.player_names else it for it in ("row", "output"))
         columns: dict[str, Any] = {row: self.rows}
         values = self.values
         if values.ndim == 3:
@@ -229,7 +223,7 @@ class Attributions:
 
 
 def gathered(
-    subject: FeatureGame | Pieces,
+    subject: FeatureGame | Texts,
     positions: IntArray,
     outputs: tuple[int, ...],
     results: dict[int, tuple[Result, ...]],
@@ -245,10 +239,10 @@ def gathered(
     values, errors = np.full((2, *shape), np.nan)
     ends = np.zeros((2, len(kept), len(outputs)))
     for place, row in enumerate(kept.tolist()):
-        for at, one in enumerate(results[row]):
-            values[place, : one.n_players, at] = one.values
-            errors[place, : one.n_players, at] = one.standard_errors
-            ends[:, place, at] = one.endpoints
+        for at, result in enumerate(results[row]):
+            values[place, : result.n_players, at] = result.values
+            errors[place, : result.n_players, at] = result.standard_errors
+            ends[:, place, at] = result.endpoints
     last: Any = 0 if single else slice(None)
     return Attributions(
         values=values[:, :, last],
@@ -261,6 +255,5 @@ def gathered(
         output_names=tuple(subject.output_names[output] for output in outputs),
         results=tuple(results[row] for row in kept.tolist()),
         kind=subject.shape,
-        segments=subject.segments[positions[kept]] if isinstance(subject, Images) else None,
         complete=complete,
     )

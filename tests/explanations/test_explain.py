@@ -12,12 +12,12 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from tests.data_folder import needs
 
 import fairshapley as fs
+from fairshapley.explanations import explain
 from fairshapley.games.features import FeatureGame
-from fairshapley.uses.explanations import explain
 from fairshapley_paper.datasets import load
+from tests.data_folder import needs
 
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
@@ -156,14 +156,6 @@ def test_the_mean_of_the_rows_is_the_game_of_the_mean(wine_game):
     found = explain(mean)
     assert found.rows == (0, 40, 80, 120, 160)
     assert_allclose(found.values.mean(axis=0), fs.exact(mean).values, atol=1e-12)
-
-
-def test_a_journal_serves_all_rows(wine_game, tmp_path):
-    path = tmp_path / "rows.journal"
-    first = explain(wine_game, [0, 1], journal=path, seed=0)
-    again = explain(wine_game, [0, 1], journal=path, seed=0)
-    assert_array_equal(first.values, again.values)
-    assert [row[0].computed for row in again.results] == [0, 0]
 
 
 def test_an_error_names_its_row():

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.explanations.sampling import EXACT_PLAYERS, RowValues
 from fairshapley.games.features import FeatureGame
-from fairshapley.uses.explanations.together import EXACT_PLAYERS, Explained
 
 # Of the largest prediction: double precision for linear models, single for shap's trees, whose
 # features and thresholds are in single precision.
@@ -27,7 +27,7 @@ FORESTS = ("RandomForest", "ExtraTrees", "DecisionTree")
 BOOSTING = ("GradientBoosting", "HistGradientBoosting", "XGB", "LGBM", "CatBoost")
 
 
-def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> Explained | None:
+def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> RowValues | None:
     """The exact values of some rows of X; None where there is no closed form."""
     function, n_players = game.predictor.function, game.n_players
     model = getattr(function, "__self__", None)
@@ -46,9 +46,9 @@ def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> 
     off = np.abs(found.sum(axis=1) - (known[1] - known[0])).max()
     if not off <= share * np.abs(known).max():
         return None
-    explained = Explained.nothing(known[:, :, list(outputs)], n_players)
-    explained.settle(slice(None), found[:, :, list(outputs)], 2, how)
-    return explained
+    values = RowValues.unknown(known[:, :, list(outputs)], n_players)
+    values.set_exact(np.arange(len(rows)), found[:, :, list(outputs)], 2, how)
+    return values
 
 
 def _is_linear(model: Any) -> bool:

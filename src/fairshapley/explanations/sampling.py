@@ -1,10 +1,10 @@
-"""Rows explained together: one draw of coalitions for all, stacked into few calls of the model."""
+"""Rows explained jointly: one draw of coalitions for all, stacked into few calls of the model."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,26 +13,27 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import BudgetError, GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
+from fairshapley.evaluation.failures import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look
 from fairshapley.fairness.tails import fair_tails
 from fairshapley.games.features.expectation import Expectation
+from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
 from fairshapley.stopping import Budget, Fair, Rule, Snapshot
 from fairshapley.stopping.rules import evaluation_limit
-from fairshapley.uses.explanations.rows_game import StoredRows, check_finite
 
-# Up to so many players all coalitions cost no more than the 100 evaluations per player that are
-# the default, give or take the last few.
+# Up to this many players all coalitions cost hardly more than the default budget of 100
+# evaluations per player.
 EXACT_PLAYERS = 10
-# Sampling needs this many players, and units: fewer players are enumerated.
+# Sampling needs this many players, and units; fewer players are enumerated.
 FEWEST_PLAYERS, FEWEST_UNITS = 4, 4
-# Rows whose predictions are asked for again at the end, and what they may differ by: rounding in
-# single precision, in batches of another size, stays below.
+# Rows that are predicted again at the end, and the relative difference allowed: rounding in single
+# precision, in batches of another size, stays below it.
 CHECKED_ROWS, SAME = 16, 1e-4
 # Why a row stopped that was not finished.
 INTERRUPTED = "interrupted"
-# Utilities asked for at a time, of all rows together: 2**20 doubles are 8 MiB. Ctrl-C and the
+# Utilities requested at a time, of all rows together: 2**20 doubles are 8 MiB. Ctrl-C and the
 # progress bar come between them.
 _UTILITIES = 1 << 20
 # Entries of the tables of all coalitions: 32 MiB.
@@ -44,24 +45,24 @@ class Limits:
     """How far rows are explained."""
 
     evaluations: int | None
-    """For each row; with a rule the mean over the rows, so that some may have more"""
+    """The budget of each row; with a rule the mean over the rows, so that some may have more"""
     until: Rule | None
     xi: float | None
     """The tolerance near zero; None for the mean |value| of each row"""
 
     @property
     def budget(self) -> Budget | None:
-        """What a rule and a result are told."""
+        """The budget that a rule and a result are given."""
         return None if self.evaluations is None else Budget(self.evaluations)
 
     def near_zero(self, values: FloatArray) -> float:
-        """The tolerance near zero for the values of a row."""
+        """Return the tolerance near zero for the values of a row."""
         return float(np.abs(values).mean()) if self.xi is None else self.xi
 
 
 @dataclass(eq=False)
-class Explained:
-    """What is known of some rows: arrays are (rows, …, outputs)."""
+class RowValues:
+    """The values of some rows as far as they are known; arrays are (rows, …, outputs)."""
 
     ends: FloatArray
     """v(∅) and v(N), (2, rows, outputs)"""
@@ -78,12 +79,10 @@ class Explained:
     """Whether a row has values at all"""
     exact: BoolArray
     complete: bool = True
-    fresh: float = 1.0
-    """The share of the utilities that was computed, not found in a journal"""
 
     @classmethod
-    def nothing(cls, ends: FloatArray, n_players: int) -> Explained:
-        """Before any values are known."""
+    def unknown(cls, ends: FloatArray, n_players: int) -> RowValues:
+        """Return the state before any values are known."""
         _, rows, outputs = ends.shape
         values, errors = np.full((2, rows, n_players, outputs), np.nan)
         counts, evaluations = np.zeros((2, rows), dtype=np.int64)
@@ -91,68 +90,70 @@ class Explained:
         stopped = [INTERRUPTED] * rows
         return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, done, exact)
 
-    def settle(self, rows: Any, values: FloatArray, evaluations: int, how: str) -> None:
-        """Exact values of some rows."""
+    def set_exact(self, rows: IntArray, values: FloatArray, evaluations: int, how: str) -> None:
+        """Record the exact values of some rows."""
         self.values[rows], self.errors[rows] = values, 0.0
         self.counts[rows] = self.evaluations[rows] = evaluations
         self.done[rows] = self.exact[rows] = True
-        for row in np.arange(len(self.done))[rows].tolist():
+        for row in rows.tolist():
             self.stopped[row] = f"the values are exact: {how}"
 
 
-@dataclass(eq=False)
-class Together:
-    """Some rows with the same number of players, and how to explain them.
+class RowSampler:
+    """Explains rows with the same number of players.
 
     Parameters
     ----------
     expectation, n_players, outputs, rows
-        Where utilities come from, for how many players, which outputs, and of which rows.
+        The source of utilities, the number of players, the outputs, and the positions of the rows.
     limits
         When to stop.
     rng
-        Where draws come from.
+        The generator of the draws.
     report
-        Called with the number of utilities computed since it was last called.
-    clock
-        The seconds since the start.
+        Called with the number of utilities computed since its last call.
+    started
+        When the clock of rules started, in `time.monotonic`.
     """
 
-    expectation: Expectation | StoredRows
-    n_players: int
-    outputs: tuple[int, ...]
-    rows: IntArray
-    limits: Limits
-    rng: np.random.Generator
-    report: Callable[[int], None]
-    clock: Callable[[], float]
-    found: Explained = field(init=False)
+    def __init__(
+        self,
+        expectation: Expectation,
+        n_players: int,
+        outputs: tuple[int, ...],
+        rows: IntArray,
+        limits: Limits,
+        rng: np.random.Generator,
+        report: Callable[[int], None],
+        started: float,
+    ) -> None:
+        self.expectation, self.n_players, self.outputs = expectation, n_players, list(outputs)
+        self.rows, self.limits, self.rng, self.report = rows, limits, rng, report
+        self.started = started
+        self.found = RowValues.unknown(np.zeros((2, len(rows), len(outputs))), n_players)
 
-    def run(self) -> Explained:
+    def run(self) -> RowValues:
         """Explain the rows; Ctrl-C keeps what was estimated before."""
         ends = np.zeros((2, self.n_players), dtype=bool)
         ends[1] = True
-        first = self._values(ends, np.arange(len(self.rows)))
-        self.found = Explained.nothing(first, self.n_players)
+        everyone = np.arange(len(self.rows))
+        self.found.ends = self._values(ends, everyone)
         try:
             if self._enumerable:
-                self._enumerate(np.arange(len(self.rows)))
+                self._enumerate(everyone)
             else:
                 self._sample()
             self._check_again()
         except KeyboardInterrupt:
             self.found.complete = False
-        if isinstance(self.expectation, StoredRows):
-            asked = int(self.found.evaluations.sum()) * len(self.outputs)
-            self.found.fresh = min(1.0, self.expectation.evaluator.tally.computed / max(1, asked))
         return self.found
 
     def _check_again(self) -> None:
-        """A GameError when the model answers some rows otherwise than at the start."""
-        some = np.arange(min(len(self.rows), CHECKED_ROWS))
-        everyone = np.ones((1, self.n_players), dtype=bool)
-        again = self.expectation.again(everyone, some)[0][:, list(self.outputs)]
-        first = self.found.ends[1, some]
+        """Raise a GameError when the model predicts some rows otherwise than at the start."""
+        rows = np.arange(min(len(self.rows), CHECKED_ROWS))
+        grand = np.ones((1, self.n_players), dtype=bool)
+        again = self.expectation.each(grand, rows)[0][:, self.outputs]
+        first = self.found.ends[1, rows]
         off = np.abs(again - first).max()
         if not off <= SAME * max(np.abs(first).max(), np.abs(self.found.values).max()):
             raise GameError(
@@ -173,22 +174,22 @@ class Together:
         return 1 << self.n_players <= min(most, 1 << MAX_EXACT_PLAYERS)
 
     def _values(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of the chosen outputs, (coalitions, rows, outputs), all finite.
+        """Return the utilities of the chosen outputs, (coalitions, rows, outputs), all finite.
 
         `rows` are places among `self.rows`.
         """
         step = max(1, _UTILITIES // (len(rows) * self.expectation.n_outputs))
-        parts = []
+        parts = [np.zeros((0, len(rows), len(self.outputs)))]
         for at in range(0, len(coalitions), step):
-            some = coalitions[at : at + step]
-            values = self.expectation.each(some, rows)[:, :, list(self.outputs)]
-            check_finite(values, some, self.rows[rows])
+            block = coalitions[at : at + step]
+            values = self.expectation.each(block, rows)[:, :, self.outputs]
+            check_finite(values, block, self.rows[rows])
             parts.append(values)
             self.report(values.shape[0] * values.shape[1])
-        return np.concatenate(parts) if parts else np.zeros((0, len(rows), len(self.outputs)))
+        return np.concatenate(parts)
 
     def _enumerate(self, rows: IntArray) -> None:
-        """Exact values of some rows, from all coalitions; as many at a time as memory holds."""
+        """Compute exact values from all coalitions, for as many rows at a time as memory holds."""
         masks = bits.numbered(range(1 << self.n_players), self.n_players)
         step = max(1, _TABLE // (len(masks) * len(self.outputs)))
         for start in range(0, len(rows), step):
@@ -196,10 +197,10 @@ class Together:
             tables = np.ascontiguousarray(self._values(masks, at).transpose(1, 2, 0))
             values = [[exact_values(table, Shapley()) for table in row] for row in tables]
             how = "every coalition was evaluated"
-            self.found.settle(at, np.array(values).transpose(0, 2, 1), len(masks), how)
+            self.found.set_exact(at, np.array(values).transpose(0, 2, 1), len(masks), how)
 
     def _sample(self) -> None:
-        """Estimates, in rounds that grow as planned looks do, until every row is done."""
+        """Estimate, in rounds that grow as planned looks do, until every row is done."""
         n_rows, until = len(self.rows), self.limits.until
         spans = (self.found.ends[1] - self.found.ends[0]).ravel()
         games = ManyGames(self.n_players, spans, self.rng)
@@ -219,20 +220,25 @@ class Together:
                 games.tell(values[: len(masks)], values[len(masks) :])
                 left -= 2 * (len(games) - before) * len(active)
                 self.found.evaluations[active] = 2 + 2 * len(games)
-                spent = left < 2 * len(active) or units >= most or len(masks) == 0
-                if until is None and not spent:
+                final = left < 2 * len(active) or units >= most or len(masks) == 0
+                if until is None and not final:
                     continue
-                going, looked = self._judge(games.estimate(), active, last_look, final=spent)
-                last_look = 2 + 2 * len(games) if looked else last_look
+                self._record(games.estimate(), active)
+                going = np.full(len(active), not final)
+                if until is not None:
+                    going, looked = self._judge(until, active, last_look, final=final)
+                    last_look = 2 + 2 * len(games) if looked else last_look
+                elif final:
+                    self._stop(active, "the budget is spent")
                 games.keep(np.repeat(going, len(self.outputs)))
                 active = active[going]
         except KeyboardInterrupt:
             if len(games) and until is None:
-                self._note(games.estimate(), active)
+                self._record(games.estimate(), active)
             raise
 
-    def _note(self, estimates: ManyEstimates, active: IntArray) -> None:
-        """Keep the estimates of the rows that are still in progress."""
+    def _record(self, estimates: ManyEstimates, active: IntArray) -> None:
+        """Keep the estimates of the rows in progress."""
         shape = len(active), len(self.outputs), self.n_players
         found = self.found
         found.values[active] = estimates.values.reshape(shape).transpose(0, 2, 1)
@@ -240,54 +246,63 @@ class Together:
         found.counts[active] = estimates.count
         found.done[active] = True
 
+    def _stop(self, rows: IntArray, reason: str) -> None:
+        for row in rows.tolist():
+            self.found.stopped[row] = reason
+
     def _judge(
-        self, estimates: ManyEstimates, active: IntArray, last_look: int, *, final: bool
+        self, until: Rule, active: IntArray, last_look: int, *, final: bool
     ) -> tuple[BoolArray, bool]:
-        """Which rows go on, and whether they were looked at."""
-        self._note(estimates, active)
-        found, until = self.found, self.limits.until
-        going = np.full(len(active), not final)
-        for row in active.tolist() if final else ():
-            found.stopped[row] = "the budget is spent"
-        if until is None:
-            return going, False
+        """Return which rows go on, and whether the rule looked at them."""
+        found, going = self.found, np.full(len(active), not final)
+        if final:
+            self._stop(active, "the budget is spent")
         # All rows have the same number of draws, so that a rule looks at all or at none.
-        any_row = self._snapshot(int(active[0]), 0, last_look)
-        looked = until.looks_now(any_row)
-        found.level_shares[active] = any_row.unspent_share
-        for place in np.flatnonzero(self._promising(any_row, active, final=final)).tolist():
+        first = self._snapshot(int(active[0]), 0, last_look)
+        looked = until.looks_now(first)
+        found.level_shares[active] = first.unspent_share
+        for place in np.flatnonzero(self._promising(until, first, active, final=final)).tolist():
             row = int(active[place])
             shots = [self._snapshot(row, at, last_look) for at in range(len(self.outputs))]
-            said = [until.met(shot) for shot in shots]
-            if all(said) and looked:
-                found.level_shares[row] = any_row.level_share
-            if final and not all(said):
-                said = [one or until.conclude(shot) for one, shot in zip(said, shots, strict=True)]
-            if final or all(said):
+            reasons = [until.met(shot) for shot in shots]
+            met = all(reasons)
+            if met and looked:
+                found.level_shares[row] = first.level_share
+            if final and not met:
+                reasons = [
+                    reason or until.conclude(shot)
+                    for reason, shot in zip(reasons, shots, strict=True)
+                ]
+            if final or met:
                 going[place] = False
-                found.stopped[row] = next((one for one in said if one), found.stopped[row])
+                found.stopped[row] = next(filter(None, reasons), found.stopped[row])
         return going, looked
 
-    def _promising(self, one: Snapshot, active: IntArray, *, final: bool) -> BoolArray:
-        """The rows that a rule may stop: of the usual one, all are tested at once."""
-        found, until, everyone = self.found, self.limits.until, np.ones(len(active), dtype=bool)
+    def _promising(
+        self, until: Rule, first: Snapshot, active: IntArray, *, final: bool
+    ) -> BoolArray:
+        """Return which rows a rule may stop: of the usual rule, all rows are tested at once.
+
+        A certificate takes 2 ms, and there may be thousands of rows.
+        """
+        found, everyone = self.found, np.ones(len(active), dtype=bool)
         if not isinstance(until, Fair) or until.bound != "normal":
             return everyone
-        if one.budget is None and one.evaluations >= until._most_per_player * one.n_players:
+        if first.budget is None and first.evaluations >= until._most_per_player * first.n_players:
             return everyone
-        if not until.looks_now(one) and not final:
+        if not until.looks_now(first) and not final:
             return ~everyone
         values, near = found.values[active], until.xi if until.xi is not None else self.limits.xi
         sizes = np.abs(values).mean(axis=1, keepdims=True)
         xi = np.broadcast_to(sizes if near is None else near, values.shape)
         evidence = replace(
-            one.evidence,
+            first.evidence,
             values=values.ravel(),
             standard_errors=found.errors[active].ravel(),
-            counts=np.full(values.size, one.evidence.counts[0]),
+            counts=np.full(values.size, first.evidence.counts[0]),
         )
         tails = fair_tails(evidence, until.epsilon1, until.epsilon1 * xi.ravel())
-        share = one.unspent_share if final else one.level_share
+        share = first.unspent_share if final else first.level_share
         risks: FloatArray = tails.reshape(values.shape).sum(axis=1).max(axis=1)
         return risks <= share * until.delta
 
@@ -300,8 +315,30 @@ class Together:
             counts=np.full(len(values), found.counts[row]),
             evaluations=int(found.evaluations[row]),
         )
-        xi, budget = limits.near_zero(values), limits.budget
-        free = limits.until is not None and limits.until.looks_freely(budget)
+        budget = limits.budget
         return Snapshot(
-            evidence.evaluations, None, self.clock(), evidence, xi, budget, last_look, free
+            evidence.evaluations,
+            None,
+            time.monotonic() - self.started,
+            evidence,
+            limits.near_zero(values),
+            budget,
+            last_look,
+            limits.until is not None and limits.until.looks_freely(budget),
         )
+
+
+def check_finite(values: FloatArray, coalitions: BoolArray, rows: IntArray) -> None:
+    """Raise a GameError that names the row and the players behind a utility that is not finite.
+
+    `values` are (coalitions, rows, outputs).
+    """
+    if np.isfinite(values).all():
+        return
+    coalition, row, _ = np.argwhere(~np.isfinite(values))[0]
+    known = members(coalitions[coalition])
+    raise GameError(
+        f"predict returned NaN or an infinite number for row {rows[row]} where coalition "
+        f"{shorten(known)} is known: it must be finite for every mixture of rows",
+        known,
+    )

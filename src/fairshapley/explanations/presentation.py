@@ -16,7 +16,7 @@ from fairshapley.results.origin import now
 from fairshapley.results.report.page import environment, policy, source
 
 if TYPE_CHECKING:
-    from fairshapley.uses.explanations.attributions import Attributions
+    from fairshapley.explanations.attributions import Attributions
 
 # What is printed: the first rows, in each the players that matter most, names cut to a length.
 SHOWN_ROWS, SHOWN_PLAYERS, SHOWN_LETTERS = 10, 5, 40
@@ -24,12 +24,6 @@ SHOWN_ROWS, SHOWN_PLAYERS, SHOWN_LETTERS = 10, 5, 40
 SHOWN_COLUMNS = 10
 # Rows of a page: each has a picture of some 30 kB.
 PAGE_ROWS = 20
-# What can be drawn; by default the first, the second for several rows of a table.
-PLOTS = {
-    "columns": ("waterfall", "beeswarm", "bar"),
-    "texts": ("text", "waterfall"),
-    "images": ("image", "waterfall"),
-}
 # Blue adds and orange takes away; the more, the denser, on light and dark grounds alike.
 ADDS, TAKES = "0,114,178", "230,159,0"
 
@@ -91,8 +85,6 @@ def _with_error(value: float, error: float) -> str:
 def notebook_html(found: Attributions) -> str:
     """The values of the first rows: a table of the players that matter most, or coloured words."""
     title, lines = sentences(found)
-    if found.kind == "images":
-        return block_html(title, sentences_html(lines))
     texts, parts = found.kind == "texts", []
     names = [one_line(name, SHOWN_LETTERS) for name in found.player_names]
     for name, output in outputs(found):
@@ -145,7 +137,8 @@ def _section(found: Attributions, name: str, output: int | None) -> dict[str, An
         values, errors = found.row_values(place, output)
         contents = [found.content(place, player) for player in range(len(values))]
         players = zip(found.names(place), contents, values, errors, strict=False)
-        picture = _picture(found, PLOTS[found.kind][0], row=place, output=output)
+        drawn = "text" if found.kind == "texts" else "waterfall"
+        picture = _picture(found, drawn, row=place, output=output)
         rows.append((row, row_sum(found, place, output), picture, list(players)))
     pictures = [_picture(found, way, output=output) for way in ways]
     return {"name": name, "overall": overall, "pictures": pictures, "rows": rows}

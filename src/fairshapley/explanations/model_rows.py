@@ -1,0 +1,321 @@
+"""`fairshapley.explain`: any model, rows of any kind, values with their errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fairshapley._basics.arguments import known_names
+from fairshapley._basics.types import IntArray
+from fairshapley.errors import InputError
+from fairshapley.explanations.attributions import Attributions, gathered
+from fairshapley.explanations.closed_forms import closed_form
+from fairshapley.explanations.sampling import (
+    EXACT_PLAYERS,
+    INTERRUPTED,
+    Limits,
+    RowSampler,
+    RowValues,
+)
+from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.levels import check_xi
+from fairshapley.games.features import FeatureGame
+from fairshapley.games.features.arguments import Rows, check_output, check_rows
+from fairshapley.games.features.feature_game import GameKind
+from fairshapley.games.features.texts import Texts
+from fairshapley.randomness import root_seed, side_generator
+from fairshapley.results.origin import origin_fields
+from fairshapley.results.result import Result
+from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER, check_rule
+from fairshapley.runs.plan import versions
+from fairshapley.runs.progress import ProgressReporter
+from fairshapley.stopping import Budget, Fair, Rule, Snapshot, parse_budget
+
+Outputs: TypeAlias = int | str | Iterable[int | str] | None
+Subject: TypeAlias = FeatureGame | Texts
+
+# With neither a budget nor a rule a row is done when each value is known to a twentieth of itself
+# and of the row's mean |value|, or after 100 evaluations per player.
+DEFAULT_RULE = Fair(epsilon1=0.05, delta=0.1)
+# Rows times outputs explained at a time: their utilities take some 200 MiB.
+MOST_COLUMNS = 2048
+# The progress bar shows no fidelity, which is that of many rows.
+NO_EVIDENCE = Evidence(
+    values=np.zeros(1), standard_errors=np.zeros(1), counts=np.ones(1, int), evaluations=0
+)
+
+
+@known_names
+def explain(
+    model: Any,
+    X: Any = None,  # noqa: N803 - as everywhere in machine learning
+    background: Any = None,
+    *,
+    rows: Rows = None,
+    outputs: Outputs = None,
+    kind: GameKind = "marginal",
+    groups: Any = None,
+    feature_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    budget: int | Budget | None = None,
+    until: Rule | None = None,
+    xi: float | None = None,
+    seed: int | None = None,
+    max_rows: int | None = None,
+    progress: bool | None = None,
+) -> Attributions:
+    """Explain the predictions of a model: the values of the features for each row.
+
+    Values are exact up to 10 players, where all coalitions fit the budget, and where a linear model
+    or trees (with shap) have a closed form. Otherwise rows are explained jointly: they share one
+    draw of coalitions, whose mixtures are stacked into few calls of the model, and a row that is
+    done leaves its evaluations to the others. For another method or semivalue, an engine or a
+    journal, explain one row with `fairshapley.estimate` and a `FeatureGame`.
+
+    Parameters
+    ----------
+    model
+        A function of rows, a fitted model (scikit-learn, a pipeline, xgboost, lightgbm, catboost:
+        the first of predict_proba, decision_function and predict is taken), a torch module, or a
+        function of a list of texts. Or a `FeatureGame`, with positions of rows as `X`.
+    X
+        The rows: a 2-d array or a DataFrame, or a list of texts.
+    background
+        What stands in for absent features: rows like those of X, or how many to draw from X (100
+        by default, the same whatever the seed); "kmeans:20" for the centres of 20 clusters of X,
+        with weights. For texts the text that replaces an absent word, by default none.
+    rows
+        Positions of rows in X; all by default.
+    outputs
+        A name (the class as text) or number of an output; a list of them; "all". By default the
+        only one, the second of two classes, and all otherwise.
+    kind
+        What absence means: "marginal", "mean", "gaussian", "conditional" or a function, see
+        `FeatureGame`.
+    groups
+        What is one player. Columns: ``{"colour": ["red", "blue"]}``, or "one-hot" to find the
+        columns of categories. Texts: "words", "sentences" or a function that splits.
+    feature_names, output_names, max_rows
+        As for a `FeatureGame`.
+    budget
+        Evaluations for each row: coalitions, of which each takes as many predictions as there are
+        background rows. With a rule, the mean over the rows.
+    until
+        A rule such as ``fs.Fair(epsilon1=0.5, delta=0.1)`` that each row is to meet. With neither
+        a budget nor a rule: ε1 = 0.05, δ = 0.1, or 100 evaluations per player.
+    xi
+        The tolerance near zero; by default the mean |value| of each row.
+    seed
+        Fixes all random draws.
+    progress
+        None shows a bar on a terminal, True or False always or never.
+
+    Returns
+    -------
+    Attributions
+        The values with their standard errors and plots. Ctrl-C gives the rows that have values.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [2.0, 4.0]])
+    >>> found = explain(lambda X: 3 * X[:, 0] - X[:, 1], X)
+    >>> found.values
+    array([[-3.,  2.],
+           [ 3., -2.]])
+    >>> print(found)
+    values of 2 players for the predictions of 2 rows, exact
+    row 0: 0 = 1 on average, x0 -3, x1 +2
+    row 1: 2 = 1 on average, x0 +3, x1 -2
+    mean |value| over the rows: x0 3, x1 2
+    """
+    started = time.monotonic()
+    check_rule(until)
+    given = isinstance(model, FeatureGame)
+    subject: Subject = model
+    if given:
+        rows = X if rows is None else rows
+        rows = list(model.rows) if rows is None else rows
+    else:
+        subject = _subject(
+            model, X, kind, feature_names, background=background, groups=groups,
+            max_rows=max_rows, output_names=output_names,
+        )  # fmt: skip
+    chosen, single = _check_outputs(outputs, subject, given=given)
+    request = _Request(
+        subject, check_rows(rows, subject.n_rows), chosen, _check_budget(budget), until,
+        None if xi is None else check_xi(xi), root_seed(seed), started,
+    )  # fmt: skip
+    fields = {**origin_fields(subject.notes), "versions": versions(), "seed": request.seed}
+    results: dict[int, tuple[Result, ...]] = {}
+    complete = True
+    for places, found, limits in request.explained(progress):
+        for at in np.flatnonzero(found.done).tolist():
+            results[int(places[at])] = request.results(found, limits, at, fields)
+        complete = found.complete
+        if not complete:
+            break
+    return gathered(subject, request.rows, chosen, results, single=single, complete=complete)
+
+
+def _subject(
+    model: Any,
+    X: Any,  # noqa: N803
+    kind: GameKind,
+    feature_names: Sequence[str] | None,
+    **options: Any,
+) -> Subject:
+    """Return what is explained: columns or texts."""
+    if X is None:
+        raise InputError("explain needs rows: fs.explain(model, X)")
+    if hasattr(X, "detach"):
+        X = X.detach().cpu().numpy()  # noqa: N806
+    if _are_texts(X):
+        return Texts(model, X, **options)
+    if options["background"] is None and len(X) == 1:
+        raise InputError(
+            "one row alone has nothing to be compared with: give background=, rows that are "
+            "typical, such as those that the model was trained on"
+        )
+    return FeatureGame(model, X, output=0, kind=kind, feature_names=feature_names, **options)
+
+
+def _are_texts(X: Any) -> bool:  # noqa: N803
+    """Return whether the rows are texts: one string each."""
+    if isinstance(X, str):
+        raise InputError("X is one text: give a list of texts, [text]")
+    shape = getattr(X, "shape", None)
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if shape is not None and len(shape) == 1 and shape[0]:
+        first = np.asarray(X, dtype=object)[0]
+    return isinstance(first, str)
+
+
+def _check_budget(budget: int | Budget | None) -> int | None:
+    parsed = parse_budget(budget)
+    if parsed is None:
+        return None
+    if parsed.evaluations is None or parsed.seconds is not None or parsed.marginals is not None:
+        raise InputError(
+            f"rows together have a budget of evaluations, not of {parsed}: give budget=1000, or "
+            "until=fs.Seconds(at_least=60)"
+        )
+    return parsed.evaluations
+
+
+def _check_outputs(
+    outputs: Outputs, subject: Subject, *, given: bool
+) -> tuple[tuple[int, ...], bool]:
+    """Return the numbers of the outputs to explain, and whether there is no axis for them."""
+    names = subject.output_names
+    if outputs is None and given and isinstance(subject, FeatureGame):
+        return (subject.output,), True
+    if outputs is None and len(names) <= 2:
+        return (len(names) - 1,), True
+    if outputs is None or (isinstance(outputs, str) and outputs == "all" and "all" not in names):
+        return tuple(range(len(names))), False
+    if isinstance(outputs, str) or not isinstance(outputs, Iterable):
+        return (check_output(outputs, names),), True
+    chosen = tuple(check_output(output, names) for output in outputs)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError("outputs must name at least one output, and each of them once")
+    return chosen, False
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """The rows to explain, and how far."""
+
+    subject: Subject
+    rows: IntArray
+    outputs: tuple[int, ...]
+    budget: int | None
+    until: Rule | None
+    xi: float | None
+    seed: int
+    started: float
+
+    def explained(self, progress: bool | None) -> Iterator[tuple[IntArray, RowValues, Limits]]:
+        """Explain block after block of rows, given by their places among those of the request."""
+        counts = self.subject.counts[self.rows]
+        if isinstance(self.subject, FeatureGame):
+            closed = closed_form(self.subject, self.rows, self.outputs)
+            if closed is not None:
+                yield np.arange(len(counts)), closed, self._limits(int(counts[0]))
+                return
+        step = max(1, MOST_COLUMNS // len(self.outputs))
+        blocks = [
+            (count, places[at : at + step])
+            for count in np.unique(counts).tolist()
+            for places in [np.flatnonzero(counts == count)]
+            for at in range(0, len(places), step)
+        ]
+        each = [len(places) * (self._limits(count).evaluations or 0) for count, places in blocks]
+        total = Budget(sum(each)) if any(each) else None
+        computed = 0
+
+        def report(count: int) -> None:
+            nonlocal computed
+            computed += count
+            seconds = time.monotonic() - self.started
+            bar.show(lambda: Snapshot(computed, None, seconds, NO_EVIDENCE, xi=0.0))
+
+        with ProgressReporter(progress, "explain", total) as bar:
+            for number, (count, places) in enumerate(blocks):
+                rows, limits = self.rows[places], self._limits(count)
+                yield places, RowSampler(
+                    self.subject.expectation(rows), count, self.outputs, rows, limits,
+                    side_generator(self.seed, f"rows {number}"), report, self.started,
+                ).run(), limits  # fmt: skip
+
+    def _limits(self, n_players: int) -> Limits:
+        if self.budget is not None or self.until is not None:
+            return Limits(evaluations=self.budget, until=self.until, xi=self.xi)
+        if n_players <= EXACT_PLAYERS:
+            return Limits(evaluations=None, until=None, xi=self.xi)
+        each = DEFAULT_EVALUATIONS_PER_PLAYER * n_players
+        return Limits(evaluations=each, until=DEFAULT_RULE, xi=self.xi)
+
+    def results(
+        self, found: RowValues, limits: Limits, at: int, fields: dict[str, Any]
+    ) -> tuple[Result, ...]:
+        """Return one result for each output of a row."""
+        budget, until, exact = limits.budget, limits.until, bool(found.exact[at])
+        done = found.complete or exact or found.stopped[at] != INTERRUPTED
+        kept = {
+            "budget": None if budget is None else asdict(budget),
+            "until": None if until is None else until.configuration(),
+            "on_error": "raise",
+        }
+        results = []
+        for output in range(len(self.outputs)):
+            values = found.values[at, :, output]
+            xi, method = limits.near_zero(values), {"name": "exact" if exact else "joint sampling"}
+            results.append(
+                Result(
+                    values=values,
+                    standard_errors=found.errors[at, :, output],
+                    counts=np.full(len(values), found.counts[at]),
+                    evaluations=int(found.evaluations[at]),
+                    exact=exact,
+                    identically_distributed=False,
+                    obstacle="" if done else "the run did not finish",
+                    player_names=self.subject.player_names[: len(values)],
+                    marginals=None,
+                    stopped=found.stopped[at],
+                    configuration={"method": method, "semivalue": "shapley", "xi": xi},
+                    limits=kept,
+                    xi=xi,
+                    sequential=until is not None and until.looks_freely(budget),
+                    level_share=float(found.level_shares[at]),
+                    complete=done,
+                    endpoints=(float(found.ends[0, at, output]), float(found.ends[1, at, output])),
+                    computed=int(found.evaluations[at]),
+                    seconds=time.monotonic() - self.started,
+                    **fields,
+                )
+            )
+        return tuple(results)
