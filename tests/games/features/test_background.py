@@ -1,6 +1,4 @@
-"""Background rows with weights: clusters, shap's maskers, and what is said of them."""
-
-import warnings
+"""Background rows with weights: clusters, and what is said of them."""
 
 import numpy as np
 import pandas as pd
@@ -15,13 +13,6 @@ from tests.games.features.samples import IRIS, coalitions
 
 def product(rows):
     return np.asarray(rows, dtype=float).prod(axis=1)
-
-
-@pytest.fixture(scope="module")
-def shap():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its own, about matplotlib
-        return pytest.importorskip("shap", reason="the extra 'shap' is not installed")
 
 
 def test_weights_are_those_of_the_mean():
