@@ -51,6 +51,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python -m tests.house.lines
 
 types: $(STAMP)
 	$(BIN)/mypy
