@@ -4,7 +4,11 @@ Loading them takes a second (SciPy, scikit-learn), so the package does it when t
 """
 
 from fairshapley import errors, estimators, fairness, games
+from fairshapley.approximator import shapiq_approximator
 from fairshapley.clean import suspects
+from fairshapley.closed_forms import knn_shapley
+from fairshapley.comparison.audits import audit, compare
+from fairshapley.comparison.curves import curve
 from fairshapley.errors import (
     FairShapleyError,
     InputError,
@@ -28,18 +32,14 @@ from fairshapley.evaluation import (
     ThreadEngine,
 )
 from fairshapley.explanations import explain
+from fairshapley.leaving_out import leave_one_out
+from fairshapley.planning import forecast
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
 from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, Marginals, Seconds
 from fairshapley.tables.building import table_game
-from fairshapley.uses.approximator import shapiq_approximator
-from fairshapley.uses.audits import audit, compare
-from fairshapley.uses.curves import curve
-from fairshapley.uses.forecasting import forecast
-from fairshapley.uses.leaving_out import leave_one_out
-from fairshapley.uses.nearest_neighbours import knn_shapley
-from fairshapley.uses.verification import verify
+from fairshapley.verification import verify
 
 __all__ = [
     "Banzhaf",

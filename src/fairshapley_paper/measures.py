@@ -11,9 +11,9 @@ from typing import Any, Literal, ParamSpec
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
+from fairshapley.comparison.curves import Action, First, curve
 from fairshapley.errors import InputError
 from fairshapley.fairness.scores import fidelity
-from fairshapley.uses.curves import Action, First, curve
 from fairshapley_paper import metrics
 from fairshapley_paper.experiment import Ground, Measure, Outcome, Points
 from fairshapley_paper.metrics import Normalise

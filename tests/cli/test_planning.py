@@ -9,7 +9,7 @@ from fairshapley.cli.groups import read_options
 from fairshapley.cli.options import DataOptions, RunOptions
 from fairshapley.cli.planning import advice, announce, chosen_method
 from fairshapley.errors import InputError
-from fairshapley.uses.forecasting import Forecast
+from fairshapley.planning import Forecast
 from tests.cli.files import example_rows, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")

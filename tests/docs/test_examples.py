@@ -10,7 +10,7 @@ import yaml
 
 import fairshapley as fs
 from fairshapley.cli.registry import app
-from fairshapley.uses.demo import write_clinics
+from fairshapley.demo import write_clinics
 from tests.cli.files import run
 from tests.docs.pages import ROOT, blocks, name_of, pages, text_of
 

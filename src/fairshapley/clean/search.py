@@ -24,6 +24,7 @@ from fairshapley.clean.cross_fitting import (
 )
 from fairshapley.clean.mistakes import MOST_WRONG, Mistakes, true_classes
 from fairshapley.clean.suspect_rows import LIKELY, Checks, Suspects
+from fairshapley.closed_forms import knn_shapley
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_names
 from fairshapley.games.player_data import column, feature_matrix, label_codes, within_reach
@@ -32,7 +33,6 @@ from fairshapley.tables.columns import Target, as_texts, column_of, kind_of, rea
 from fairshapley.tables.memory import arrow_table, row_labels
 from fairshapley.tables.preprocessing import Preprocessor
 from fairshapley.tables.reading import notes_of
-from fairshapley.uses.nearest_neighbours import knn_shapley
 from fairshapley.uses.selecting import better_than_chance
 
 # Rows for the checks, which fit all models twice more.

@@ -13,7 +13,7 @@ from fairshapley.cli.options import ADVANCED, DataOptions, RunOptions, changed_o
 from fairshapley.errors import InputError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
 from fairshapley.games.data.data_game import CHUNK_BYTES
-from fairshapley.uses.forecasting import Forecast
+from fairshapley.planning import Forecast
 
 KNN, LOO = "knn", "loo"
 """The methods that sample nothing: exact values for nearest neighbours; leave-one-out"""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fairshapley.games.game import Game
     from fairshapley.results.result import Result
     from fairshapley.tables import TabularGame
-    from fairshapley.uses.tolerance import Tolerance
+    from fairshapley.tolerance import Tolerance
 
 REPORT_ENDINGS = (".html", ".htm")
 # The paper's ξ for accuracies.
@@ -165,8 +165,8 @@ def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tu
 
 def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool) -> Result:
     """The values of a method that computes them, without sampling: knn or loo."""
-    from fairshapley.uses.leaving_out import leave_one_out_result
-    from fairshapley.uses.nearest_neighbours import knn_shapley
+    from fairshapley.closed_forms import knn_shapley
+    from fairshapley.leaving_out import leave_one_out_result
 
     check_computed(data, run)
     xi = XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi
@@ -280,7 +280,7 @@ def check_places(run: RunOptions) -> None:
 
 def chosen_xi(game: Game, run: RunOptions, limits: Limits, *, quiet: bool) -> Tolerance:
     """ξ as the option says; `mean` runs two pilots."""
-    from fairshapley.uses.tolerance import Tolerance, equal_share, mean_value
+    from fairshapley.tolerance import Tolerance, equal_share, mean_value
 
     text = run.xi
     if text == "auto":
@@ -312,7 +312,7 @@ def chosen_xi(game: Game, run: RunOptions, limits: Limits, *, quiet: bool) -> To
 
 def given_xi(text: str) -> Tolerance:
     """ξ as a number."""
-    from fairshapley.uses.tolerance import Tolerance
+    from fairshapley.tolerance import Tolerance
 
     try:
         xi = float(text)

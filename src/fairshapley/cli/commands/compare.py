@@ -25,7 +25,7 @@ from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
     from fairshapley._basics.types import FloatArray
-    from fairshapley.results.repeated_runs import Comparison
+    from fairshapley.comparison.repeated_runs import Comparison
     from fairshapley.tables import TabularGame
 
 
@@ -69,9 +69,9 @@ def compare_methods(
         run_limits,
         show_notes,
     )
+    from fairshapley.comparison.audits import compare as compared
+    from fairshapley.planning import forecast
     from fairshapley.results.tables import write_rows
-    from fairshapley.uses.audits import compare as compared
-    from fairshapley.uses.forecasting import forecast
 
     check_files((data.train, data.test, truth), (out, (".csv",)))
     names = _method_names(methods)
@@ -124,8 +124,8 @@ def _method_names(text: str) -> list[str]:
 
 def _truth(made: TabularGame, file: Path | None, semivalue: str) -> tuple[FloatArray | None, str]:
     """What counts as the truth: a file, or (None) exact values."""
+    from fairshapley.comparison.audits import EXACT_TRUTH_PLAYERS
     from fairshapley.results.result import Result
-    from fairshapley.uses.audits import EXACT_TRUTH_PLAYERS
 
     players = made.game.n_players
     if file is not None:

@@ -28,8 +28,8 @@ def show_demo(
     Example: fairshapley demo
     """
     from fairshapley.cli.exits import say
+    from fairshapley.demo import COPIED, COPY, GUESSES, write_clinics
     from fairshapley.fairness.levels import check_epsilon1
-    from fairshapley.uses.demo import COPIED, COPY, GUESSES, write_clinics
 
     check_epsilon1(epsilon1)
     make_folder(folder)

@@ -31,7 +31,7 @@ def plan_run(
     Example: fairshapley plan train.csv --target label --epsilon1 0.5 --xi share --journal run.db
     """
     from fairshapley.cli.setup import chosen_xi, load_game, run_limits, show_notes
-    from fairshapley.uses.forecasting import forecast
+    from fairshapley.planning import forecast
 
     made = load_game(data)
     limits = run_limits(run, made.game)

@@ -11,7 +11,7 @@ from fairshapley.results.origin import InputFile, recorded
 if TYPE_CHECKING:
     from fairshapley.evaluation.evaluator import OnError
     from fairshapley.games.game import Game
-    from fairshapley.uses.forecasting import Forecast
+    from fairshapley.planning import Forecast
 
 BELOW_XI = "below ξ a value counts as zero"
 
@@ -88,8 +88,8 @@ def value_game(
     from fairshapley.cli.output import finish
     from fairshapley.cli.planning import announce
     from fairshapley.cli.setup import chosen_xi, run_limits, show_notes
+    from fairshapley.planning import forecast
     from fairshapley.runs.calls import estimate
-    from fairshapley.uses.forecasting import forecast
 
     limits = run_limits(run, game)
     show_notes((*notes, *limits.notes), quiet=output.quiet)

@@ -36,7 +36,7 @@ def check_files(
 
     Example: fairshapley verify values.json --journal run.db --report report.html
     """
-    from fairshapley.uses.verification import verify as verified
+    from fairshapley.verification import verify as verified
 
     found = verified(result, journal=journal, report=report, recompute=recompute)
     if as_json:

@@ -10,10 +10,11 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.results.plots.canvas import BLUE, ORANGE, literal, log_scale, new_axes
-from fairshapley.results.repeated_runs import Audit, Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fairshapley.comparison.repeated_runs import Audit, Comparison
 
 
 def plot_comparison(

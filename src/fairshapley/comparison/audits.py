@@ -10,6 +10,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import FloatArray
+from fairshapley.comparison.repeated_runs import Audit, Comparison, audit_runs
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
@@ -18,7 +19,6 @@ from fairshapley.fairness.axioms import Premises
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed
-from fairshapley.results.repeated_runs import Audit, Comparison, audit_runs
 from fairshapley.runs.calls import estimate
 from fairshapley.runs.plan import GameFacts
 from fairshapley.runs.setup import evaluating, game_facts

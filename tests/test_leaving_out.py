@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
 from fairshapley.games.data import DataGame
-from fairshapley.uses.leaving_out import leave_one_out
+from fairshapley.leaving_out import leave_one_out
 
 
 class Counted:

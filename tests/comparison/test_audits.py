@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.results.repeated_runs import audit_runs
+from fairshapley.comparison.repeated_runs import audit_runs
 
 mpl.use("Agg")
 

@@ -12,9 +12,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import fairshapley as fs
+from fairshapley.closed_forms import knn_shapley
 from fairshapley.games.knn import KNNUtilityGame
 from fairshapley.testing import check_game
-from fairshapley.uses.nearest_neighbours import knn_shapley
 
 TASKS = ["classification", "regression"]
 

@@ -5,7 +5,7 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.uses.tolerance import equal_share, mean_value
+from fairshapley.tolerance import equal_share, mean_value
 
 
 def test_an_equal_share_is_at_most_the_mean():

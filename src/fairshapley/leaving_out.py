@@ -9,11 +9,11 @@ import numpy as np
 
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.closed_forms import exact_result
 from fairshapley.evaluation.engines import EngineOption
 from fairshapley.games.game import Game
 from fairshapley.results.result import Result
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
-from fairshapley.uses.nearest_neighbours import exact_result
 
 
 @known_names

@@ -3,7 +3,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import fairshapley as fs
-from fairshapley.uses.forecasting import forecast
+from fairshapley.planning import forecast
 
 
 class Slow:
