@@ -34,6 +34,8 @@ def test_sentences_and_refusals(folder):
     assert "values of 4 players for the predictions of 3 rows, exact" in said.stdout
     assert run("explain", *DATA, "--out", "train.csv").exit_code == 2
     assert run("explain", "train.csv", "--target", "nothing").exit_code == 2
+    refused = run("explain", *DATA, "--seed", "-1")
+    assert (refused.exit_code, "seed" in refused.stderr) == (2, True)
 
 
 def test_a_page_shows_all_rows_and_each(folder):
@@ -66,3 +68,10 @@ def test_three_classes_are_one_json_object(folder):
     found = json.loads(done.stdout)
     assert found["output"] == ["p", "q", "r"] * 2
     assert len(found["row"]) == 6
+
+
+def test_an_environment_that_numpy_cannot_read_is_named(folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "x")
+    refused = run("explain", *DATA)
+    assert refused.exit_code == 2
+    assert "SOURCE_DATE_EPOCH is 'x': set it to a whole number" in refused.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import traceback
@@ -16,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from fairshapley._basics.text import one_line
 from fairshapley.cli.options import given_as, in_options
 from fairshapley.cli.streams import OutputError, kept_apart
-from fairshapley.errors import FairShapleyError, GameError
+from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.results.origin import recorded
 
 DONE = 0
@@ -89,6 +90,7 @@ class Commands(TyperGroup):
 
     def _run(self, given: Sequence[str], prog_name: str | None, debug: bool, **extra: Any) -> None:
         try:
+            _check_environment()
             code = super().main(given, prog_name, standalone_mode=False, **extra)
         except Exception as error:
             if debug:
@@ -97,6 +99,16 @@ class Commands(TyperGroup):
         if code == INTERRUPTED:  # typer's answer to Ctrl-C
             say("interrupted; with --journal, running the same command again continues")
         sys.exit(code if isinstance(code, int) else DONE)
+
+
+def _check_environment() -> None:
+    """Raise an InputError for a value on which numpy fails later, without a word of its origin."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not epoch.isdecimal():
+        raise InputError(
+            f"the environment variable SOURCE_DATE_EPOCH is {epoch!r:.40}: set it to a whole "
+            "number of seconds, or unset it"
+        )
 
 
 def taken_out(arguments: Sequence[str]) -> tuple[bool, list[str]]:

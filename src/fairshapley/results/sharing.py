@@ -22,6 +22,12 @@ def shap_package() -> Any:
     return shap
 
 
+def _check_package(given: Any, function: str, kind: str, attributes: str) -> None:
+    """Raise an InputError when what is given lacks the attributes of another package's values."""
+    if not all(hasattr(given, name) for name in ("values", *attributes.split())):
+        raise InputError(f"{function} needs a {kind}", received=given)
+
+
 class Shared:
     """What `Result` has for other packages."""
 
@@ -77,6 +83,7 @@ class Shared:
 
         The errors of its values are not known, so nothing is certified.
         """
+        _check_package(explanation, "from_shap", "shap.Explanation", "base_values feature_names")
         values, names = explanation.values, explanation.feature_names
         if np.ndim(values) != 1:
             raise InputError(
@@ -89,6 +96,8 @@ class Shared:
     @classmethod
     def from_shapiq(cls, interactions: Any) -> Any:
         """The values of single players in shapiq's `InteractionValues` as a result."""
+        wanted = "index max_order n_players baseline_value estimated estimation_budget"
+        _check_package(interactions, "from_shapiq", "shapiq.InteractionValues", wanted)
         names = {index: name for name, index in INDICES.items()}
         if interactions.index not in names:
             raise InputError(

@@ -38,9 +38,10 @@ def explain_table(
     from fairshapley.cli.setup import REPORT_ENDINGS, check_files, load_game, show_notes
     from fairshapley.explanations import explain
     from fairshapley.games.features.arguments import DEFAULT_BACKGROUND
-    from fairshapley.randomness import side_generator
+    from fairshapley.randomness import root_seed, side_generator
     from fairshapley.results.tables import csv_bytes
 
+    seed = root_seed(seed)
     check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
     made = load_game(data)
     show_notes(made.notes_on_rows, quiet=quiet)
