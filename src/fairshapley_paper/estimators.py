@@ -11,7 +11,7 @@ GAE with a permutation's n marginals for the price of one, in P2–P4. There the
 evaluates all n marginal contributions of every permutation that it draws for one player, keeps them
 all, and counts one. All have one weight, 1/(n·q'(c)) of the player that was placed: it is the
 likelihood ratio of the whole permutation, and so right for everybody on it. Here that form is
-there, and one in which each player has a weight of its own (see `PlacedWalks.weights`), which
+there, and one in which each player has a weight of its own (see `placed_weights`), which
 varies less.
 """
 
@@ -207,15 +207,13 @@ class UncountedWalks(PlacedWalks):
         return len(self.players)
 
 
-@dataclass(frozen=True, eq=False)
-class OneWeightWalks(UncountedWalks):
-    """Whole permutations on which all players have the weight of the one that was placed."""
-
-    def weights(self, base: FloatArray) -> FloatArray:
-        """Entry (w, i), the same for every i."""
-        rows = np.arange(len(self.players))
-        own = super().weights(base)[rows, self.players]
-        return np.repeat(own[:, None], self.ranks.shape[1], axis=1)
+def uncounted(draw: PlacedWalks, *, one_weight: bool) -> UncountedWalks:
+    """Return the walks as one marginal each, with the weights of the placed players if asked."""
+    weights = draw.weights
+    if one_weight:
+        placed = weights[np.arange(len(weights)), draw.players]
+        weights = np.broadcast_to(placed[:, None], weights.shape)
+    return UncountedWalks(draw.ranks, weights, draw.players)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +244,5 @@ class UncountedGreedy(GreedyActive):
         """As for GAE, but that a permutation after the bootstrap counts one marginal."""
         draw = super().ask(state, rng)
         if isinstance(draw, PlacedWalks):
-            kind = OneWeightWalks if self.one_weight else UncountedWalks
-            return kind(draw.ranks, draw.players, draw.proposal)
+            return uncounted(draw, one_weight=self.one_weight)
         return draw

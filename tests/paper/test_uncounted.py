@@ -5,7 +5,7 @@ import numpy as np
 import fairshapley as fs
 from fairshapley.estimators import Problem
 from fairshapley.estimators.greedy.weighted_draws import placed_walks
-from fairshapley_paper.estimators import OneWeightWalks, UncountedGreedy, UncountedWalks
+from fairshapley_paper.estimators import UncountedGreedy, uncounted
 from fairshapley_paper.methods import ALL_METHODS, METHODS, PROGRAM_METHODS
 
 GAME = fs.games.SumOfUnanimity(6, seed=2)
@@ -39,12 +39,13 @@ def test_one_weight_for_all_is_unbiased_and_varies_more():
     rng = np.random.default_rng(0)
     problem = Problem(6, fs.Shapley(), 0.0, float(GAME(np.ones((1, 6), dtype=bool))[0]), 1e-3)
     proposal = np.array([0.5, 0.3, 0.05, 0.05, 0.05, 0.05])
-    placed = placed_walks(rng, proposal, np.zeros(40_000, dtype=np.int64))
+    base = fs.Shapley().weights(6)
+    placed = placed_walks(rng, proposal, base, np.zeros(40_000, dtype=np.int64))
     spread = []
-    for kind in (UncountedWalks, OneWeightWalks):
-        draw = kind(placed.ranks, placed.players, placed.proposal)
+    for one_weight in (False, True):
+        draw = uncounted(placed, one_weight=one_weight)
         values = GAME(draw.masks(0, len(draw)))
-        found = draw.weighted(values, problem, fs.Shapley().weights(6))
+        found = draw.weighted(values, problem)
         contributions = (found.marginals * found.weights).reshape(-1, 6)
         spread.append(contributions.std(axis=0))
         z = (contributions.mean(axis=0) - GAME.shapley_values) / (spread[-1] / 200)

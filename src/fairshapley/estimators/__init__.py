@@ -11,13 +11,7 @@ from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjust
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.importance import (
-    antithetic_correlation,
-    importance_variance,
-    optimal_proposal,
-)
 from fairshapley.estimators.greedy.proposal import size_explained_variance
-from fairshapley.estimators.greedy.selection import greedy_allocation
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.sampling.kernel import UnbiasedKernelSHAP
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
@@ -42,10 +36,6 @@ __all__ = [
     "Stratified",
     "Traits",
     "UnbiasedKernelSHAP",
-    "antithetic_correlation",
-    "greedy_allocation",
-    "importance_variance",
-    "optimal_proposal",
     "size_explained_variance",
 ]
 

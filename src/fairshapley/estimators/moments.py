@@ -210,43 +210,6 @@ class Moments(Means):
         return np.where(self.counts > 1, ratio, np.nan)
 
 
-class WeightedMean(Moments):
-    """φ̂_i = Σ wσ / m_i: unbiased when the weights are the ratios of the probabilities.
-
-    Examples
-    --------
-    >>> mean = WeightedMean(2)
-    >>> mean.add_weighted(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), np.array([2.0, 2.0, 1.0]))
-    >>> mean.means, mean.counts
-    (array([4., 5.]), array([2, 1]))
-    """
-
-    def __init__(self, n_players: int) -> None:
-        super().__init__(n_players)
-        self._power, self._told = 0.0, 0
-
-    def add_weighted(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
-        """Fold in marginal contributions with their weights; a player may come several times."""
-        kept = ~np.isnan(marginals)
-        contributions = marginals[kept] * weights[kept]
-        self._power += float(np.square(contributions).sum())
-        self._told += len(contributions)
-        self.add_at(players[kept], contributions)
-
-    @property
-    def mean_square(self) -> float:
-        """τ²; added up as contributions come, for selection asks for it after each of them."""
-        return self._power / max(self._told, 1)
-
-    def variances_of_one(self, players: IntArray | slice) -> FloatArray:
-        """The variance s² of one contribution, with a floor; NaN below two contributions."""
-        counts = self.counts[players]
-        enough, safe = counts > 1, np.maximum(counts, 1)
-        variances = self.squares[players] / np.where(enough, counts - 1.0, 1.0)
-        variances = np.where(enough, variances, np.nan) / safe
-        return safe * floor_variances(variances, counts, self.mean_square)
-
-
 def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
     """Variances of means, with a floor where all contributions were equal.
 

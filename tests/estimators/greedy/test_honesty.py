@@ -7,22 +7,8 @@ from tests.estimators.greedy.samples import XI, problem
 import fairshapley as fs
 from fairshapley.estimators.greedy.epochs import Epochs
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.selection import greedy_allocation
-from fairshapley.estimators.moments import Moments, WeightedMean
-
-# Averages
-
-
-def test_the_mean_has_the_floor_of_moments():
-    rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 2.0], [1.0, 4.0]])
-    moments, average = Moments(2), WeightedMean(2)
-    moments.add(rows)
-    average.add_weighted(np.tile([0, 1], 4), rows.ravel(), np.ones(8))
-    average.add_weighted(np.array([0]), np.array([np.nan]), np.ones(1))
-    np.testing.assert_array_equal(average.counts, [4, 4])
-    variances = average.variances_of_one(slice(None)) / 4
-    np.testing.assert_allclose(variances, moments.variances_with_floor())
-    np.testing.assert_allclose(moments.extremes(), average.extremes())
+from fairshapley.estimators.moments import Moments
+from fairshapley_paper.theory import greedy_allocation
 
 
 def test_what_each_form_says_of_itself():
@@ -54,7 +40,7 @@ def test_finite_sample_bounds_need_i_i_d_contributions():
 def test_an_epoch_is_half_uniform_and_half_planned():
     rates = np.array([1.0, 2.0, 8.0])
     epochs = Epochs(3, 6)
-    epochs.turn(rates)
+    epochs.next_epoch(rates)
     order = []
     while not epochs.complete:
         players = epochs.next_players(2, None)
@@ -65,17 +51,17 @@ def test_an_epoch_is_half_uniform_and_half_planned():
         np.testing.assert_array_equal(passes[uniform], [0, 1, 2])
     planned = 2 + greedy_allocation(rates, [2, 2, 2], 6)
     np.testing.assert_array_equal(np.bincount(passes[:4].ravel()), planned)
-    epochs.turn(rates)
+    epochs.next_epoch(rates)
     assert epochs.passes == 12
 
 
 def test_epochs_are_combined_by_the_schedule_not_by_the_counts():
     """Player 0 has 2 contributions in the pilot and 6 in the epoch of 4 passes: λ = 1/3, 2/3."""
-    pilot = WeightedMean(2)
-    pilot.add_weighted(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, 5.0, 9.0]), np.ones(4))
+    pilot = Moments(2)
+    pilot.add_at(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, 5.0, 9.0]))
     epochs = Epochs(2, 2)
     epochs.include(pilot, 2)
-    epochs.turn(np.ones(2))
+    epochs.next_epoch(np.ones(2))
     players = np.array([0, 0, 0, 0, 0, 0, 1, 1])
     marginals = np.array([4.0, 6.0, 4.0, 6.0, 4.0, 6.0, 1.0, 3.0])
     epochs.add(players[:3], marginals[:3], np.ones(3))
@@ -89,8 +75,8 @@ def test_epochs_are_combined_by_the_schedule_not_by_the_counts():
 
 
 def test_a_variance_of_zero_in_all_epochs_has_a_floor():
-    pilot = WeightedMean(1)
-    pilot.add_weighted(np.zeros(3, dtype=np.int64), np.full(3, 2.0), np.ones(3))
+    pilot = Moments(1)
+    pilot.add_at(np.zeros(3, dtype=np.int64), np.full(3, 2.0))
     epochs = Epochs(1, 3)
     epochs.include(pilot, 3)
     np.testing.assert_allclose(epochs.combined(4.0).variances, [4.0 / (3 * 4)])

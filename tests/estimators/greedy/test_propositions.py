@@ -12,10 +12,9 @@ from hypothesis.extra.numpy import arrays
 import fairshapley as fs
 from fairshapley.estimators.exact import exact_values
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.importance import importance_variance, optimal_proposal
-from fairshapley.estimators.greedy.selection import greedy_allocation
 from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.semivalues import parse_semivalue
+from fairshapley_paper.theory import greedy_allocation, importance_variance, optimal_proposal
 
 XI = 0.1
 tables = st.integers(2, 5).flatmap(

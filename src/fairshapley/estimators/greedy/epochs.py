@@ -23,52 +23,48 @@ the last two epochs alone           11.8, 24.0  0.67, 0.77  1.4, 4.6
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.greedy.selection import pick, selection_heap
-from fairshapley.estimators.moments import WeightedMean, WeightedParts, floor_variances, whole_below
+from fairshapley.estimators.moments import Moments, WeightedParts, floor_variances, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
 LEAST_PASSES = 4
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums over epochs, with the weight λ_e of each not yet divided by their sum."""
+class WeightedMean(Moments):
+    """The mean of weighted marginals, unbiased when weights are ratios of the probabilities.
 
-    means: WeightedParts
-    """Of ȳ_e, with the variances s_e²/m_e"""
-    shares: FloatArray
-    """Σ a_e with a_e = λ_e²/m_e"""
-    squares: FloatArray
-    """Σ a_e²/(m_e − 1)"""
+    Its mean square is added up as contributions come, because selection needs it after each.
 
-    def plus(self, mean: WeightedMean, weight: float) -> _Sums:
-        """With one more epoch, where it gives a player a mean and a variance."""
-        usable: BoolArray = mean.counts > 1
-        weights = np.where(usable, weight, 0.0)
-        spread = np.where(usable, mean.variances_of_means, 0.0)
-        shares = np.square(weights) / np.maximum(mean.counts, 1)
-        return _Sums(
-            self.means.plus(weights, mean.means, spread),
-            self.shares + shares,
-            self.squares + np.square(shares) / np.maximum(mean.counts - 1, 1),
-        )
+    Examples
+    --------
+    >>> mean = WeightedMean(2)
+    >>> mean.add_at(np.array([0, 0, 1]), np.array([2.0, 6.0, 5.0]))
+    >>> mean.means, mean.counts, mean.mean_square
+    (array([4., 5.]), array([2, 1]), 21.666666666666668)
+    """
 
-    def effective_counts(self) -> IntArray:
-        """One more than the degrees of freedom of the variance, (Σ a_e)² / Σ a_e²/(m_e − 1).
+    def __init__(self, n_players: int) -> None:
+        super().__init__(n_players)
+        self._power, self._told = 0.0, 0
 
-        Welch and Satterthwaite's formula with one variance for all epochs, so that it depends on
-        the plans alone. m for a single epoch; less than all contributions for several, because
-        the last epochs have most of the weight. Student's t at this count has the right tails.
-        """
-        known = self.squares > 0
-        degrees = np.square(self.shares) / np.where(known, self.squares, 1.0)
-        return np.where(known, whole_below(degrees) + 1, 0)
+    def add_at(self, at: IntArray, values: FloatArray, *args: Any, **options: Any) -> None:
+        """Fold in contributions of the players `at`, as `Moments.add_at` does."""
+        kept = values[~np.isnan(values)]
+        self._power += float(np.square(kept).sum())
+        self._told += len(kept)
+        super().add_at(at, values, *args, **options)
+
+    @property
+    def mean_square(self) -> float:
+        """τ² of all contributions; 0 without any."""
+        return self._power / max(self._told, 1)
 
 
 class Epochs:
@@ -83,11 +79,12 @@ class Epochs:
     def __init__(self, n_players: int, pilot_passes: int) -> None:
         self.n_players = n_players
         self.passes_told = pilot_passes
-        self._closed = _Sums(WeightedParts.none(n_players), *np.zeros((2, n_players)))
+        self._closed: list[tuple[Moments, float]] = []
+        """The contributions and the weight λ_e of each closed epoch"""
         self._open(np.ones(n_players))
 
     def _open(self, invariabilities: FloatArray) -> None:
-        self.mean = WeightedMean(self.n_players)
+        self.mean = Moments(self.n_players)
         self.position = 0
         self.passes = max(self.passes_told, LEAST_PASSES)
         self.invariabilities = invariabilities
@@ -109,15 +106,15 @@ class Epochs:
 
     def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
         """Fold in the contributions of a round of the running epoch."""
-        self.mean.add_weighted(players, marginals, weights)
+        self.mean.add_at(players, marginals * weights)
         self.planned = self.planned + np.bincount(players, minlength=self.n_players)
         self.position += len(players)
 
-    def include(self, mean: WeightedMean, passes: float) -> None:
+    def include(self, mean: Moments, passes: float) -> None:
         """Count these contributions as an epoch of this many passes."""
-        self._closed = self._closed.plus(mean, passes)
+        self._closed.append((deepcopy(mean), passes))  # the bootstrap may go on
 
-    def turn(self, invariabilities: FloatArray) -> None:
+    def next_epoch(self, invariabilities: FloatArray) -> None:
         """Close the running epoch and open the next, planned on these invariabilities."""
         if self.position:
             self.include(self.mean, self.position / self.n_players)
@@ -125,14 +122,30 @@ class Epochs:
         self._open(invariabilities)
 
     def combined(self, mean_square: float) -> Estimate:
-        """Σ λ_e·ȳ_e with λ_e ∝ the marginals of the epoch; NaN for a player without an epoch.
+        """Return Σ λ_e·ȳ_e with λ_e ∝ the marginals of the epoch; NaN without an epoch.
 
         The running epoch counts once its first two passes are told, when every player has a
         variance in it: that, too, is fixed by the schedule.
+
+        Counts are one more than the degrees of freedom of the variance: with a_e = λ_e²/m_e, they
+        are (Σ a_e)² / Σ a_e²/(m_e − 1). That is the formula of Welch and Satterthwaite with one
+        variance for all epochs, so that it depends on the plans alone. It is m for a single epoch,
+        and less than all contributions for several, because the last epochs have most of the
+        weight. Student's t at this count has the right tails.
         """
-        sums = self._closed
-        if self.position >= 2 * self.n_players:
-            sums = sums.plus(self.mean, self.position / self.n_players)
-        values, variances = sums.means.mean()
-        counts = sums.effective_counts()
+        running = self.position / self.n_players
+        means = WeightedParts.none(self.n_players)
+        shares, squares = np.zeros((2, self.n_players))
+        for mean, weight in [*self._closed, *([(self.mean, running)] if running >= 2 else [])]:
+            usable: BoolArray = mean.counts > 1
+            weights = np.where(usable, weight, 0.0)
+            spread = np.where(usable, mean.variances_of_means, 0.0)
+            means = means.plus(weights, mean.means, spread)
+            share = np.square(weights) / np.maximum(mean.counts, 1)
+            shares += share
+            squares += np.square(share) / np.maximum(mean.counts - 1, 1)
+        values, variances = means.mean()
+        known = squares > 0
+        degrees = whole_below(np.square(shares) / np.where(known, squares, 1.0))
+        counts = np.where(known, degrees + 1, 0)
         return Estimate(values, floor_variances(variances, counts, mean_square), counts)

@@ -10,10 +10,9 @@ import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.greedy.epochs import Epochs
+from fairshapley.estimators.greedy.epochs import Epochs, WeightedMean
 from fairshapley.estimators.greedy.proposal import (
     SizeStatistics,
     given_proposal,
@@ -29,11 +28,11 @@ from fairshapley.estimators.greedy.selection import (
 )
 from fairshapley.estimators.greedy.weighted_draws import (
     WeightedDraw,
-    WeightedWalks,
     placed_walks,
     selected_marginals,
+    uniform_walk,
 )
-from fairshapley.estimators.moments import WeightedMean
+from fairshapley.estimators.moments import Moments, floor_variances
 from fairshapley.estimators.rounds import ROUND_MARGINALS
 
 Proposal: TypeAlias = (
@@ -55,8 +54,8 @@ class ActiveState:
     """α_k of the semivalue"""
     xi: float
     sizes: SizeStatistics
-    bootstrap: WeightedMean
-    average: WeightedMean
+    bootstrap: Moments
+    average: Moments
     """All contributions that are kept; the bootstrap itself when it is"""
     proposal: FloatArray
     """q', by size or by player and size; α until it is learned"""
@@ -99,7 +98,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     alpha
         The strength of the uniform prior on q': 0 trusts the bootstrap (but for a share of 5 %,
         without which a size could be lost), a large number gives Monte Carlo. See
-        `explained_by_size` for how to choose it.
+        `size_explained_variance` for how to choose it.
     bootstrap
         m', the number of bootstrap permutations: n − 1 evaluations each.
     proposal
@@ -128,7 +127,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         the bound is empty, and the lowest f_i comes first.
     reuse
         "single" evaluates one marginal per permutation (up to two evaluations), "walk" all n of it
-        (n − 1 evaluations), each with its own weight (see `PlacedWalks.weights`).
+        (n − 1 evaluations), each with its own weight (see `placed_weights`).
 
     Examples
     --------
@@ -228,14 +227,16 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         n_players = state.problem.n_players
         if self._in_bootstrap(state):
             if not self._given:
-                return WeightedWalks(random_ranks(rng, 1, n_players))
+                return uniform_walk(rng, state.base)
             offset = state.bootstrapped % n_players
             count = min(n_players - offset, ROUND_MARGINALS)
-            return selected_marginals(rng, state.proposal, np.arange(offset, offset + count))
+            return selected_marginals(
+                rng, state.proposal, state.base, np.arange(offset, offset + count)
+            )
         players = self._select(state)
         if self.reuse == "walk":
-            return placed_walks(rng, state.proposal, players)
-        return selected_marginals(rng, state.proposal, players)
+            return placed_walks(rng, state.proposal, state.base, players)
+        return selected_marginals(rng, state.proposal, state.base, players)
 
     def _select(self, state: ActiveState) -> IntArray:
         """The players of the next round."""
@@ -251,21 +252,21 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
     def tell(self, state: ActiveState, draw: WeightedDraw, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
-        players, sizes, marginals, weights = draw.weighted(values, state.problem, state.base)
+        players, sizes, marginals, weights = draw.weighted(values, state.problem)
         if self._in_bootstrap(state):
-            state.bootstrap.add_weighted(players, marginals, weights)
+            state.bootstrap.add_at(players, marginals * weights)
             state.sizes.add(players, sizes, marginals)
             state.bootstrapped += len(players)
             if not self._in_bootstrap(state):
                 self._end_bootstrap(state)
             return
-        state.average.add_weighted(players, marginals, weights)
+        state.average.add_at(players, marginals * weights)
         if state.epochs is not None:
             state.sizes.add(players, sizes, marginals)
             state.epochs.add(players, marginals, weights)
             if state.epochs.complete:
                 self._plan(state)
-                state.epochs.turn(told_invariability(state))
+                state.epochs.next_epoch(told_invariability(state))
         elif self.selection == "greedy":
             np.add.at(state.failed, players[np.isnan(marginals)], 1)
             self._rescore(state, players)
@@ -278,7 +279,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             state.epochs = Epochs(state.problem.n_players, self.bootstrap)
             if self.keep_bootstrap:
                 state.epochs.include(state.bootstrap, self.bootstrap)
-            state.epochs.turn(told_invariability(state))
+            state.epochs.next_epoch(told_invariability(state))
             return
         state.invariabilities = told_invariability(state)
         state.heap = self._heap(state)
@@ -317,8 +318,8 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             if self.keep_bootstrap or not np.isnan(combined.values).any():
                 return replace(combined, extremes=state.average.extremes())
         elif int(state.average.counts.min()) > 1:
-            return estimate_of(state.average)
-        return estimate_of(state.bootstrap)
+            return state.average.estimate()
+        return state.bootstrap.estimate()
 
     def contribution_width(self, problem: Problem, value_width: float) -> float | None:
         """A marginal lies within ± the width of the utilities, times its weight α_c/q'(c).
@@ -333,22 +334,13 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
     def remarks(self, state: ActiveState) -> tuple[str, ...]:
         """How much the cardinality assumption holds, which is how to choose `alpha`."""
-        share = self.explained_by_size(state)
+        share = state.sizes.explained_by_size()
         if self._in_bootstrap(state) or np.isnan(share):
             return ()
         return (
             f"the size of a coalition explains {100 * share:.0f} % of the variance of the "
             "marginals: the more, the smaller alpha may be",
         )
-
-    def explained_by_size(self, state: ActiveState) -> float:
-        """The share of the bootstrap marginals' variance that their size explains.
-
-        See `fairshapley.estimators.greedy.proposal.size_explained_variance`. It is how to choose
-        `alpha`: near 1 take a small one, near 0 a large one. With ``honest=True`` the
-        marginals of all closed rounds count.
-        """
-        return state.sizes.explained_by_size()
 
 
 def told_invariability(state: ActiveState, players: IntArray | slice = ALL_PLAYERS) -> FloatArray:
@@ -367,8 +359,14 @@ def told_invariability(state: ActiveState, players: IntArray | slice = ALL_PLAYE
     return rates
 
 
-def _rates(average: WeightedMean, players: IntArray | slice, xi: float) -> FloatArray:
-    return invariability(average.means[players], average.variances_of_one(players), xi)
+def _rates(average: Moments, players: IntArray | slice, xi: float) -> FloatArray:
+    """Return r_i, with a floor under the variance s² of one contribution."""
+    counts = average.counts[players]
+    enough, safe = counts > 1, np.maximum(counts, 1)
+    variances = average.squares[players] / np.where(enough, counts - 1.0, 1.0)
+    variances = np.where(enough, variances, np.nan) / safe
+    floored = safe * floor_variances(variances, counts, average.mean_square)
+    return invariability(average.means[players], floored, xi)
 
 
 def attempts_and_due(
@@ -384,11 +382,3 @@ def attempts_and_due(
     attempts: IntArray = counts + failed
     missing = np.where(failed < PATIENCE, np.maximum(2 - counts, 0), 0)
     return attempts, np.where(missing > 0, attempts + missing, 0)
-
-
-def estimate_of(average: WeightedMean) -> Estimate:
-    """Values, variances of the means, and counts."""
-    counts = average.counts
-    values = np.where(counts > 0, average.means, np.nan)
-    variances = average.variances_of_one(ALL_PLAYERS) / np.maximum(counts, 1)
-    return Estimate(values, variances, counts.copy(), extremes=average.extremes())

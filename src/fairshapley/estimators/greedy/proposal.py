@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import random_sizes
 from fairshapley.errors import InputError
-from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.moments import Means
 
 # The least share of α_c in a learned proposal, which is what α = 0 leaves. A share η bounds every
 # weight by 1/η = 20 and raises the second moment Σ α²E[σ²]/q' at most by 1/(1 − η), 5 %; without it
@@ -30,36 +30,29 @@ class SizeStatistics:
     """
 
     def __init__(self, n_players: int, *, per_player: bool = False) -> None:
-        self.pooled = Moments(n_players)
-        self.per_player = per_player
-        shape = (n_players, n_players) if per_player else (0, 0)
-        self._counts: IntArray = np.zeros(shape, dtype=np.int64)
-        self._squares: FloatArray = np.zeros(shape)
+        self.n_players = n_players
+        self.pooled = Means(n_players)
+        self.own = Means(n_players * n_players) if per_player else None
 
     def add(self, players: IntArray, sizes: IntArray, marginals: FloatArray) -> None:
         """Fold in marginal contributions, unweighted."""
         self.pooled.add_at(sizes, marginals)
-        if self.per_player:
-            kept = ~np.isnan(marginals)
-            at = (players[kept], sizes[kept])
-            np.add.at(self._counts, at, 1)
-            np.add.at(self._squares, at, np.square(marginals[kept]))
+        if self.own is not None:
+            self.own.add_at(self.n_players * players + sizes, marginals)
 
     def second_moments(self) -> FloatArray:
-        """E[σ²] by size, of shape (n,), or by player and size, (n, n).
+        """Return E[σ²] by size, of shape (n,), or by player and size, (n, n).
 
-        A size that a player never saw takes the pooled value; one that nobody saw (all its
+        A size that a player never saw takes the pooled value; a size that nobody saw (all its
         evaluations failed) takes the mean over the sizes.
         """
-        counts = self.pooled.counts
-        seen = counts > 0
-        squares = self.pooled.squares / np.maximum(counts, 1) + np.square(self.pooled.means)
-        overall = squares[seen].mean() if seen.any() else 0.0
-        pooled = np.where(seen, squares, overall)
-        if not self.per_player:
+        pooled, seen = _squares(self.pooled), self.pooled.counts > 0
+        pooled = np.where(seen, pooled, pooled[seen].mean() if seen.any() else 0.0)
+        if self.own is None:
             return pooled
-        own = self._squares / np.maximum(self._counts, 1)
-        return np.where(self._counts > 0, own, pooled)
+        shape = (self.n_players, self.n_players)
+        seen = self.own.counts.reshape(shape) > 0
+        return np.where(seen, _squares(self.own).reshape(shape), pooled)
 
     def explained_by_size(self) -> float:
         """See `size_explained_variance`."""
@@ -73,6 +66,12 @@ class SizeStatistics:
         if overall == 0:
             return 0.0
         return max(0.0, 1.0 - (within / (total - sizes)) / (overall / (total - 1)))
+
+
+def _squares(means: Means) -> FloatArray:
+    """Return the mean squares of what was folded in."""
+    squares: FloatArray = means.squares / np.maximum(means.counts, 1) + np.square(means.means)
+    return squares
 
 
 def size_explained_variance(sizes: ArrayLike, marginals: ArrayLike) -> float:

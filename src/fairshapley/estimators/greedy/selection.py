@@ -17,10 +17,8 @@ import heapq
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.errors import InputError
 
 Heap: TypeAlias = list[tuple[float, float, int]]
 """Key, attempts and player; ties go to the player with the fewest attempts, then the first"""
@@ -108,39 +106,3 @@ def pick(
         key = selection_key(rates[player], tries + 1, epsilon1, first[player])
         heapq.heapreplace(rising, (key, tries + 1, player))
     return chosen
-
-
-def greedy_allocation(
-    invariabilities: ArrayLike, counts: ArrayLike, budget: int, *, epsilon1: float | None = None
-) -> IntArray:
-    """How many of `budget` contributions each player gets from greedy selection.
-
-    Parameters
-    ----------
-    invariabilities
-        r_i > 0, one for each player.
-    counts
-        The contributions that each player has already: its initial fidelity is m_i·r_i.
-    budget
-        The contributions to share out.
-    epsilon1
-        When given, each goes where it raises the product ∏(1 − 1/(ε1²·f_i)) by the largest factor
-        (Remark 1) instead of to the lowest fidelity; to the lowest while some ε1²·f_i ≤ 1.
-
-    Examples
-    --------
-    >>> greedy_allocation([1.0, 2.0, 4.0], [0, 0, 0], 7)
-    array([4, 2, 1])
-    >>> greedy_allocation([0.3, 0.9], [4, 2], 1, epsilon1=1.0)
-    array([1, 0])
-    >>> greedy_allocation([0.3, 0.9], [4, 2], 1, epsilon1=10.0)
-    array([0, 1])
-    """
-    rates = np.asarray(invariabilities, dtype=np.float64)
-    held = np.asarray(counts, dtype=np.float64)
-    if rates.shape != held.shape or rates.ndim != 1:
-        raise InputError(
-            f"give one invariability and one count per player, not {rates.shape} and {held.shape}"
-        )
-    chosen = pick(selection_heap(rates, held, epsilon1), rates, budget, epsilon1)
-    return np.bincount(chosen[:budget], minlength=len(rates)).astype(np.int64)
