@@ -42,7 +42,7 @@ def test_duplicates_are_worth_nothing_and_null_players_cost_nothing():
     game = fs.games.FunctionGame(lambda coalition: float(bool({0, 1} & set(coalition))), 3)
     np.testing.assert_array_equal(leave_one_out(game), [0.0, 0.0, 0.0])
     counted = Counted()
-    padded = fs.games.with_null_players(counted, 3)
+    padded = fs.testing.with_null_players(counted, 3)
     np.testing.assert_array_equal(leave_one_out(padded), [9.0] * 5 + [0.0] * 3)
     assert counted.asked == 6
 

@@ -240,7 +240,7 @@ def test_skipped_evaluations_come_out_again(tmp_path):
 
 @pytest.mark.parametrize("method", ["mc", "adjusted"])
 def test_null_players_and_ranges_come_out_again(method, tmp_path):
-    game = fs.games.with_null_players(fs.games.TableGame(np.sqrt(np.arange(256))), 2)
+    game = fs.testing.with_null_players(fs.games.TableGame(np.sqrt(np.arange(256))), 2)
     result = fs.estimate(game, method, budget=100, seed=0, journal=tmp_path / "run.db")
     found = fs.verify(result, journal=tmp_path / "run.db")
     assert all(one.passed for one in found.checks), found

@@ -103,7 +103,7 @@ def test_cases_of_the_axioms_are_found_by_enumeration():
     # A truth that is given changes nothing.
     given = fs.audit(game, "mc", audit.truth, budget=12, repeats=5, xi=0.1)
     assert given.premises == audit.premises
-    padded = fs.audit(fs.games.with_null_players(game, 2), "mc", budget=12, repeats=3)
+    padded = fs.audit(fs.testing.with_null_players(game, 2), "mc", budget=12, repeats=3)
     assert padded.premises.null_players == (2, 4, 5)
 
 
@@ -119,7 +119,7 @@ def test_a_game_without_cases_is_not_called_fair():
 
 
 def test_larger_games_declare_their_cases():
-    game = fs.games.PlantedGame(24, n_null=2, n_duplicates=1, n_dominated=2, seed=3)
+    game = fs.testing.PlantedGame(24, n_null=2, n_duplicates=1, n_dominated=2, seed=3)
     audit = fs.audit(game, "mc", budget=200, repeats=3)
     assert audit.premises.null_players == game.null_players
     assert set(game.dominated_pairs) == set(audit.premises.desirable_pairs)

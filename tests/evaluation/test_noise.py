@@ -267,7 +267,7 @@ def test_what_cannot_be_random():
     with pytest.raises(fs.InputError, match="known exactly"):
         fs.estimate(game(), "stratified", budget=200)
     with pytest.raises(fs.InputError, match="seeds would be lost"):
-        fs.games.Affine(game(), 2.0)
+        fs.testing.Affine(game(), 2.0)
     with pytest.raises(fs.errors.BudgetError, match="take 84 evaluations"):
         fs.estimate(game(), "exact", budget=50)
     with pytest.raises(fs.errors.BudgetError, match="alone take 4"):

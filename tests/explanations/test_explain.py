@@ -8,16 +8,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import fairshapley as fs
 from fairshapley.explanations import explain
 from fairshapley.games.features import FeatureGame
-from fairshapley_paper.datasets import load
-from tests.data_folder import needs
 
 DIABETES, PROGRESSION = load_diabetes(return_X_y=True)
 WINE, CULTIVAR = load_wine(return_X_y=True)
@@ -251,41 +247,6 @@ def test_shap_draws_groups_and_texts(shap):
 
 
 # --- the paper's setting ------------------------------------------------------------------------
-
-
-def seven_components(features):
-    return PCA(7).fit_transform(StandardScaler().fit_transform(features))
-
-
-def test_the_papers_game_on_wine():
-    """P4: mean probability of class 1, neighbourhoods of ±10 %, 7 components, 10 trees."""
-    components = seven_components(WINE)
-    model = RandomForestClassifier(10, random_state=0).fit(components, CULTIVAR)
-    game = FeatureGame(model, components, kind="conditional", output=1)
-    result = fs.exact(game)
-    empty, grand = game(np.array([[False] * 7, [True] * 7]))
-    probabilities = model.predict_proba(components)[:, 1]
-    assert result.evaluations == 128
-    assert empty == pytest.approx(probabilities.mean())
-    # ±10 % in all seven components leave every wine alone.
-    assert grand == pytest.approx(probabilities.mean())
-    assert result.values.sum() == pytest.approx(grand - empty, abs=1e-12)
-    assert np.abs(result.values).max() > 1e-4
-
-
-@needs("adult")
-def test_the_papers_game_on_adult():
-    adult = load("adult").take(slice(2000))
-    components = seven_components(adult.X)
-    model = RandomForestClassifier(10, random_state=0).fit(components, adult.y)
-    game = FeatureGame(model, components, kind="conditional", output=1)
-    result = fs.exact(game)
-    empty, grand = game(np.array([[False] * 7, [True] * 7]))
-    assert result.values.sum() == pytest.approx(grand - empty, abs=1e-12)
-    single = explain(FeatureGame(model, components, output=1), [0, 1999])
-    assert_allclose(
-        single.predictions, model.predict_proba(components[[0, 1999]])[:, 1], atol=1e-12
-    )
 
 
 def test_explanations_are_readable_in_console_and_notebook():

@@ -74,7 +74,8 @@ def test_one_hot_columns_are_found():
         {"size": [1.0, 2.0, 3.0], "colour_red": [1, 0, 0], "colour_blue": [0, 1, 1],
          "is_new": [0, 1, 1], "is_used": [1, 1, 0]}
     )  # fmt: skip
-    explained = fs.explain(lambda x: x["size"] + 5 * x["colour_red"], frame, groups="one-hot")
+    with pytest.warns(UserWarning, match="begin with is on their own"):
+        explained = fs.explain(lambda x: x["size"] + 5 * x["colour_red"], frame, groups="one-hot")
     assert explained.player_names == ("size", "colour", "is_new", "is_used")
     assert explained.data[0].tolist()[1] == "colour_red"
 

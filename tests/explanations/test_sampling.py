@@ -371,18 +371,6 @@ def test_the_mean_row_stands_in():
     assert_allclose(found.values, fs.explain(one, range(2), budget=1 << 12).values)
 
 
-def test_gaussian_conditionals_of_a_linear_model():
-    """E[x1 | x0] of two correlated features: half of the slope goes to each."""
-    rng = np.random.default_rng(0)
-    rows = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=4000)
-    found = fs.explain(lambda x: x[:, 1], rows, 4000, kind="gaussian", rows=[0])
-    x, y = rows[0]
-    assert found.values[0, 0] == pytest.approx(0.5 * 0.8 * x, abs=0.03)
-    assert found.values[0, 1] == pytest.approx(y - 0.4 * x, abs=0.03)
-    with pytest.raises(fs.InputError, match="needs an array of numbers"):
-        fs.explain(lambda f: f["a"], pd.DataFrame({"a": [1.0, 2.0]}), kind="gaussian")
-
-
 def test_absence_of_ones_own():
     found = fs.explain(
         curved, ROWS[:, :12], kind=lambda rows, masks: np.where(masks, rows, 0.0), rows=[0, 1],

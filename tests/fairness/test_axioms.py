@@ -40,7 +40,7 @@ def test_premises_agree_with_the_definitions(table):
 
 
 def test_planted_players_are_found():
-    game = fs.games.PlantedGame(10, seed=3)
+    game = fs.testing.PlantedGame(10, seed=3)
     table = table_of(game)
     slack = 1e-12
     assert set(game.null_players) <= set(null_players(table, tolerance=slack))
@@ -53,7 +53,7 @@ def test_planted_players_are_found():
 
 
 def test_each_violation_is_found():
-    game = fs.games.PlantedGame(10, seed=3)
+    game = fs.testing.PlantedGame(10, seed=3)
     table = table_of(game)
     for axiom, player in (
         (0, game.null_players[0]),
@@ -70,7 +70,7 @@ def test_each_violation_is_found():
 
 def test_estimates_break_symmetry():
     """The paper's point: identical players get different estimates, unless they are declared."""
-    game = fs.games.PlantedGame(12, seed=3)
+    game = fs.testing.PlantedGame(12, seed=3)
     table = table_of(game)
     undeclared = fs.estimate(fs.games.TableGame(table), "mc", budget=100, seed=0)
     assert not check_axioms(table, undeclared.values)[1].holds
@@ -200,7 +200,7 @@ def test_known_nulls_may_be_a_mask_and_override_the_truth():
 
 
 def test_a_game_with_planted_players_is_checked_from_its_table():
-    game = fs.games.PlantedGame(10, seed=3)
+    game = fs.testing.PlantedGame(10, seed=3)
     table = table_of(game)
     strict = desirable_pairs(table, strict_everywhere=True, tolerance=1e-12)
     estimate = fs.estimate(game, "mc", budget=600, seed=0).values

@@ -152,7 +152,7 @@ def test_nothing_seen_is_no_certificate(method):
 
 
 def test_the_error_of_a_declared_null_player_is_known():
-    game = fs.games.with_null_players(fs.games.SumOfUnanimity(12, seed=1), 2)
+    game = fs.testing.with_null_players(fs.games.SumOfUnanimity(12, seed=1), 2)
     walks = fs.estimate(game, "mc", budget=2000, xi=0.1, seed=0)
     assert np.isinf(walks.fidelity()[-2:]).all()
     kernel = fs.estimate(game, "kernel", budget=2000, xi=0.1, seed=0)

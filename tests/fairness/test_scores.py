@@ -44,7 +44,7 @@ def test_the_low_minimum_lies_below_the_true_one():
     """In at least 90 % of 200 runs on three games, where the plain one does in fewer."""
     below = plain = 0
     games = [fs.games.SumOfUnanimity(10, seed=s) for s in (1, 2)]
-    for game in [*games, fs.games.PlantedGame(10, seed=3)]:
+    for game in [*games, fs.testing.PlantedGame(10, seed=3)]:
         xi = 0.1 * float(np.abs(game.shapley_values).mean())
         report = fs.audit(game, "mc", budget=fs.Budget(marginals=400), repeats=200, xi=xi)
         for seed in range(200):

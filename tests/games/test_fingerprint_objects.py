@@ -19,16 +19,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fairshapley.errors import InputError
-from fairshapley.games import (
-    Additive,
-    Affine,
-    FunctionGame,
-    LinearCombination,
-    PlantedGame,
-    TableGame,
-    WeightedVoting,
-    fingerprint,
-)
+from fairshapley.games import Additive, FunctionGame, TableGame, WeightedVoting, fingerprint
+from fairshapley.testing import Affine, LinearCombination, PlantedGame
 from tests.games.fingerprint_samples import Tensor, define, distinct, same
 
 
@@ -168,6 +160,7 @@ from random import random
 from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from fairshapley.games import *
+from fairshapley.testing import LinearCombination, PlantedGame
 
 WORDS = {"alpha", "beta", "gamma", "delta"}
 TABLE = {word: len(word) for word in WORDS}

@@ -27,7 +27,7 @@ def test_bad_arrays_are_refused(columns):
 
 def test_results_report_them_as_pairs_of_symmetry():
     """The paper's point: two identical points get two prices, until the estimate is fair."""
-    game = fs.games.PlantedGame(12, seed=3)
+    game = fs.testing.PlantedGame(12, seed=3)
     # The only method that may tell them apart.
     method = fs.RegressionAdjusted(pool=False, proxy="none")
     rough = fs.estimate(game, method, budget=100, xi=1e-3, seed=0)

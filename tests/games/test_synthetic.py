@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairshapley.errors import InputError
-from fairshapley.games import Additive, Airport, Game, PlantedGame, SumOfUnanimity, WeightedVoting
+from fairshapley.games import Additive, Airport, Game, SumOfUnanimity, WeightedVoting
+from fairshapley.testing import PlantedGame
 
 # Small enough that sums of hundreds stay exact to about 1e-13.
 NUMBERS = st.floats(-8, 8, allow_nan=False)

@@ -40,7 +40,7 @@ class Lognormal:
 
 GAMES = {
     "interactions": fs.games.SumOfUnanimity(13, seed=5),
-    "planted": fs.games.with_null_players(fs.games.PlantedGame(13, n_null=0, seed=6), 2),
+    "planted": fs.testing.with_null_players(fs.testing.PlantedGame(13, n_null=0, seed=6), 2),
     "airport": fs.games.Airport(np.linspace(1.0, 4.0, 13) ** 2),
     "heavy tails": Lognormal(13, 1.0),
 }

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from fairshapley.draws import AllCoalitions
-from fairshapley.games.features import FeatureGame
 from fairshapley_paper.experiment import Setup
 from fairshapley_paper.scenarios import features
 from tests.data_folder import needs
@@ -39,13 +38,17 @@ def test_signed_expectation():
 def test_both_readings_agree_on_positive_features():
     rng = np.random.default_rng(5)
     rows, predictions = rng.uniform(1, 2, size=(40, 3)), rng.random(40)
-    game = FeatureGame(
-        lambda given: predictions[np.argmax((given[:, None] == rows).all(axis=2), axis=1)],
-        rows,
-        kind="conditional",
-    )
+    found = features.neighbourhood_expectation(predictions, rows)
     signed = features.signed_expectation(predictions, rows)
-    assert np.allclose(game(AllCoalitions(3).masks(0, 1 << 3)), signed, rtol=0, atol=1e-12)
+    assert np.allclose(found, signed, rtol=0, atol=1e-12)
+
+
+def test_ten_percent_are_of_the_own_value_and_the_edge_is_inside():
+    """1.1 is near 1.0 but 0.89 is not; seen from 1.1 everything from 0.99 on is near; −1 alone."""
+    rows = np.array([[1.0], [1.1], [0.9], [0.89], [-1.0]])
+    near = [(1.0 + 1.1 + 0.9) / 3, (1.0 + 1.1) / 2, (0.9 + 0.89) / 2, (0.89 + 0.9) / 2, -1.0]
+    found = features.neighbourhood_expectation(rows[:, 0], rows)
+    assert np.allclose(found, [rows.mean(), np.mean(near)])
 
 
 def test_iris_needs_no_second_reading_of_near():

@@ -21,7 +21,7 @@ class Bounded(fs.games.SumOfUnanimity):
 def test_results_of_runs_are_coherent(method, semivalue):
     for n_players in (1, 2, 5, 12):
         for scale in (1e-60, 1.0, 1e60):
-            game = fs.games.Affine(Bounded(n_players, seed=1), scale)
+            game = fs.testing.Affine(Bounded(n_players, seed=1), scale)
             for budget in (40, 200):
                 try:
                     result = fs.estimate(game, method, budget=budget, semivalue=semivalue, seed=1)

@@ -60,7 +60,7 @@ def test_games_name_the_unit_of_their_utility():
     rows, classes = np.arange(8.0)[:, None], np.arange(8) % 2
     game = fs.games.DataGame(LogisticRegression(), (rows, classes), (rows[:6], classes[:6]))
     assert fs.estimate(game, budget=300).unit == "accuracy on 6 test rows"
-    around = fs.games.WithNullPlayers(fs.games.Relabelled(game, range(8)), 1)
+    around = fs.testing.WithNullPlayers(fs.testing.Relabelled(game, range(8)), 1)
     assert around.unit == game.unit
     assert fs.knn_shapley(rows, classes, rows, classes).unit.endswith("on 8 test rows")
     euros = fs.games.FunctionGame(len, 3, unit="euros")

@@ -198,7 +198,7 @@ class TestFair:
 
     def test_a_value_of_zero_without_tolerance_is_out_of_reach(self):
         rule = fs.Fair(epsilon1=0.5, delta=0.1, xi=0)
-        game = fs.games.PlantedGame(14, seed=3)
+        game = fs.testing.PlantedGame(14, seed=3)
         result = fs.estimate(game, "mc", until=rule, budget=6000, seed=0, progress=True)
         assert "all 16,384 coalitions" in result.stopped
 

@@ -82,7 +82,7 @@ def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
     columns = range(len(game.data.labels))
     if game.n_players != len(columns) or game.weights is not None:
         return None  # a group is not the sum of its columns, and shap knows no weights
-    if not all(game.data.coordinates(at)[1] for at in columns):
+    if not all(game.data.is_number(at) for at in columns):
         return None  # shap does not read how trees split categories
     if importlib.util.find_spec("shap") is None:
         return None

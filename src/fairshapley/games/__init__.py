@@ -7,13 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fairshapley.games import federated
-from fairshapley.games.combinators import (
-    Affine,
-    LinearCombination,
-    Relabelled,
-    WithNullPlayers,
-    with_null_players,
-)
 from fairshapley.games.features import FeatureGame, FeatureLossGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprints import fingerprint
@@ -24,7 +17,6 @@ from fairshapley.games.random import Random
 from fairshapley.games.synthetic import (
     Additive,
     Airport,
-    PlantedGame,
     SumOfUnanimity,
     WeightedVoting,
 )
@@ -36,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Additive",
-    "Affine",
     "Airport",
     "DataGame",
     "FeatureGame",
@@ -46,22 +37,17 @@ __all__ = [
     "Game",
     "InformationGame",
     "KNNUtilityGame",
-    "LinearCombination",
     "ModelUtility",
-    "PlantedGame",
     "Random",
-    "Relabelled",
     "RoundGame",
     "SumOfUnanimity",
     "TableGame",
     "VolumeGame",
     "WeightedVoting",
-    "WithNullPlayers",
     "federated",
     "fingerprint",
     "identical_rows",
     "split_base",
-    "with_null_players",
 ]
 
 _LAZY = {

@@ -313,9 +313,9 @@ def _release(module: str) -> str:
     if top in sys.stdlib_module_names:
         return _PYTHON
     file = getattr(sys.modules.get(top), "__file__", None) or ""
-    if {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts):
+    if top == "__main__" or {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts):
         return ""
-    names = sorted(set(importlib.metadata.packages_distributions().get(top, [top])))
+    names = sorted(set(importlib.metadata.packages_distributions().get(top, [])))
     return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
 
 

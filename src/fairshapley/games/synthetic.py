@@ -253,106 +253,6 @@ class WeightedVoting:
         return (votes >= self.quota).astype(np.float64)
 
 
-class PlantedGame(SumOfUnanimity):
-    """A game with planted null players, duplicates and dominated players.
-
-    A sum of unanimity games and an additive part, symmetric in both players of every pair; the
-    stronger player of a dominated pair then gets more. Weights are multiples of 1/1024, so that
-    all sums are exact and the planted equalities hold to the last bit.
-
-    Parameters
-    ----------
-    n_players
-        The number of players; those without a role below take part in the core alone.
-    n_null
-        Players that add nothing to any coalition.
-    n_duplicates
-        Pairs (i, j) with v(C∪i) = v(C∪j) for every C without i and j.
-    n_dominated
-        Pairs (i, j) with v(C∪i) > v(C∪j) for every C without i and j (axiom A3 of the paper).
-    n_terms
-        How many unanimity games to draw before they are made symmetric; twice the number of
-        players unless given.
-    seed
-        The seed of the draw and of the places of the planted players; None for a fresh one.
-
-    Attributes
-    ----------
-    null_players
-        The null players.
-    duplicate_pairs
-        The pairs of equal players.
-    dominated_pairs
-        The pairs (stronger, weaker).
-
-    Examples
-    --------
-    >>> game = PlantedGame(8, n_null=2, seed=1)
-    >>> game.shapley_values[list(game.null_players)]
-    array([0., 0.])
-    >>> (stronger, weaker), = game.dominated_pairs
-    >>> bool(game.shapley_values[stronger] > game.shapley_values[weaker])
-    True
-    """
-
-    def __init__(
-        self,
-        n_players: int,
-        *,
-        n_null: int = 1,
-        n_duplicates: int = 1,
-        n_dominated: int = 1,
-        n_terms: int | None = None,
-        seed: int | None = 0,
-    ) -> None:
-        n_players = check_n_players(n_players)
-        needed = n_null + 2 * n_duplicates + 2 * n_dominated
-        if min(n_null, n_duplicates, n_dominated) < 0 or not needed <= n_players:
-            raise InputError(
-                f"{n_null} null players, {n_duplicates} duplicate and {n_dominated} dominated "
-                f"pairs need {needed} players, n_players is {n_players}"
-            )
-        if n_players - n_null < 2:
-            raise InputError("at least two players must not be null, or no two can interact")
-        rng = side_generator(root_seed(seed), "PlantedGame")
-        places = iter(rng.permutation(n_players).tolist())
-        self.null_players = tuple(sorted(itertools.islice(places, n_null)))
-        self.duplicate_pairs = tuple((next(places), next(places)) for _ in range(n_duplicates))
-        self.identical_players = self.duplicate_pairs
-        self.dominated_pairs = tuple((next(places), next(places)) for _ in range(n_dominated))
-        terms = self._draw(rng, n_players, 2 * n_players if n_terms is None else n_terms)
-        super().__init__(n_players, coalitions=list(terms), weights=list(terms.values()))
-
-    def _draw(
-        self, rng: np.random.Generator, n_players: int, n_terms: int
-    ) -> dict[tuple[int, ...], float]:
-        """The unanimity games and their weights, the additive part as those of one player."""
-        active = np.setdiff1d(np.arange(n_players), self.null_players)
-        pairs = self.duplicate_pairs + self.dominated_pairs
-        largest = min(4, len(active))  # An orbit has up to 2**largest terms.
-        terms: dict[tuple[int, ...], float] = {}
-        for _ in range(checks.whole("n_terms", n_terms)):
-            drawn = rng.choice(active, size=rng.integers(2, largest + 1), replace=False)
-            weight = float(rng.integers(-256, 1025)) / 1024
-            for term in _orbit(drawn.tolist(), pairs):
-                terms[term] = terms.get(term, 0.0) + weight
-        for player in active.tolist():
-            terms[(player,)] = float(rng.integers(1, 1025)) / 1024
-        for first, second in pairs:
-            terms[(second,)] = terms[(first,)]
-        for pair in self.dominated_pairs:
-            stronger = pair[0]
-            terms[(stronger,)] += float(rng.integers(1, 257)) / 1024
-            # The lead also depends on the company, but is never lost: the weight is positive.
-            others = np.setdiff1d(active, pair)
-            if len(others):
-                company = [stronger, int(rng.choice(others))]
-                weight = float(rng.integers(1, 257)) / 1024
-                for term in _orbit(company, [other for other in pairs if other != pair]):
-                    terms[term] = terms.get(term, 0.0) + weight
-        return terms
-
-
 def _draw_terms(
     n_players: int, n_terms: int, sizes: tuple[int, int], seed: int | None
 ) -> tuple[list[list[int]], FloatArray]:
@@ -370,17 +270,6 @@ def _draw_terms(
         rng.choice(n_players, size=size, replace=False, shuffle=False).tolist() for size in drawn
     ]
     return coalitions, rng.random(n_terms)
-
-
-def _orbit(term: list[int], pairs: Sequence[tuple[int, int]]) -> set[tuple[int, ...]]:
-    """The coalitions that `term` becomes when the players of any of the pairs change places."""
-    partner = {i: j for pair in pairs for i, j in (pair, pair[::-1])}
-    # A pair that is in the term as a whole stays as it is.
-    choices = [
-        (player,) if partner.get(player, player) in term else (player, partner[player])
-        for player in term
-    ]
-    return {tuple(sorted(chosen)) for chosen in itertools.product(*choices)}
 
 
 def _leave_one_out(

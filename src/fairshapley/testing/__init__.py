@@ -7,5 +7,25 @@ test runner.
 from fairshapley.testing.calibration import check_calibration
 from fairshapley.testing.games import check_game
 from fairshapley.testing.laws import LAWS, applicable_laws, check_estimator
+from fairshapley.testing.toys import (
+    Affine,
+    LinearCombination,
+    PlantedGame,
+    Relabelled,
+    WithNullPlayers,
+    with_null_players,
+)
 
-__all__ = ["LAWS", "applicable_laws", "check_calibration", "check_estimator", "check_game"]
+__all__ = [
+    "LAWS",
+    "Affine",
+    "LinearCombination",
+    "PlantedGame",
+    "Relabelled",
+    "WithNullPlayers",
+    "applicable_laws",
+    "check_calibration",
+    "check_estimator",
+    "check_game",
+    "with_null_players",
+]

@@ -20,17 +20,11 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.errors import ContractError
 from fairshapley.estimators.estimator import Estimator
 from fairshapley.evaluation.engines import SerialEngine
-from fairshapley.games import (
-    Affine,
-    Airport,
-    LinearCombination,
-    PlantedGame,
-    Relabelled,
-    SumOfUnanimity,
-)
+from fairshapley.games import Airport, SumOfUnanimity
 from fairshapley.games.game import Game
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact
+from fairshapley.testing.toys import Affine, LinearCombination, PlantedGame, Relabelled
 
 # Two-sided probability 7e−6 for one player; a few hundred players are compared in all.
 SIGMAS = 4.5

@@ -16,12 +16,10 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import AllCoalitions
-from fairshapley.games.features import FeatureGame
 from fairshapley.games.game import TableGame
 from fairshapley.randomness import side_generator
 from fairshapley_paper.datasets import Dataset, load
 from fairshapley_paper.experiment import Played, Setup
-from fairshapley_paper.scenarios.tables import tabulated
 
 ROWS = {"full": 2000, "quick": 500, "tiny": 150}
 COMPONENTS = 7
@@ -60,11 +58,10 @@ def _as_written(setup: Setup, data: Dataset) -> Played:
     rows, names = _players(data, 0)
     model = models.get(data.name, RandomForestClassifier(10, random_state=setup.seed))
     model.fit(rows, data.y)
-    game = FeatureGame(
-        model, rows, kind="conditional", output=CLASS, tolerance=TOLERANCE, feature_names=names
-    )
+    utilities = neighbourhood_expectation(model.predict_proba(rows)[:, CLASS], rows)
     note = f"the model is fitted to the {len(rows):,} rows that it explains"
-    return tabulated(game, notes=(note, *_NOTES.get(data.name, ())))
+    game = TableGame(utilities, player_names=names)
+    return Played(game, notes=(note, *_NOTES.get(data.name, ())))
 
 
 def _players(data: Dataset, seed: int) -> tuple[FloatArray, list[str]]:
@@ -110,6 +107,32 @@ def _as_programmed(setup: Setup, data: Dataset) -> Played:
     return Played(TableGame(utilities, player_names=names), notes=(note,))
 
 
+def neighbourhood_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return all utilities of the text's reading: near is within ±10 % of a row's own value.
+
+    Parameters
+    ----------
+    predictions
+        The prediction of each row.
+    rows
+        The rows, one column for each player.
+
+    Returns
+    -------
+    array
+        2**n utilities, the index a bit mask.
+
+    Examples
+    --------
+    >>> neighbourhood_expectation(np.array([1.0, 0.0]), np.array([[1.0], [-1.0]]))
+    array([0.5, 0.5])
+    """
+    # 1.1 is within ±10 % of 1.0, although 1.1 − 1.0 > 0.1 in floating point: the edge belongs to
+    # the neighbourhood, up to the rounding of numbers of nine digits.
+    width = TOLERANCE * (1 + 1e-9) * np.abs(rows)
+    return _expectation(predictions, np.abs(rows - rows[:, None]) <= width[:, None])
+
+
 def signed_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
     """All utilities of the reading in which negative numbers are near to nothing.
 
@@ -130,14 +153,18 @@ def signed_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
     >>> signed_expectation(np.array([1.0, 0.0]), np.array([[1.0], [-1.0]]))
     array([0.5, 0.5])
     """
-    n_players = rows.shape[1]
     low, high = (1 - TOLERANCE) * rows[:, None], (1 + TOLERANCE) * rows[:, None]
-    near = (low <= rows) & (rows <= high)
+    return _expectation(predictions, (low <= rows) & (rows <= high))
+
+
+def _expectation(predictions: FloatArray, near: BoolArray) -> FloatArray:
+    """Return the mean over rows of the mean prediction among those near in all features of S."""
+    n_rows, _, n_players = near.shape
     utilities = np.empty(1 << n_players)
     for index, coalition in enumerate(AllCoalitions(n_players).masks(0, 1 << n_players)):
         common: BoolArray = np.all(near[:, :, coalition], axis=2)
         # Rows by rows: a product of booleans would be converted to doubles as a whole.
         counts = np.count_nonzero(common, axis=1)
         sums = np.array([predictions[row].sum() for row in common])
-        utilities[index] = np.divide(sums, counts, out=np.zeros(len(rows)), where=counts > 0).mean()
+        utilities[index] = np.divide(sums, counts, out=np.zeros(n_rows), where=counts > 0).mean()
     return utilities

@@ -24,7 +24,7 @@ def iris_game(**options):
     return FeatureGame(model.fit(IRIS, SPECIES), data, **options)
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+@pytest.mark.parametrize("kind", ["marginal", "mean"])
 def test_fingerprints_are_of_what_the_utilities_depend_on(kind):
     game = iris_game(kind=kind)
     own = fs.games.fingerprint(game)
@@ -54,16 +54,9 @@ def test_fingerprints_are_of_what_the_utilities_depend_on(kind):
         assert fs.games.fingerprint(other) != own
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+@pytest.mark.parametrize("kind", ["marginal", "mean"])
 def test_feature_games_keep_the_contract_of_games(kind):
     check_game(iris_game(kind=kind, rows=[0, 70]))
-
-
-def test_a_conditional_game_needs_its_function_no_more():
-    """Its predictions are its content: an unpicklable function does not stand in the way."""
-    game = FeatureGame(lambda rows: rows[:, 0], IRIS, kind="conditional")
-    same = FeatureGame(identity, IRIS, kind="conditional")
-    assert fs.games.fingerprint(game) == fs.games.fingerprint(same)
 
 
 def test_probabilities_have_their_range_and_others_if_they_are_told():
@@ -111,12 +104,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
         ({"rows": True}, "a mask of rows must have the 150 of X, not 1"),
         ({"rows": [[0], [1, 2]]}, r"rows must be a whole number .* not \[0\]"),
         ({"rows": np.ones(3, dtype=bool)}, "a mask of rows must have the 150 of X, not 3"),
-        ({"kind": "causal"}, "kind must be one of 'marginal', 'mean', 'gaussian'"),
-        ({"tolerance": 0.1}, "give kind='conditional'"),
-        ({"kind": "conditional", "tolerance": 0}, "tolerance must be a finite number above 0"),
-        ({"kind": "conditional", "tolerance": float("nan")}, "tolerance must be a finite"),
-        ({"kind": "conditional", "tolerance": "10 %"}, "tolerance must be a finite"),
-        ({"kind": "conditional", "relative_to": "mean"}, "'value', 'range', 'std'"),
+        ({"kind": "causal"}, "kind must be one of 'marginal', 'mean'"),
         ({"groups": {"g": ["petal"]}}, "names? the column 'petal', which X has not"),
         ({"groups": {"g": [4]}}, "the column 4, which X has not; it has 0, 1, 2 and 3"),
         ({"groups": {"g": [0, 1], "h": [1]}}, "column 1 is in the groups 'g' and 'h'"),
@@ -149,6 +137,32 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
 def test_bad_options_are_named(options, message):
     with pytest.raises(fs.InputError, match=message):
         FeatureGame(identity, IRIS, **options)
+
+
+DUMMIES = pd.get_dummies(pd.Series(["red", "blue", None, "red"]), prefix="colour")
+
+
+@pytest.mark.parametrize(
+    "dummies",
+    [
+        DUMMIES,
+        DUMMIES.astype(int),
+        pd.get_dummies(pd.Series(["a", "b", "c"]), prefix="colour", drop_first=True),
+    ],
+)
+def test_one_hots_are_found_as_booleans_with_missing_and_with_dropped_categories(dummies):
+    frame = dummies.assign(size=np.arange(len(dummies)))
+    game = FeatureGame(lambda x: x["size"], frame, groups="one-hot")
+    assert game.player_names == ("colour", "size")
+
+
+def test_columns_that_one_hot_does_not_join_are_named():
+    both = pd.DataFrame({"has_pool": [1, 0, 1], "has_garden": [1, 1, 0]})
+    with pytest.warns(UserWarning, match="columns that begin with has on their own"):
+        game = FeatureGame(lambda x: x["has_pool"], both, groups="one-hot")
+    assert game.player_names == ("has_pool", "has_garden")
+    with pytest.warns(UserWarning, match="found no columns to join"):
+        FeatureGame(identity, IRIS, groups="one-hot")
 
 
 @pytest.mark.parametrize(
@@ -205,52 +219,6 @@ def test_bad_data_are_named(data, message):
 def test_backgrounds_that_do_not_fit_a_frame_are_named(background, message):
     with pytest.raises(fs.InputError, match=message):
         FeatureGame(lambda x: np.zeros(len(x)), FRAME, background=background)
-
-
-def test_very_large_features_have_neighbourhoods_while_their_spread_is_a_float():
-    """The difference of ±1e308 is infinite, and not near."""
-    data = np.array([[1e308], [-1e308]])
-
-    def predict(rows):
-        return np.sign(rows[:, 0])
-
-    game = FeatureGame(predict, data, kind="conditional", rows=0)
-    assert_array_equal(game(coalitions(1)), [0.0, 1.0])
-    for relative_to in ("range", "std"):
-        with pytest.raises(fs.InputError, match="spread of column 0 is more than a float holds"):
-            FeatureGame(predict, data, kind="conditional", relative_to=relative_to)
-
-
-def test_objects_of_pandas_are_numbers_and_missing_ones():
-    """What `to_numpy` makes of nullable columns: 10 and 11 are near, as NA is near NA."""
-    rows = pd.DataFrame(
-        {
-            "size": pd.array([10, 11, None, None], dtype="Int64"),
-            "town": pd.array(["Oslo", None, "Bari", None], dtype="string"),
-            "id": [10**400, 3, 4, 3],
-        }
-    ).to_numpy()
-    predictions = np.array([1.0, 2.0, 4.0, 8.0])
-
-    def near(column, row):
-        table = np.column_stack([rows[:, column], np.arange(4)])
-        game = FeatureGame(
-            lambda x: predictions[x[:, 1].astype(int)], table, kind="conditional", rows=row
-        )
-        return game(np.array([[True, False]]))[0]
-
-    assert [near(0, row) for row in range(4)] == [1.5, 1.5, 6.0, 6.0]
-    assert [near(1, row) for row in range(4)] == [1.0, 5.0, 4.0, 5.0]
-    assert [near(2, row) for row in range(4)] == [1.0, 5.0, 4.0, 5.0]
-
-
-def test_infinite_features_have_no_neighbourhood_and_missing_ones_do():
-    with pytest.raises(fs.InputError, match="column 0 is infinite"):
-        FeatureGame(lambda x: np.zeros(len(x)), [[np.inf], [1.0]], kind="conditional")
-    game = FeatureGame(
-        lambda x: np.nan_to_num(x[:, 0]), [[np.nan], [np.nan], [4.0]], kind="conditional", rows=0
-    )
-    assert_array_equal(game(coalitions(1)), [4.0 / 3, 0.0])
 
 
 def test_a_prediction_that_is_not_a_number_later_names_its_coalition():

@@ -67,7 +67,10 @@ def test_linear_models_know_the_weights():
         ({"background": "kmeans"}, "or 'kmeans:20'"),
         ({"background": "kmeans:many"}, "or 'kmeans:20'"),
         ({"background": "kmeans:151"}, "from 1 to 150"),
-        ({"background": "kmeans:3", "kind": "gaussian"}, "with weights is for kind='marginal'"),
+        (
+            {"background": "kmeans:3", "kind": lambda rows, masks: rows},
+            "with weights is for kind='marginal'",
+        ),
         ({"background": (IRIS[:2], [1.0])}, "one weight for each"),
         ({"background": (IRIS[:2], [1.0, -1.0])}, "none negative"),
     ],

@@ -1,7 +1,5 @@
 """Feature games: what predict is handed, the background, batches."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fairshapley as fs
 from fairshapley.games.features import FeatureGame
-from fairshapley.games.features.conditional import ConditionalExpectation
 from tests.games.features.samples import DIABETES, IRIS, PROGRESSION, SPECIES, coalitions, identity
 
 # --- what predict is handed ---------------------------------------------------------------------
@@ -37,8 +34,7 @@ def mixed_frame():
     )
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
-def test_data_frames_keep_their_columns_and_dtypes(kind):
+def test_data_frames_keep_their_columns_and_dtypes():
     frame = mixed_frame()
 
     def predict(rows):
@@ -52,7 +48,7 @@ def test_data_frames_keep_their_columns_and_dtypes(kind):
             + rows["since"].dt.day
         )
 
-    game = FeatureGame(predict, frame, kind=kind, rows=[4, 9], background=frame.iloc[::2])
+    game = FeatureGame(predict, frame, rows=[4, 9], background=frame.iloc[::2])
     result = fs.exact(game)
     assert result.player_names == tuple(frame.columns)
     empty, grand = game(np.array([[False] * 6, [True] * 6]))
@@ -77,7 +73,7 @@ def test_arrays_and_frames_give_the_same_utilities():
     on_array = DecisionTreeClassifier(random_state=0).fit(IRIS, SPECIES)
     on_frame = DecisionTreeClassifier(random_state=0).fit(frame, SPECIES)
     masks = coalitions(4)
-    for kind in ("marginal", "conditional"):
+    for kind in ("marginal", "mean"):
         options = {"kind": kind, "rows": slice(0, 150, 25), "output": 1}
         from_array = FeatureGame(on_array, IRIS, feature_names=list("abcd"), **options)
         from_frame = FeatureGame(on_frame, frame, **options)
@@ -97,7 +93,7 @@ def test_sparse_rows_are_made_dense_and_single_precision_stays():
     assert_allclose(fs.exact(sparse).values, data[2] - data.mean(axis=0), rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+@pytest.mark.parametrize("kind", ["marginal", "mean"])
 def test_a_predict_that_changes_its_input_does_no_harm(kind):
     def predict(rows):
         answer = rows @ [1.0, 2.0, 3.0, 4.0]
@@ -152,7 +148,7 @@ def test_the_background_is_drawn_once_from_the_data():
     drawn = FeatureGame(identity, distinct, background=60).background
     assert len(np.unique(drawn)) == 60
     assert len(FeatureGame(identity, IRIS[:30], rows=0).background) == 30
-    assert len(FeatureGame(identity, IRIS, kind="conditional").background) == 150
+    assert len(FeatureGame(identity, IRIS, kind="mean").background) == 1
 
 
 def test_a_frame_background_may_have_its_columns_in_another_order():
@@ -188,7 +184,7 @@ def chunked(game, masks, size):
     return np.concatenate([game(masks[at : at + size]) for at in range(0, len(masks), size)])
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+@pytest.mark.parametrize("kind", ["marginal", "mean"])
 @pytest.mark.parametrize("output", [None, 1])
 def test_any_chunk_gives_the_same_bits(kind, output):
     """With one output and with several; trees answer a row alike in any batch."""
@@ -225,17 +221,6 @@ def test_linear_algebra_differs_in_the_last_places_unless_each_coalition_has_its
         assert_array_equal(chunked(build(max_rows=100), masks, size), own_calls(masks))
 
 
-def test_blocks_of_neighbours_give_the_same_bits(monkeypatch):
-    """With little memory: a few rows are compared at a time, and a few are summed up."""
-    game = FeatureGame(identity, IRIS, kind="conditional")
-    masks = coalitions(4)
-    whole = game(masks)
-    assert_array_equal(pickle.loads(pickle.dumps(game))(masks), whole)  # noqa: S301
-    for name, little in (("_block_bytes", 64), ("_compared", 500)):
-        monkeypatch.setattr(ConditionalExpectation, name, little)
-        assert_array_equal(FeatureGame(identity, IRIS, kind="conditional")(masks), whole)
-
-
 def test_no_call_has_more_rows_than_allowed():
     handed = []
 
@@ -247,5 +232,3 @@ def test_no_call_has_more_rows_than_allowed():
     handed.clear()
     game(coalitions(4))
     assert handed == [80] * 16
-    FeatureGame(predict, IRIS, kind="conditional", max_rows=60)
-    assert handed[-3:] == [60, 60, 30]

@@ -1,7 +1,6 @@
-"""Feature games: values known by hand, both kinds against their definitions, efficiency."""
+"""Feature games: values known by hand, utilities against their definition, efficiency."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairshapley as fs
 from fairshapley.games.features import FeatureGame
-from tests.games.features.samples import DIABETES, IRIS, PROGRESSION, SPECIES, coalitions, identity
+from tests.games.features.samples import DIABETES, IRIS, PROGRESSION, SPECIES, coalitions
 
 # --- known values -------------------------------------------------------------------------------
 
@@ -32,99 +31,6 @@ def test_marginal_utilities_of_a_product_by_hand():
     game = FeatureGame(lambda x: x.prod(axis=1), [[3.0, 5.0]], background=[[1.0, 1.0], [1.0, -1.0]])
     assert_array_equal(game(coalitions(2)), [0.0, 5.0, 0.0, 15.0])
     assert_array_equal(fs.exact(game).values, [5.0, 10.0])
-
-
-def test_conditional_utilities_by_hand():
-    """Rows 0 and 1 are near each other in x0, rows 0 and 2 in x1, and no two in both."""
-    data = [[1.0, 10.0], [1.1, 20.0], [2.0, 10.5]]
-    predictions = {1.0: 6.0, 1.1: 0.0, 2.0: 3.0}
-
-    def predict(rows):
-        return [predictions[value] for value in rows[:, 0]]
-
-    game = FeatureGame(predict, data, kind="conditional")
-    # {x0}: 3, 3 and 3; {x1}: 4.5, 0 and 4.5; both: each its own, 6, 0 and 3.
-    assert_array_equal(game(coalitions(2)), [3.0, 3.0, 3.0, 3.0])
-    alone = FeatureGame(predict, data, kind="conditional", rows=0)
-    assert_array_equal(alone(coalitions(2)), [3.0, 4.5, 3.0, 6.0])
-    assert_array_equal(fs.exact(alone).values, [0.75, 2.25])
-
-
-def test_ten_percent_are_of_the_own_value_and_the_edge_is_inside():
-    """1.1 is near 1.0 but 0.9 − not 0.89 − too; seen from 1.1 everything from 0.99 on is near."""
-    data = [[1.0], [1.1], [0.9], [0.89], [-1.0]]
-
-    def near(row):
-        game = FeatureGame(identity, data, kind="conditional", rows=row)
-        return game(np.array([[True]]))[0]
-
-    assert near(0) == pytest.approx((1.0 + 1.1 + 0.9) / 3)
-    assert near(1) == pytest.approx((1.0 + 1.1) / 2)
-    assert near(4) == -1.0
-
-
-@pytest.mark.parametrize(("relative_to", "expected"), [("range", 0.5), ("std", 0.0)])
-def test_tolerances_of_the_spread_suit_features_around_zero(relative_to, expected):
-    """Range 10, standard deviation √(50.5/4 − 2.75²) ≈ 4.19; near 0 within 2.0 and 0.84 are …"""
-    game = FeatureGame(
-        identity,
-        [[0.0], [1.0], [0.0], [10.0]],
-        kind="conditional",
-        rows=0,
-        tolerance=0.2,
-        relative_to=relative_to,
-    )
-    assert game(np.array([[True]]))[0] == pytest.approx(expected / 1.5)
-
-
-def brute_force(data, predictions, masks, tolerance):
-    """The definition, with loops; texts are near when equal, NaN near NaN."""
-
-    def near(x, z):
-        if isinstance(x, str) or isinstance(z, str):
-            return x == z
-        return (np.isnan(x) and np.isnan(z)) or abs(z - x) <= tolerance * abs(x) * (1 + 1e-9)
-
-    values = []
-    for mask in masks:
-        means = []
-        for x in data:
-            mine = [all(near(x[j], z[j]) for j in np.flatnonzero(mask)) for z in data]
-            means.append(predictions[mine].mean())
-        values.append(np.mean(means))
-    return np.array(values)
-
-
-@settings(max_examples=25)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.sampled_from([1, 2, 9, 40, 63, 64, 65]),
-    st.sampled_from([0.05, 0.1, 0.5]),
-)
-def test_conditional_utilities_are_their_definition(seed, n_rows, tolerance):
-    """Mixed columns, rows on both sides of a 64-bit word."""
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "a": rng.normal(size=n_rows).round(1),
-            "b": rng.choice(["red", "blue"], n_rows),
-            "c": rng.choice([1.0, 1.08, -3.0, np.nan], n_rows),
-        }
-    )
-    predictions = rng.normal(size=n_rows)
-    frame["d"] = np.arange(n_rows)
-    game = FeatureGame(
-        lambda x: predictions[x["d"]],
-        frame,
-        kind="conditional",
-        groups=[["c", "d"]],
-        tolerance=tolerance,
-    )
-    masks = coalitions(3)
-    columns = masks[:, [0, 1, 2, 2]]
-    data = frame.astype(object).to_numpy()
-    expected = brute_force(data, predictions, columns, tolerance)
-    assert_allclose(game(masks), expected, rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=25)
@@ -150,29 +56,22 @@ def test_marginal_utilities_are_their_definition(seed, n_rows, n_background, max
     assert_allclose(game(masks), expected, rtol=1e-12, atol=1e-15)
 
 
-def test_a_row_outside_the_background_without_neighbours_is_its_own():
-    game = FeatureGame(identity, [[5.0]], kind="conditional", background=[[1.0], [3.0]])
-    assert_array_equal(game(coalitions(1)), [2.0, 5.0])
-
-
 # --- efficiency and structure -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
 @pytest.mark.parametrize("rows", [0, [3, 70, 149], None])
-def test_values_share_out_the_difference_of_the_grand_and_the_empty_coalition(kind, rows):
+def test_values_share_out_the_difference_of_the_grand_and_the_empty_coalition(rows):
     model = KNeighborsClassifier(algorithm="brute").fit(IRIS, SPECIES)
-    game = FeatureGame(model, IRIS, kind=kind, rows=rows, output="1", background=150)
+    game = FeatureGame(model, IRIS, rows=rows, output="1", background=150)
     empty, grand = game(np.array([[False] * 4, [True] * 4]))
     probabilities = model.predict_proba(IRIS)[:, 1]
     assert fs.exact(game).values.sum() == pytest.approx(grand - empty, abs=1e-12)
     assert empty == pytest.approx(probabilities.mean(), abs=1e-12)
-    if kind == "marginal":
-        explained = IRIS if rows is None else IRIS[np.atleast_1d(rows)]
-        assert grand == pytest.approx(model.predict_proba(explained)[:, 1].mean(), abs=1e-12)
+    explained = IRIS if rows is None else IRIS[np.atleast_1d(rows)]
+    assert grand == pytest.approx(model.predict_proba(explained)[:, 1].mean(), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["marginal", "conditional"])
+@pytest.mark.parametrize("kind", ["marginal", "mean"])
 def test_the_mean_over_rows_has_the_mean_of_their_values(kind):
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(IRIS, SPECIES)
     game = FeatureGame(model, IRIS, kind=kind, rows=[5, 60, 120], output=2, background=40)

@@ -71,12 +71,12 @@ def choose_background(
         chosen = _given_background(data, background)
     else:
         chosen = data
-        size = len(data) if kind in ("conditional", "mean") else DEFAULT_BACKGROUND
+        size = len(data) if kind == "mean" else DEFAULT_BACKGROUND
         size = min(size, len(data)) if background is None else _size(background, data)
         if size < len(data):
             origin = " drawn from X"
             chosen = data.take(np.sort(rng.choice(len(data), size, replace=False)))
-    if chosen.weights is not None and kind not in ("marginal", "mean"):
+    if chosen.weights is not None and callable(kind):
         raise InputError("a background with weights is for kind='marginal' or 'mean': give rows")
     return (chosen.average() if kind == "mean" else chosen), origin
 

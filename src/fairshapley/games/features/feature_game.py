@@ -13,25 +13,17 @@ from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.errors import GameError, InputError
+from fairshapley.errors import GameError
 from fairshapley.games.features.arguments import Rows, check_output, check_rows, choose_background
-from fairshapley.games.features.conditional import ConditionalExpectation, RelativeTo
 from fairshapley.games.features.expectation import Expectation
-from fairshapley.games.features.marginal import (
-    CustomExpectation,
-    GaussianExpectation,
-    MarginalExpectation,
-)
+from fairshapley.games.features.marginal import CustomExpectation, MarginalExpectation
 from fairshapley.games.features.players import Groups, make_players, one_hot_groups
 from fairshapley.games.features.predictor import ModulePredict, Predictor, as_function
 from fairshapley.games.features.tables import as_table
 from fairshapley.games.game import check_coalitions, members
 
 Absence: TypeAlias = Callable[[Any, BoolArray], Any]
-GameKind: TypeAlias = Literal["marginal", "mean", "gaussian", "conditional"] | Absence
-
-# The paper's neighbourhoods: within ±10 %.
-DEFAULT_TOLERANCE = 0.1
+GameKind: TypeAlias = Literal["marginal", "mean"] | Absence
 # A probability that a model has summed up may exceed 1 by its rounding, in single precision by
 # some 1e-7, no more.
 _ROUNDING = 1e-6
@@ -58,11 +50,8 @@ class FeatureGame:
     kind
         What stands in for absent features. "marginal" (interventional): the background rows,
         v(S) = mean over background rows z of predict(x_S, z_rest). "mean": one row, of the means
-        of the background and the most frequent texts and categories. "gaussian": the background
-        rows, moved to where a normal distribution expects them given x_S; for arrays of numbers.
-        "conditional" (neighbourhood): v(S) = mean prediction among the background rows that are
-        near x in all features of S. A function of rows and of masks of columns, both of one
-        length: what to predict for each.
+        of the background and the most frequent texts and categories. A function of rows and of
+        masks of columns, both of one length: what to predict for each.
     rows
         Which rows of X to explain: a position for one row; positions, a slice or a boolean mask
         for the mean over some; None for the mean over all.
@@ -72,20 +61,13 @@ class FeatureGame:
     groups
         Columns that are one player, such as the one-hots of a category:
         ``{"colour": ["red", "blue"]}`` or a list of lists of columns, by name or position. Columns
-        in no group are players of their own. "one-hot" finds columns of 0 and 1 whose names begin
-        alike (colour_red, colour_blue) and of which one is 1 in every row.
+        in no group are players of their own. "one-hot" finds columns of 0 and 1, or booleans,
+        whose names begin alike (colour_red, colour_blue) and of which at most one is 1 in every
+        row; a warning names columns that begin alike and are not grouped.
     background
         Rows like those of X, or how many to draw from X without replacement. By default 100
-        (all where there are fewer) for "marginal", and all of X for "conditional". "kmeans:20" is
-        for the centres of 20 clusters of X, each with the weight of its rows; (rows, weights) for
-        weights of your own.
-    tolerance, relative_to
-        For "conditional": z is near x in a feature when |z − x| ≤ tolerance·|x|, by default with
-        0.1, the paper's ±10 % of x's own value. relative_to="range" or "std" replaces |x| by the
-        range or the standard deviation of the feature in the background, which suits features
-        around 0. What is no number (texts, categories, booleans, dates) must be equal, and
-        what is missing is near what is missing. A row that has no neighbour, because it is not in
-        the background, counts as its own.
+        (all where there are fewer), for "mean" all of X. "kmeans:20" is for the centres of 20
+        clusters of X, each with the weight of its rows; (rows, weights) for weights of your own.
     feature_names, output_names
         Names for the columns of an array, and for the outputs (by default the model's classes).
     value_range
@@ -104,11 +86,6 @@ class FeatureGame:
     does the game. Linear algebra libraries round according to the shape of a batch: such
     utilities differ by some units in the last place of the largest prediction, unless `max_rows`
     is at most the number of background rows, when every coalition is predicted in calls of its own.
-
-    A conditional game predicts every row once, when it is made, and its bits depend on no batch. It
-    holds one bit for each player, explained row and background row: 2000 rows with 7 features
-    take 4 MB, and 128 coalitions of them about a second. 30 000 rows take 1 GB: explain fewer, or
-    against a smaller background.
 
     Examples
     --------
@@ -133,15 +110,14 @@ class FeatureGame:
         output: int | str | None = None,
         groups: Groups | str | None = None,
         background: Any = None,
-        tolerance: float | None = None,
-        relative_to: RelativeTo | None = None,
         feature_names: Sequence[str] | None = None,
         output_names: Sequence[str] | None = None,
         value_range: tuple[float, float] | None = None,
         max_rows: int | None = None,
         seed: int | None = 0,
     ) -> None:
-        near = check_kind(kind, tolerance, relative_to)
+        if not callable(kind):
+            checks.choice("kind", kind, ("marginal", "mean"))
         function = as_function(predict)
         data = as_table(X, "X", feature_names)
         if isinstance(function, ModulePredict):
@@ -157,10 +133,6 @@ class FeatureGame:
         self.output_names = self.predictor.output_names(output_names)
         self.n_outputs = len(self.output_names)
         self.kind: GameKind = kind
-        self._near, self._predictions = near, np.empty((0, self.n_outputs))
-        if near is not None:
-            what = "X" if self._background is data else "background"
-            self._predictions = self.predictor.of_table(self._background, what)
         self.output = check_output(output, self.output_names)
         self.n_rows, self.n_players = len(data), len(self._players.names)
         self.counts = np.full(self.n_rows, self.n_players)
@@ -207,22 +179,15 @@ class FeatureGame:
     def expectation(self, rows: IntArray) -> Expectation:
         """The utilities of some rows of X, each for itself."""
         explained = self.data.take(rows)
-        if self._near is not None:
-            whole = self._background is self.data
-            known = self._predictions
-            mine = known[rows] if whole else self.predictor.of_table(explained, "X")
-            tables = explained, self._background, mine, known
-            return ConditionalExpectation(*tables, self._players, *self._near)
         parts = self.predictor, explained, self._background, self._players
         if callable(self.kind):
             return CustomExpectation(*parts, self.kind)
-        gaussian = self.kind == "gaussian"
-        return GaussianExpectation(*parts) if gaussian else MarginalExpectation(*parts)
+        return MarginalExpectation(*parts)
 
     def against_average(self, rows: IntArray) -> Expectation:
         """The utilities of some rows of X against one row, the average of the background."""
         other = copy.copy(self)
-        other._background, other.kind, other._near = self._background.average(), "mean", None
+        other._background, other.kind = self._background.average(), "mean"
         return other.expectation(rows)
 
     def __fingerprint_state__(self) -> tuple[object, ...]:
@@ -248,22 +213,3 @@ class FeatureGame:
                 members(masks[outside[0]]),
             )
         return np.clip(values, lowest, highest)
-
-
-def check_kind(
-    kind: GameKind, tolerance: float | None, relative_to: RelativeTo | None
-) -> tuple[float, RelativeTo] | None:
-    """How far neighbours may be, for conditional expectations; an InputError for what is wrong."""
-    if not callable(kind):
-        checks.choice("kind", kind, ("marginal", "mean", "gaussian", "conditional"))
-    if kind == "conditional":
-        checks.choice("relative_to", relative_to or "value", ("value", "range", "std"))
-        wide = DEFAULT_TOLERANCE if tolerance is None else tolerance
-        remedy = "give one such as 0.1"
-        return checks.real("tolerance", wide, above=0, remedy=remedy), relative_to or "value"
-    if tolerance is not None or relative_to is not None:
-        raise InputError(
-            "tolerance and relative_to are about neighbourhoods: give kind='conditional', or "
-            "leave them out"
-        )
-    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
+import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +97,11 @@ def make_players(labels: Sequence[Hashable], groups: Groups | str | None) -> Pla
 
 
 def one_hot_groups(table: Table) -> dict[str, list[int]]:
-    """Columns of 0 and 1 whose names begin alike, and of which one is 1 in every row.
+    """Return the columns that are dummies of one category, by the beginning of their names.
+
+    They hold 0 and 1, or booleans, and at most one of them is 1 in every row: none is where the
+    category is missing, or where its dummy was dropped. Columns whose names begin alike, but of
+    which several are 1 in a row, are named in a warning, as is a table without any group.
 
     Examples
     --------
@@ -105,18 +110,32 @@ def one_hot_groups(table: Table) -> dict[str, list[int]]:
     >>> one_hot_groups(as_table(rows, "X", ["size", "colour_red", "colour_blue"]))
     {'colour': [1, 2]}
     """
-    found: dict[str, list[int]] = {}
+    alike: dict[str, list[int]] = {}
     for at, label in enumerate(table.labels):
         start = re.split(r"[_=](?=[^_=]*$)", str(label))
-        numbers = as_numbers(table.column(at))
-        if len(start) == 2 and numbers is not None and np.isin(numbers, (0, 1)).all():
-            found.setdefault(start[0], []).append(at)
-    return {
+        if len(start) == 2 and np.isin(table.column(at).astype(object), (0, 1)).all():
+            alike.setdefault(start[0], []).append(at)
+    alike = {name: columns for name, columns in alike.items() if len(columns) > 1}
+    found = {
         name: columns
-        for name, columns in found.items()
-        if len(columns) > 1
-        and (np.sum([table.column(at).astype(np.float64) for at in columns], axis=0) == 1).all()
+        for name, columns in alike.items()
+        if np.sum([table.column(at).astype(np.float64) for at in columns], axis=0).max() <= 1
     }
+    if overlapping := [name for name in alike if name not in found]:
+        warnings.warn(
+            f"groups='one-hot' leaves the columns that begin with {listed(overlapping)} on their "
+            "own: several of them are 1 in the same row; give groups={name: columns} to join them",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif not found:
+        warnings.warn(
+            "groups='one-hot' found no columns to join: it looks for columns of 0 and 1 with names "
+            "such as colour_red and colour_blue; give groups={name: columns}",
+            UserWarning,
+            stacklevel=4,
+        )
+    return found
 
 
 def _named_groups(

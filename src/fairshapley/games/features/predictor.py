@@ -155,20 +155,6 @@ class Predictor:
             )
         return answer
 
-    def of_table(self, table: Table, what: str) -> FloatArray:
-        """The predictions for all rows, or an InputError that names the first one without."""
-        everything = np.arange(len(table))
-        starts = range(0, len(table), self.max_rows)
-        parts = [self(table.handed(everything[at : at + self.max_rows])) for at in starts]
-        predictions = np.concatenate(parts)
-        bad = np.flatnonzero(~np.isfinite(predictions).all(axis=1))
-        if len(bad):
-            raise InputError(
-                f"predict returned NaN or an infinite number for row {bad[0]} of {what}: it must "
-                "be finite for every row"
-            )
-        return predictions
-
     def _call(self, rows: Any, count: int) -> FloatArray:
         answer = self.function(rows)
         if hasattr(answer, "detach"):

@@ -162,12 +162,9 @@ class Table:
         series = self.rows.iloc[:, at]
         return series.to_numpy(dtype=None if _is_plain(series.dtype) else object)
 
-    def coordinates(self, at: int) -> tuple[FloatArray, bool]:
-        """One column as floats, and whether they are its numbers; other contents are numbered."""
-        found = self._numbers(at)
-        if found is not None:
-            return found, True
-        return _codes(self.column(at), self.labels[at]), False
+    def is_number(self, at: int) -> bool:
+        """Whether a column holds numbers alone."""
+        return self._numbers(at) is not None
 
     def _numbers(self, at: int) -> FloatArray | None:
         """A column of numbers; the categories of a frame are none."""
@@ -239,17 +236,3 @@ def as_numbers(column: NDArray[Any]) -> FloatArray | None:
 def _is_missing(item: object) -> bool:
     """Whether an object is None or pandas.NA; NaN and NaT are what differs from itself."""
     return item is None or type(item).__name__ == "NAType"
-
-
-def _codes(column: NDArray[Any], label: Hashable) -> FloatArray:
-    """The contents of a column, numbered; everything missing (None, NaN, NaT) is one content."""
-    number: dict[object, int] = {}
-    try:
-        keys = [None if _is_missing(item) or item != item else item for item in column.tolist()]
-        codes = [number.setdefault(key, len(number)) for key in keys]
-    except (TypeError, ValueError):
-        raise InputError(
-            f"column {label!r} holds objects that cannot be compared: conditional expectations "
-            "need numbers, texts, dates or categories"
-        ) from None
-    return np.array(codes, dtype=np.float64)
