@@ -46,7 +46,7 @@ class Attributions:
     base_values: FloatArray
     """v(∅), the mean prediction over the background, (rows[, outputs])"""
     predictions: FloatArray
-    """v(N), the prediction for each row (for its neighbourhood, in a conditional game)"""
+    """v(N), the prediction for each row"""
     data: NDArray[Any]
     """What each player shows in each row, (rows, players)"""
     rows: tuple[int, ...]

@@ -94,7 +94,7 @@ def explain(
         A name (the class as text) or number of an output; a list of them; "all". By default the
         only one, the second of two classes, and all otherwise.
     kind
-        What absence means: "marginal", "mean", "gaussian", "conditional" or a function, see
+        What absence means: "marginal", "mean" or a function, see
         `FeatureGame`.
     groups
         What is one player. Columns: ``{"colour": ["red", "blue"]}``, or "one-hot" to find the
