@@ -31,7 +31,18 @@ ROOMS = {
     ("fairness",): 1_000,
     ("results",): 2_000,
     ("tables",): 1_000,
-    ("explain", "clean", "planning", "verification", "uses"): 2_200,
+    (
+        "approximator",
+        "clean",
+        "closed_forms",
+        "comparison",
+        "demo",
+        "explanations",
+        "leaving_out",
+        "planning",
+        "tolerance",
+        "verification",
+    ): 2_200,
     ("cli",): 1_500,
     ("testing",): 600,
 }
@@ -88,7 +99,7 @@ def main() -> int:
             file for file in left if file.relative_to(library).parts[0].removesuffix(".py") in names
         }
         left -= files
-        over(", ".join(names), lines_of(files), most)
+        over(", ".join(names)[:45], lines_of(files), most)
     over(REST[0], lines_of(left), REST[1])
     exceeded = [
         over(what, lines_of((ROOT / folder).rglob("*.py")), most)

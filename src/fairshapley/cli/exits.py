@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 import typer
@@ -42,19 +41,15 @@ EXIT_CODES = {
 }
 
 DEBUG = "--debug"
-# What takes time to load (SciPy, scikit-learn, pandas), and what reads and writes for all commands.
-LOADED = ("fairshapley.cli.setup", "fairshapley.cli.output", "fairshapley.tables")
 # An error is a line or two; one of a foreign library may be longer.
 LONGEST = 500
 
 
 class Command(TyperCommand):
-    """A command: it loads the libraries, and keeps standard output for its results."""
+    """A command that keeps standard output for its results."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, after its line was found to be in order."""
-        for module in LOADED:
-            import_module(module)
         with kept_apart():
             try:
                 return super().invoke(ctx)

@@ -158,6 +158,9 @@ Engine = Annotated[
 ]
 
 
+Saved = Annotated[
+    Path, argument(..., "A result saved as .json (value --out), or a journal (--journal).", "RUN")
+]
 # Of commands that judge values: the run has its own.
 Epsilon1 = Annotated[
     float | None,

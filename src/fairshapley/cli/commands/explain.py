@@ -48,7 +48,7 @@ def explain_table(
     groups: dict[str, list[str]] = {}
     for name in made.feature_names:
         groups.setdefault(_ADDED.sub("", name), []).append(name)
-    order = side_generator(seed, "background").permutation(len(made.features))
+    order = side_generator(root_seed(seed), "background").permutation(len(made.features))
     found = explain(
         clone(made.game.model).fit(*made.game.train),
         made.test_features[:rows],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, cast
 
-from fairshapley.cli.commands.value import value_game
 from fairshapley.cli.groups import argument
 from fairshapley.cli.options import OutputOptions, RunOptions, data_option
 
@@ -34,6 +33,7 @@ def value_federated(
 
     Example: fairshapley federated updates --utility scoring:accuracy --given weights
     """
+    from fairshapley.cli.running import value_game
     from fairshapley.cli.setup import check_outputs
     from fairshapley.games.federated import FederatedGame
     from fairshapley.games.federated.folder import read_updates

@@ -105,7 +105,7 @@ def compute_guarantee(
 
     Example: fairshapley paper guarantee values.json --epsilon1 0.5
     """
-    from fairshapley.cli.saved import load_result
+    from fairshapley.cli.setup import load_result
     from fairshapley.fairness.guarantees import guarantee, minimum_fidelity, required_fidelity
 
     if (run is None) == (players is None):

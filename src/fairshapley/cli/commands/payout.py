@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1
+from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1, Saved
 from fairshapley.cli.printing import print_json, print_shown
-from fairshapley.cli.saved import Saved, load_result
 
 NEGATIVE = ("zero", "charge")
 
@@ -30,7 +29,7 @@ def divide_sum(
     """
     from fairshapley._basics.checks import choice
     from fairshapley.cli.output import Ending
-    from fairshapley.cli.setup import check_files
+    from fairshapley.cli.setup import check_files, load_result
     from fairshapley.fairness.levels import DELTA, EPSILON1
 
     choice("--negative", negative, NEGATIVE)

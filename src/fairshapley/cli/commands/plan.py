@@ -30,18 +30,19 @@ def plan_run(
 
     Example: fairshapley plan train.csv --target label --epsilon1 0.5 --xi share --journal run.db
     """
-    from fairshapley.cli.setup import chosen_xi, load_game, run_limits, show_notes
+    from fairshapley.cli.running import chosen_xi, run_settings
+    from fairshapley.cli.setup import load_game, show_notes
     from fairshapley.planning import forecast
 
     made = load_game(data)
-    limits = run_limits(run, made.game)
-    show_notes((*made.notes, *limits.notes), quiet=quiet)
-    tolerance = chosen_xi(made.game, run, limits, quiet=quiet)
+    settings = run_settings(run, made.game)
+    show_notes((*made.notes, *settings.notes), quiet=quiet)
+    tolerance = chosen_xi(made.game, run, settings.budget, quiet=quiet)
     planned = forecast(
         made.game,
-        limits.method,
-        budget=limits.budget,
-        until=limits.until,
+        settings.estimator,
+        budget=settings.budget,
+        until=settings.until,
         engine=run.engine,
         pilot=True if pilot is None else pilot,
         semivalue=run.semivalue,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairshapley.cli.groups import option
-from fairshapley.cli.options import DeltaOfRun, Epsilon1, Pool
+from fairshapley.cli.options import DeltaOfRun, Epsilon1, Pool, Saved
 from fairshapley.cli.printing import emit
-from fairshapley.cli.saved import Saved, load_result
 
 
 def write_report(
@@ -25,7 +24,7 @@ def write_report(
 
     Example: fairshapley report values.json --out report.html
     """
-    from fairshapley.cli.setup import REPORT_ENDINGS, check_files
+    from fairshapley.cli.setup import REPORT_ENDINGS, check_files, load_result
 
     target = run.with_suffix(".html") if out is None else out
     check_files((run,), (target, REPORT_ENDINGS))
