@@ -13,6 +13,7 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
 from fairshapley.fairness.levels import check_xi
+from fairshapley.games import abilities
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game
 from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
@@ -117,11 +118,11 @@ def exact_result(
         xi=xi,
         independent=True,
         exact=True,
-        player_names=getattr(game, "player_names", None),
+        player_names=abilities.player_names(game),
         identical_players=identical_players,
         fingerprint=content_of(game),
         seconds=seconds,
-        unit=getattr(game, "unit", ""),
+        unit=abilities.unit(game),
         versions=versions(),
         **origin_fields(),
     )

@@ -28,12 +28,13 @@ from fairshapley.fairness.certificate import certify
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.fairness.looks import planned_look, spent_share
+from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
-from fairshapley.runs.setup import JournalOption, check_game
+from fairshapley.runs.setup import JournalOption
 from fairshapley.semivalues import Semivalue
 from fairshapley.stopping import Budget, Evaluations, Rule, Snapshot, parse_budget
 from fairshapley.stopping.planned import PlannedLooks
@@ -228,7 +229,7 @@ def forecast(
     options: dict[str, Any] = {"budget": budget, "until": until, "engine": engine, "pilot": pilot}
     options |= {"delta": delta, "semivalue": semivalue, "xi": xi, "seed": seed, "journal": journal}
     others = {getattr(one, "name", str(one)): forecast(game, one, **options) for one in methods}
-    n_players = check_game(game)
+    n_players = abilities.number_of_players(game)
     limits, _ = run_limits(parse_budget(budget), until, n_players, method)
     chosen = resolve_method(method, n_players, limits, until, "raise")
     allowed = min(2**n_players, UNLIMITED)
@@ -248,7 +249,7 @@ def forecast(
         workers,
         None if limits is None else limits.seconds,
         cost_each=cost_each,
-        cost_unit=str(getattr(game, "cost_unit", "")),
+        cost_unit=abilities.cost_unit(game),
         by_method=others,
     )
     if pilot is False or isinstance(chosen, Exact):

@@ -12,12 +12,13 @@ import numpy as np
 
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines import EngineOption
+from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate
 from fairshapley.runs.progress import ProgressOption
-from fairshapley.runs.setup import JournalOption, check_game
+from fairshapley.runs.setup import JournalOption
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
 # Evaluations of each of the two pilots: for each player, and at least.
@@ -47,7 +48,7 @@ def equal_share(game: Game) -> Tolerance:
     >>> equal_share(fs.games.Airport([1.0, 2.0, 3.0])).xi
     1.0
     """
-    n_players = check_game(game)
+    n_players = abilities.number_of_players(game)
     ends = np.stack([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
     empty, full = (float(one) for one in game(ends))
     xi = abs(full - empty) / n_players
@@ -95,7 +96,7 @@ def mean_value(
     >>> bool(0.8 < pilot.xi / abs(game.shapley_values).mean() < 1.05)
     True
     """
-    n_players = check_game(game)
+    n_players = abilities.number_of_players(game)
     spent = max(LEAST_PILOT, PILOT_PER_PLAYER * n_players) if budget is None else budget
     shapley = parse_semivalue(semivalue) == parse_semivalue("shapley")
     seeds = side_generator(root_seed(seed), "pilots of xi").integers(2**62, size=2)

@@ -14,7 +14,7 @@ from fairshapley.draws.on_device import DeviceUnits, SizeLaw
 from fairshapley.evaluation.block import Tally
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.on_device import OnDevice
-from fairshapley.games.on_device import device_form
+from fairshapley.games.abilities import device_form
 from fairshapley.randomness import round_generator
 
 BUDGET = 20_000

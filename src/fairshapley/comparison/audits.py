@@ -17,6 +17,7 @@ from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import exact_values
 from fairshapley.fairness.axioms import Premises
 from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed
 from fairshapley.runs.calls import estimate
@@ -159,9 +160,8 @@ def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
     n_players, nulls = facts.n_players, facts.n_players - facts.n_active
     small = n_players <= EXACT_TRUTH_PLAYERS
     given = None if truth is None else checks.vector(truth, "the truth")
-    known = getattr(game, "shapley_values", None)
-    if given is None and known is not None and semivalue == "shapley":
-        given = np.asarray(known, dtype=np.float64)
+    if given is None and semivalue == "shapley":
+        given = abilities.known_values(game)
     if given is None and not small:
         raise InputError(
             f"the true values of {n_players} players are not known: give truth=, for example "
@@ -181,11 +181,6 @@ def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
 
 def _declared(game: Game, facts: GameFacts) -> Premises:
     """What a game says of its players."""
-    n_players = facts.n_players
-    nulls = {*checks.players(getattr(game, "null_players", ()), n_players).tolist()}
-    dominated = checks.pairs(getattr(game, "dominated_pairs", ()), n_players)
     return Premises(
-        tuple(sorted(nulls | {*range(facts.n_active, n_players)})),
-        facts.identical_players,
-        tuple((int(i), int(j)) for i, j in dominated),
+        abilities.null_players(game), facts.identical_players, abilities.dominated_pairs(game)
     )

@@ -32,8 +32,8 @@ from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
 from fairshapley.evaluation.prices import Prices
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
+from fairshapley.games.abilities import DeviceGame, seeded_draw
 from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
-from fairshapley.games.on_device import DeviceGame
 from fairshapley.semivalues import log_binomial
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
@@ -330,7 +330,7 @@ class Evaluator:
         """Compute `count` journalled coalitions again; a JournalError when a value differs."""
         if self.slot is None or self.game is None or count == 0:
             return
-        if self.noise is not None and not hasattr(self.game, "draw"):
+        if self.noise is not None and seeded_draw(self.game) is None:
             raise InputError(
                 "verify= repeats draws, and this random game takes no seed: leave verify out, or "
                 "use fs.games.Random with a function of a coalition and a seed"

@@ -21,7 +21,8 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions
-from fairshapley.games.game import Game, is_async
+from fairshapley.games.abilities import is_async, seeded_draw
+from fairshapley.games.game import Game
 from fairshapley.randomness import SEED_BYTES, draw_seeds
 from fairshapley.semivalues import log_binomial
 
@@ -76,13 +77,13 @@ class SeededGame:
 
     def __call__(self, rows: BoolArray) -> FloatArray:
         """One draw for each row."""
-        draw = getattr(self.game, "draw", None)
+        draw = seeded_draw(self.game)
         return self.game(rows[:, :-SEED_BITS]) if draw is None else draw(*_cut(rows))
 
     async def answer(self, rows: BoolArray) -> FloatArray:
         """The same from an ``async def``."""
         game: object = self.game
-        if not hasattr(game, "draw"):
+        if seeded_draw(game) is None:
             return await game.answer(rows[:, :-SEED_BITS])  # type: ignore[attr-defined]
         return await game.answer(*_cut(rows))  # type: ignore[attr-defined]
 

@@ -16,7 +16,7 @@ from fairshapley.evaluation.block import Tally
 from fairshapley.evaluation.failures import failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.ledger import LARGEST_UTILITY
-from fairshapley.games.on_device import DeviceGame
+from fairshapley.games.abilities import DeviceGame
 
 NOTE = (
     "draws and sums stayed on {device}: a coalition that was drawn twice was computed, and "

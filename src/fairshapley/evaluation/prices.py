@@ -9,6 +9,8 @@ import numpy as np
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
 from fairshapley.errors import InputError
+from fairshapley.games import abilities
+from fairshapley.games.game import Game
 from fairshapley.randomness import round_generator
 
 # Coalitions of a size whose mean price stands for the size, and sizes between which it is read off.
@@ -36,10 +38,10 @@ class Prices:
         self._function, self.n_players = function, n_players
 
     @classmethod
-    def of(cls, game: object) -> Prices | None:
+    def of(cls, game: Game | None) -> Prices | None:
         """Those of a game that has any."""
-        function = getattr(game, "cost", None)
-        return cls(function, game.n_players) if callable(function) else None  # type: ignore[attr-defined]
+        function = abilities.cost(game)
+        return None if game is None or function is None else cls(function, game.n_players)
 
     def each(self, masks: BoolArray) -> FloatArray:
         """The price of each coalition, or an InputError."""

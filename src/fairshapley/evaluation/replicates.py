@@ -7,7 +7,6 @@ ended: see `fairshapley.runs.test_error`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeGuard
 from zlib import crc32
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.games.abilities import ReplicatedGame, has_replicates
 from fairshapley.games.game import Game
 
 # Replicates take so much memory, and as much of a journal: those of 240 000 coalitions. When there
@@ -22,31 +22,6 @@ from fairshapley.games.game import Game
 REPLICATE_BYTES = 64 * 2**20
 # A bytes object takes 33 bytes beside its content, and a slot of a dict that is two thirds full 50.
 ENTRY_OVERHEAD = 2 * 33 + 50
-
-
-class ReplicatedGame(Game, Protocol):
-    """A game that can say what its utilities are without one group of test rows."""
-
-    @property
-    def n_replicates(self) -> int:
-        """The number of groups; 0 where the metric allows none."""
-        ...
-
-    def with_replicates(self, coalitions: BoolArray, /) -> FloatArray:
-        """Utilities, then those without each group, shape (m, 1 + `n_replicates`)."""
-        ...
-
-
-def has_replicates(game: object) -> TypeGuard[ReplicatedGame]:
-    """Whether a game gives replicates; not where a subclass computes other utilities."""
-    if not hasattr(game, "with_replicates") or not getattr(game, "n_replicates", 0):
-        return False
-    kinds = type(game).__mro__
-    of_replicates, of_utilities = (
-        next((kind for kind in kinds if name in vars(kind)), object)
-        for name in ("with_replicates", "__call__")
-    )
-    return issubclass(of_replicates, of_utilities)
 
 
 class WithReplicates:

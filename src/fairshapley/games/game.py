@@ -24,14 +24,9 @@ MAX_TABLE_PLAYERS = 25
 class Game(Protocol):
     """A callable with `n_players` that maps a boolean array (m, n) to m floats; m = 0 works.
 
-    Optional attributes, read where they help: ``value_range`` (the lowest and the highest utility),
-    ``fingerprint`` (a string that identifies what the game computes), ``player_names``, and
-    ``n_active`` (all players from this number on are null: they change no utility),
-    ``identical_players`` (pairs of players that no utility tells apart), ``unit`` (what a utility
-    measures, in a few words for reports), ``cost(coalitions)`` (the price of
-    each, in the unit ``cost_unit``), and ``random`` (each call gives a new draw, and values
-    are those of the expected utility; one with ``draw(coalitions, seeds)`` is handed the seeds).
-    shapiq's games fit this protocol, and shapiq's approximators accept ours.
+    What else a game may say of itself, such as its names and its range, is in
+    `fairshapley.games.abilities`. shapiq's games fit this protocol, and shapiq's approximators
+    accept ours.
     """
 
     @property
@@ -242,16 +237,6 @@ class Price:
 def _costs(fn: Callable[[tuple[int, ...]], float], coalitions: BoolArray) -> FloatArray:
     """The cost of each row of `coalitions`, from a function of one coalition."""
     return np.array([fn(members(row)) for row in coalitions], dtype=np.float64)
-
-
-def is_random(game: object) -> bool:
-    """Whether a game says that its utility is random."""
-    return bool(getattr(game, "random", False))
-
-
-def is_async(game: object) -> bool:
-    """Whether a game's utilities can be awaited: it then has ``async def answer(coalitions)``."""
-    return bool(getattr(game, "is_async", False))
 
 
 def _as_utility(value: object, coalition: tuple[int, ...]) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fairshapley.draws import Draw
 from fairshapley.errors import BudgetError, InputError
 from fairshapley.evaluation.evaluator import Evaluator, Tally
+from fairshapley.games import abilities
 from fairshapley.runs.plan import Plan
 from fairshapley.stopping import Budget
 
@@ -87,5 +88,5 @@ class Allowance:
     @property
     def money(self) -> str:
         """The unit of prices, where the game names it."""
-        unit = getattr(self.evaluator.game, "cost_unit", "")
-        return f" {unit}" if unit and isinstance(unit, str) else ""
+        unit = abilities.cost_unit(self.evaluator.game)
+        return f" {unit}" if unit else ""

@@ -17,8 +17,9 @@ from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
+from fairshapley.games.abilities import is_random
 from fairshapley.games.federated import FederatedGame
-from fairshapley.games.game import FunctionGame, Game, is_random
+from fairshapley.games.game import FunctionGame, Game
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result

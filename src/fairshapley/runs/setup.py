@@ -8,17 +8,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
-from fairshapley._basics import checks
-from fairshapley.errors import FingerprintError, InputError, JournalError
+from fairshapley.errors import FingerprintError, JournalError
 from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.evaluation.on_device import NOTE
 from fairshapley.evaluation.prices import Prices
+from fairshapley.games import abilities
+from fairshapley.games.abilities import DeviceGame, device_form, is_random
 from fairshapley.games.fingerprints import fingerprint
-from fairshapley.games.game import Game, check_n_players, check_names, is_random
-from fairshapley.games.on_device import DeviceGame, device_form
+from fairshapley.games.game import Game
 from fairshapley.results.copies import Copies
 from fairshapley.runs.plan import GameFacts, Plan
 
@@ -28,19 +28,9 @@ LEAST_DEVICE_PLAYERS = 65
 JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
 
 
-def check_game(game: Game) -> int:
-    """The number of players of a game, or an InputError when it is none."""
-    if not callable(game) or not hasattr(game, "n_players"):
-        raise InputError(
-            "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
-            "wrap a function of one coalition in fs.games.FunctionGame(fn, n_players)"
-        )
-    return check_n_players(game.n_players)
-
-
 def game_facts(game: Game, *, needed: bool) -> GameFacts:
     """What is known of a game; a fingerprint only where one can be had, unless it is needed."""
-    n_players = check_game(game)
+    n_players = abilities.number_of_players(game)
     identity = None
     try:
         # The rows of a journal are then draws, not coalitions.
@@ -48,40 +38,21 @@ def game_facts(game: Game, *, needed: bool) -> GameFacts:
     except FingerprintError:
         if needed:
             raise
-    names = check_names(getattr(game, "player_names", None), n_players)
-    n_active = getattr(game, "n_active", n_players)
-    pairs = checks.pairs(getattr(game, "identical_players", ()), n_players)
-    identical = tuple((int(i), int(j)) for i, j in pairs)
-    unit = getattr(game, "unit", "")
     return GameFacts(
         n_players,
         identity,
-        names,
-        _value_range(game),
-        n_active,
-        identical,
-        unit if isinstance(unit, str) else "",
-        getattr(game, "constant_value", None),
-        _row_counts(game, n_players),
-        tuple(Copies(*found) for found in getattr(game, "copies", ())),
+        abilities.player_names(game),
+        abilities.value_range(game),
+        abilities.active_players(game),
+        abilities.identical_players(game),
+        abilities.unit(game),
+        abilities.constant_value(game),
+        abilities.row_counts(game),
+        tuple(Copies(*found) for found in abilities.copies(game)),
         is_random(game),
-        bool(getattr(game, "same_seed", False)),
+        abilities.same_seed(game),
         () if (prices := Prices.of(game)) is None else prices.means(),
     )
-
-
-def _row_counts(game: Game, n_players: int) -> tuple[int, ...] | None:
-    """The rows of each player, where the game says so in a way that can be kept."""
-    counts = getattr(game, "row_counts", None)
-    if not isinstance(counts, tuple) or len(counts) != n_players:
-        return None
-    return counts if all(isinstance(count, int) for count in counts) else None
-
-
-def _value_range(game: Game) -> tuple[float, float] | None:
-    """The lowest and the highest utility, where the game states them."""
-    stated = getattr(game, "value_range", None)
-    return None if stated is None else checks.value_range(stated)
 
 
 @contextmanager

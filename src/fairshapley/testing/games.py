@@ -8,12 +8,13 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import ContractError, FairShapleyError
 from fairshapley.evaluation.engines import check_answer
+from fairshapley.games import abilities
+from fairshapley.games.abilities import is_random
 from fairshapley.games.fingerprints import fingerprint
-from fairshapley.games.game import Game, check_n_players, check_names, is_random, members
+from fairshapley.games.game import Game, members
 from fairshapley.randomness import draw_seeds
 from fairshapley.runs.loop import SAME
 
@@ -59,7 +60,7 @@ def _identity(game: Game) -> str:
     if not isinstance(game, Game):
         raise ContractError("a game must be callable and have n_players")
     with _as_contract():
-        check_names(getattr(game, "player_names", None), check_n_players(game.n_players))
+        abilities.player_names(game)
         return fingerprint(game)
 
 
@@ -104,7 +105,7 @@ def _draws(game: Game, masks: BoolArray, seed: int) -> FloatArray:
     with _as_contract():
         values = check_answer(game(masks.copy()), len(masks))
         again = check_answer(game(masks.copy()), len(masks))
-        if (draw := getattr(game, "draw", None)) is not None:
+        if (draw := abilities.seeded_draw(game)) is not None:
             seeds = draw_seeds(seed, np.arange(len(masks))).astype(np.int64)
             values = check_answer(draw(masks.copy(), seeds), len(masks))
             turned = check_answer(draw(masks[::-1].copy(), seeds[::-1]), len(masks))[::-1]
@@ -125,7 +126,7 @@ def _draws(game: Game, masks: BoolArray, seed: int) -> FloatArray:
 def _check_identical(game: Game, masks: BoolArray, values: FloatArray) -> None:
     """Swap the players of declared pairs, one pair for each coalition, in turn."""
     with _as_contract():
-        pairs = checks.pairs(getattr(game, "identical_players", ()), game.n_players)
+        pairs = np.array(abilities.identical_players(game)).reshape(-1, 2)
     if not len(pairs):
         return
     rows = np.arange(len(masks))
@@ -143,7 +144,7 @@ def _check_identical(game: Game, masks: BoolArray, values: FloatArray) -> None:
 
 
 def _check_range(game: Game, values: FloatArray) -> None:
-    low, high = getattr(game, "value_range", None) or (-math.inf, math.inf)
+    low, high = abilities.value_range(game) or (-math.inf, math.inf)
     if values.min() < low or values.max() > high:
         raise ContractError(
             f"utilities from {values.min()!r} to {values.max()!r} leave the stated value_range "

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.game import Game, check_coalitions, check_n_players, check_names, is_random
+from fairshapley.games import abilities
+from fairshapley.games.abilities import is_random
+from fairshapley.games.game import Game, check_coalitions, check_n_players
 from fairshapley.games.synthetic import SumOfUnanimity
 from fairshapley.randomness import root_seed, side_generator
 
@@ -26,10 +28,10 @@ class _Changed:
     def __init__(self, game: Game) -> None:
         self.game = _check_game(game)
         self.n_players = game.n_players
-        self.value_range: tuple[float, float] | None = getattr(game, "value_range", None)
-        self.player_names = check_names(getattr(game, "player_names", None), self.n_players)
-        self.identical_players = tuple(getattr(game, "identical_players", ()))
-        self.unit = str(getattr(game, "unit", ""))
+        self.value_range = abilities.value_range(game)
+        self.player_names = abilities.player_names(game)
+        self.identical_players = abilities.identical_players(game)
+        self.unit = abilities.unit(game)
 
 
 class Relabelled(_Changed):
@@ -179,7 +181,7 @@ class WithNullPlayers(_Changed):
     def __init__(self, game: Game, k: int) -> None:
         super().__init__(game)
         k = checks.whole("k", k, most=MOST_NULL_PLAYERS)
-        self.n_active = int(getattr(game, "n_active", game.n_players))
+        self.n_active = abilities.active_players(game)
         if self.n_active < game.n_players:
             raise InputError("the game has null players already: add all of them at once")
         self.n_players = self.n_active + k

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairshapley.draws import AllCoalitions
+from fairshapley.games import abilities
 from fairshapley.games.game import Game, TableGame
 from fairshapley_paper.experiment import Played
 
@@ -10,4 +11,4 @@ from fairshapley_paper.experiment import Played
 def tabulated(game: Game, *, notes: tuple[str, ...] = ()) -> Played:
     """The same game as a table; its true values follow by enumeration."""
     values = game(AllCoalitions(game.n_players).masks(0, 1 << game.n_players))
-    return Played(TableGame(values, player_names=getattr(game, "player_names", None)), notes=notes)
+    return Played(TableGame(values, player_names=abilities.player_names(game)), notes=notes)

@@ -14,7 +14,7 @@ from fairshapley.evaluation.engines.processes import ProcessEngine
 from fairshapley.evaluation.engines.ray import RayEngine
 from fairshapley.evaluation.engines.serial import SerialEngine
 from fairshapley.evaluation.engines.threads import ThreadEngine
-from fairshapley.games.game import is_async
+from fairshapley.games.abilities import is_async
 
 EngineOption: TypeAlias = Any
 """None, a text as in `parse_engine`, a `distributed.Client`, or an `Engine`"""

@@ -26,7 +26,8 @@ from fairshapley.evaluation.engines.engine import (
     check_answer,
 )
 from fairshapley.evaluation.engines.remote import as_exception
-from fairshapley.games.game import Game, is_async
+from fairshapley.games.abilities import is_async
+from fairshapley.games.game import Game
 
 Transient: TypeAlias = Callable[[Exception], bool]
 

@@ -14,6 +14,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
+from fairshapley.games.abilities import DeviceGame
 from fairshapley.games.data.fitting import Fitter, quiet, weight_parameter
 from fairshapley.games.data.left_out import TestGroups
 from fairshapley.games.data.metric_choice import (
@@ -35,7 +36,6 @@ from fairshapley.games.data.scoring import METRICS, Metric, Scorer
 from fairshapley.games.game import check_coalitions, check_names, members
 from fairshapley.games.identical import identical_groups
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
-from fairshapley.games.on_device import DeviceGame
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
 CHUNK_BYTES = 64 * 2**20

@@ -1,0 +1,93 @@
+"""What a game may say of itself: the page, the defaults, and what is wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairshapley.errors import InputError
+from fairshapley.games import Additive, FunctionGame, abilities
+from fairshapley.games.abilities import Abilities
+
+
+class Plain:
+    n_players = 2
+
+    def __call__(self, coalitions):
+        return np.zeros(len(coalitions))
+
+
+def test_the_page_has_every_ability():
+    page = (Path(__file__).parents[2] / "docs" / "own_game.md").read_text(encoding="utf-8")
+    table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    missing = [
+        name
+        for name in Abilities.__annotations__
+        if not any(f"`{name}`" in cell or f"`{name}(" in cell for cell in table)
+    ]
+    assert missing == []
+
+
+def test_a_game_that_says_nothing_has_the_defaults():
+    game = Plain()
+    assert abilities.number_of_players(game) == abilities.active_players(game) == 2
+    for ask in ("player_names", "value_range", "cost", "seeded_draw", "constant_value"):
+        assert getattr(abilities, ask)(game) is None
+    for ask in ("identical_players", "copies", "null_players", "dominated_pairs", "unit"):
+        assert not getattr(abilities, ask)(game)
+    assert not abilities.is_random(game)
+    assert not abilities.is_async(game)
+    assert abilities.device_form(game) is None
+    assert not abilities.has_replicates(game)
+
+
+def test_known_values_and_what_a_function_game_says():
+    np.testing.assert_array_equal(abilities.known_values(Additive([1.0, 2.0])), [1.0, 2.0])
+    game = FunctionGame(len, 2, unit="euros", cost=lambda c: 1.0 + len(c), cost_unit="cents")
+    assert (abilities.unit(game), abilities.cost_unit(game)) == ("euros", "cents")
+    np.testing.assert_array_equal(abilities.cost(game)(np.ones((1, 2), dtype=bool)), [3.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "ask"),
+    [
+        ("player_names", ["a"], abilities.player_names),
+        ("value_range", (1, 0), abilities.value_range),
+        ("identical_players", [(0, 2)], abilities.identical_players),
+        ("null_players", [5], abilities.null_players),
+    ],
+)
+def test_a_wrong_statement_is_an_error(name, value, ask):
+    game = Plain()
+    setattr(game, name, value)
+    with pytest.raises(InputError):
+        ask(game)
+
+
+def test_a_subclass_that_computes_other_utilities_has_not_its_parents_forms():
+    class Parent(Plain):
+        n_replicates = 5
+
+        def __call__(self, coalitions):
+            return np.zeros(len(coalitions))
+
+        def with_replicates(self, coalitions):
+            return np.zeros((len(coalitions), 6))
+
+        def on_device(self):
+            return "a form"
+
+    class Other(Parent):
+        def __call__(self, coalitions):
+            return np.ones(len(coalitions))
+
+    assert abilities.has_replicates(Parent())
+    assert abilities.device_form(Parent()) == "a form"
+    assert not abilities.has_replicates(Other())
+    assert abilities.device_form(Other()) is None
+
+
+@pytest.mark.parametrize("thing", [len, 3, None])
+def test_what_is_no_game_is_named(thing):
+    with pytest.raises(InputError, match="a game is a callable with n_players"):
+        abilities.number_of_players(thing)
