@@ -31,9 +31,11 @@ def root_seed(seed: int | None) -> int:
     try:
         number = operator.index(seed)
     except TypeError:
-        raise InputError(f"seed must be a whole number or None, not {seed!r}") from None
+        raise InputError(
+            "must be a whole number or None", parameter="seed", received=seed
+        ) from None
     if number < 0:
-        raise InputError(f"seed must not be negative, it is {number}")
+        raise InputError(f"must not be negative, it is {number}", parameter="seed")
     return number
 
 

@@ -78,7 +78,7 @@ def test_the_result_says_that_it_is_exact():
 @pytest.mark.parametrize("n", [26, 10_000])
 def test_over_the_limit_the_error_names_the_remedy(n):
     game = fs.games.Additive(np.ones(n))
-    with pytest.raises(fs.InputError, match="Use method='auto' or 'mc'"):
+    with pytest.raises(fs.InputError, match="give method='auto' or 'mc'"):
         fs.exact(game)
 
 

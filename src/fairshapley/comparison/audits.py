@@ -164,9 +164,8 @@ def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
         given = abilities.known_values(game)
     if given is None and not small:
         raise InputError(
-            f"the true values of {n_players} players are not known: give truth=, for example "
-            "fs.estimate(game, 'mc', budget=…).values with a budget a hundred times that of the "
-            "audit"
+            f"the true values of {n_players} players are not known",
+            remedy="give {truth}, the values of a run with a hundred times the budget",
         )
     premises = _declared(game, facts)
     if small:

@@ -64,8 +64,8 @@ def check_enumerable(n_players: int) -> None:
     if n_players > MAX_EXACT_PLAYERS:
         raise InputError(
             f"{n_players} players have 2**{n_players} coalitions; exact values are computed for "
-            f"up to {MAX_EXACT_PLAYERS} players. Use method='auto' or 'mc' with a budget: the "
-            "result comes with standard errors and fidelity"
+            f"up to {MAX_EXACT_PLAYERS} players",
+            remedy="give {method:'auto'} or 'mc' with a budget for estimates with standard errors",
         )
 
 

@@ -332,8 +332,12 @@ class Evaluator:
             return
         if self.noise is not None and seeded_draw(self.game) is None:
             raise InputError(
-                "verify= repeats draws, and this random game takes no seed: leave verify out, or "
-                "use fs.games.Random with a function of a coalition and a seed"
+                "repeats draws, and this random game takes no seed",
+                parameter="verify",
+                remedy=(
+                    "leave it out",
+                    "use fs.games.Random with a function of a coalition and a seed",
+                ),
             )
         rows = self.slot.journal.sample(self.slot.game, count, rng)
         for chunk, (_, journalled) in zip(self._again([key for key, _ in rows]), rows, strict=True):

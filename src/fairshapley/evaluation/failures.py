@@ -27,10 +27,12 @@ def failure(mask: BoolArray, reason: str) -> GameError:
     """The error that names a coalition and the remedies."""
     coalition = members(mask)
     return GameError(
-        f"the utility of coalition {shorten(coalition)} failed: {reason}. Make the utility "
-        "return a finite number for every coalition, or leave such coalitions out with "
-        "on_error='skip' (no certificate is issued then)",
+        f"the utility of coalition {shorten(coalition)} failed: {reason}",
         coalition,
+        remedy=(
+            "make the utility return a finite number for every coalition",
+            "leave such coalitions out with {on_error:'skip'} (no certificate is issued then)",
+        ),
     )
 
 

@@ -272,8 +272,8 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
         return errors / math.sqrt(share)
     if width is None or not evidence.identically_distributed:
         raise InputError(
-            "a finite-sample bound needs i.i.d. contributions of known range: give the game a "
-            "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
+            "a finite-sample bound needs i.i.d. contributions of known range",
+            remedy="declare its {value_range}, and use a method such as 'mc' or 'kernel'",
         )
     log = math.log(4.0 / share)
     return errors * math.sqrt(2.0 * log) + 7.0 * width * log / (3.0 * (counts - 1))

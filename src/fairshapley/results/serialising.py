@@ -108,7 +108,10 @@ def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
 def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
     """The result of a kind that `to_dict` described."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise InputError("this is not a saved fairshapley result: save one with Result.save")
+        raise InputError(
+            "this is not a saved fairshapley result",
+            remedy="give a file written by Result.save, or by value --out values.json",
+        )
     version = data.get("version")
     if type(version) is not int or version < 1:
         raise _damaged(", see version")

@@ -117,7 +117,7 @@ def estimate(
     """
     started = time.monotonic()
     if on_error not in ("raise", "skip"):
-        raise InputError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        raise InputError("must be 'raise' or 'skip'", parameter="on_error", received=on_error)
     if isinstance(game, FederatedGame) and len(game.rounds) > 1 and until is None:
         one_round = partial(
             estimate, method=method, semivalue=semivalue, xi=xi, verify=verify, progress=progress,
@@ -289,13 +289,20 @@ def _check_certifiable(plan: Plan) -> None:
     for bound in bounds:
         if bound != "normal" and plan.sequential:
             raise InputError(
-                f"a {bound} bound holds for planned looks only: give no rule that looks at the "
-                "estimates after every round, or use bound='normal'"
+                f"a {bound} bound holds for planned looks only",
+                remedy=(
+                    "give no rule that looks at the estimates after every round",
+                    "give {bound:'normal'}",
+                ),
             )
         if bound == "bernstein" and (facts.value_width is None or not traits.iid):
             raise InputError(
-                "bound='bernstein' needs i.i.d. contributions of known range: give the game a "
-                "value_range, and use a method such as 'mc', 'owen' or 'kernel'"
+                "'bernstein' needs i.i.d. contributions of known range",
+                parameter="bound",
+                remedy=(
+                    "give the game a {value_range}, and use a method such as 'mc' or 'kernel'",
+                    "use a {metric} of known range, and a method such as 'mc' or 'kernel'",
+                ),
             )
 
 
@@ -311,8 +318,10 @@ def check_rule(until: object) -> None:
     """An InputError when a run is to go on until something that is no rule."""
     if until is not None and not isinstance(until, Rule):
         raise InputError(
-            f"until must be a rule such as fs.Fidelity(at_least=10), not {until!r}; "
-            "a number of evaluations goes into budget="
+            "must be a rule such as fs.Fidelity(at_least=10)",
+            parameter="until",
+            received=until,
+            remedy="give a number of evaluations as {budget}",
         )
 
 
@@ -327,7 +336,9 @@ def run_limits(
     """The budget, with the default where neither it nor a rule was given, and a note of that."""
     check_rule(until)
     if budget is not None and not budget.limits():
-        raise BudgetError("the budget is empty: give evaluations=, marginals=, seconds= or cost=")
+        raise BudgetError(
+            "the budget is empty", remedy="give {evaluations}, {marginals}, {seconds} or {cost}"
+        )
     exact_one = method == "exact" or isinstance(method, Exact)
     if budget is None and until is None and exact_one and random:
         check_enumerable(n_players)
@@ -390,7 +401,8 @@ def resolve_method(
         if limit is not None and limit < least:
             raise BudgetError(
                 f"exact values of {n_players} players take {least:,} evaluations, the "
-                f"budget is {limit:,}: give a larger budget, or use method='auto'"
+                f"budget is {limit:,}",
+                remedy=("give a larger budget", "give {method:'auto'}"),
             )
     return chosen
 
@@ -405,7 +417,8 @@ def _recorded_run(journal: Journal, run: int | None) -> RunRecord:
     """The run with a number, or the newest one."""
     records = journal.runs()
     if not records:
-        raise JournalError(f"{journal.path} holds no run: give it to estimate(journal=…) first")
+        message = f"{journal.path} holds no run"
+        raise JournalError(message, remedy="give it as {journal} to a run first")
     if run is None:
         return records[-1]
     for record in records:

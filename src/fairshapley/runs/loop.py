@@ -368,8 +368,11 @@ class Run:
         if self.evaluator.tally.skipped:
             raise InputError(
                 f"too many evaluations failed and were skipped: {without} of "
-                f"{self.game.n_players} players have no value after {spent}; make the utility "
-                "return a number for every coalition, or use method='mc'"
+                f"{self.game.n_players} players have no value after {spent}",
+                remedy=(
+                    "make the utility return a number for every coalition",
+                    "give {method:'mc'}",
+                ),
             )
         raise BudgetError(
             f"the run stopped before {without} of {self.game.n_players} players had a value "

@@ -171,8 +171,8 @@ class Plan:
             raise
         except (KeyError, TypeError, ValueError) as error:
             raise JournalError(
-                f"run {record.id} of the journal is damaged ({type(error).__name__}: {error}): "
-                "start a run of its own with fs.estimate(game, …, journal=…)"
+                f"run {record.id} of the journal is damaged ({type(error).__name__}: {error})",
+                remedy="start a new run with the {journal}",
             ) from error
 
 

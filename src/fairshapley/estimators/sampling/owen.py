@@ -156,6 +156,6 @@ def semivalue_levels(semivalue: Semivalue, quantiles: FloatArray) -> FloatArray:
     if isinstance(semivalue, BetaShapley):
         return betaincinv(semivalue.b, semivalue.a, quantiles)
     raise InputError(
-        f"owen knows the levels of Shapley, Beta(a, b) and Banzhaf values, not of "
-        f"{semivalue.name}: use method='mc' or 'stratified'"
+        f"owen knows the levels of Shapley, Beta(a, b) and Banzhaf values, not of {semivalue.name}",
+        remedy="give {method:'mc'} or 'stratified'",
     )

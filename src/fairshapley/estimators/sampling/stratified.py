@@ -127,7 +127,8 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         if n_players > MAX_PLAYERS:
             raise InputError(
                 f"stratified keeps statistics of {n_players:,} × {n_players:,} strata, more than "
-                f"the {MAX_PLAYERS:,} players it is made for: use method='mc'"
+                f"the {MAX_PLAYERS:,} players it is made for",
+                remedy="give {method:'mc'}",
             )
         strata = Strata.of(problem.semivalue.weights(n_players))
         return StratifiedState(

@@ -140,9 +140,12 @@ class Journal(JournalFile):
         if known is None and games and not self.shared:
             raise JournalError(
                 f"the journal {self.path} belongs to another game (other data, parameters or "
-                "code, or a function whose closure or globals change with use, such as a counter: "
-                "give it a key=): use another file, or Journal(path, shared=True) to keep several "
-                "games in one file"
+                "code, or a function whose closure or globals change with use)",
+                remedy=(
+                    "use another file",
+                    "give the function a {key}",
+                    "keep several games in one file with Journal(path, {shared:True})",
+                ),
             )
         if known is None:
             self._write(

@@ -68,7 +68,9 @@ def _scorer(metric: Any) -> Scorer:
             f"scorer(model, X, y){near_miss(metric, [*METRICS, *get_scorer_names()])}"
         )
     if isinstance(metric, type) or not callable(metric):
-        raise InputError(f"metric must be a name or a function scorer(model, X, y), not {metric!r}")
+        raise InputError(
+            "must be a name or a function scorer(model, X, y)", parameter="metric", received=metric
+        )
     if isinstance(metric, FunctionType) and metric.__module__.startswith("sklearn.metrics."):
         raise InputError(
             f"{metric.__name__} is not a scorer(model, X, y): give "
@@ -233,14 +235,15 @@ def value_of_no_rows(given: float | None, constant: float | None, *, has_base: b
     """
     if has_base:
         if given is not None:
-            raise InputError("the rows of base are always there: leave empty_value out")
+            raise InputError("the rows of base are always there", remedy="leave {empty_value} out")
         return math.nan
     if given is not None:
         return checks.real("empty_value", given)
     if constant is None:
         raise InputError(
             "the scorer gives no number for a constant prediction, so that it cannot tell what no "
-            "training rows are worth: give empty_value, or rows that are always there with base="
+            "training rows are worth",
+            remedy=("give {empty_value}", "give rows that are always there with {base}"),
         )
     return constant
 
@@ -253,8 +256,11 @@ def range_of_values(
         lowest, highest = checks.value_range(given)
         if empty < lowest or empty > highest:
             raise InputError(
-                f"no rows are worth {empty:.6g}, outside value_range {given!r}: give a range that "
-                "holds every utility, or another empty_value"
+                f"no rows are worth {empty:.6g}, outside value_range {given!r}",
+                remedy=(
+                    "give a {value_range} that holds every utility",
+                    "give another {empty_value}",
+                ),
             )
         return lowest, highest
     known = score.value_range if isinstance(score, Metric) else None

@@ -147,9 +147,14 @@ def backend(device: str | None, dtype: str | None) -> Backend:
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]
         raise InputError(
-            f"device={device!r} cannot be used ({reason}): give 'cpu', 'cuda' or 'cuda:1', "
-            "or None for numpy"
+            f"{device!r} cannot be used ({reason})",
+            parameter="device",
+            remedy="give 'cpu', 'cuda' or 'cuda:1', or leave it out for numpy",
         ) from None
     if place.type == "mps" and name == "float64":
-        raise InputError("device='mps' has no float64: give dtype='float32'")
+        raise InputError(
+            "'mps' has no float64",
+            parameter="device",
+            remedy="compute in single precision (float32)",
+        )
     return Backend(str(place), name)

@@ -160,7 +160,8 @@ def _check_charges(amounts: list[int], units: int, step: Decimal) -> None:
         raise InputError(
             f"players with negative values would be charged {shown(money(charged, step))} in all, "
             f"more than the pool of {shown(money(units, step))}: the values nearly cancel out, so "
-            "that shares of their sum mean little; use negative='zero'"
+            "that shares of their sum mean little",
+            remedy="give {negative:'zero'}",
         )
 
 
