@@ -51,7 +51,7 @@ class Chaos:
         assert not alone or len(self.chunks) == 1
         return self.count
 
-    def wait(self, tickets):
+    def wait(self, tickets, seconds=None):
         assert set(tickets) == set(self.chunks)
         begun = self.rng.permutation(tickets)[: self.workers].tolist()
         for ticket in begun:
@@ -236,9 +236,9 @@ def test_what_is_answered_when_a_run_fails_is_journalled(tmp_path):
 
 def test_out_of_time_finishes_what_is_in_flight_and_no_more(tmp_path):
     class Slow(Chaos):
-        def wait(self, tickets):
+        def wait(self, tickets, seconds=None):
             time.sleep(0.05)
-            return super().wait(tickets)
+            return super().wait(tickets, seconds)
 
     game = fs.games.Additive(np.ones(12))
     engine = Slow(0, workers=2, chunk_size=3)
@@ -255,7 +255,7 @@ def test_one_chunk_that_hangs_does_not_let_the_others_run_ahead_for_ever():
     class Stuck(Chaos):
         """The first chunk of the second round is answered only when nothing else is left."""
 
-        def wait(self, tickets):
+        def wait(self, tickets, seconds=None):
             others = [ticket for ticket in tickets if ticket != 1]
             ticket = others[0] if others else 1
             return [(ticket, self.answer(self.chunks.pop(ticket)))]

@@ -1,5 +1,7 @@
 """Evaluations that cost money: budgets, plans of sizes by price, forecasts."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,99 @@ def test_what_is_wrong_is_said():
         Prices(lambda masks: np.zeros(len(masks)), 3).by_size()
     with pytest.raises(fs.InputError, match="cost must be a function"):
         fs.games.FunctionGame(utility, 12, cost=3.0)
+
+
+class Charging:
+    """A service that charges each call, and fails every third first call or so."""
+
+    def __init__(self, errors, wrong=()):
+        self.paid, self.calls, self.errors, self.wrong = [], Counter(), errors, wrong
+
+    def __call__(self, coalition):
+        self.paid.append(price(coalition))
+        self.calls[coalition] += 1
+        if coalition in self.wrong:
+            raise ValueError("never")
+        if sum(coalition) % 3 == 1 and self.calls[coalition] <= self.errors:
+            raise ConnectionError("busy")
+        return utility(coalition)
+
+
+@pytest.mark.parametrize("method", ["mc", "kernel", "adjusted", "auto"])
+@pytest.mark.parametrize("errors", [1, 3])
+def test_retries_are_paid_and_no_run_costs_more_than_its_budget(method, errors):
+    fn = Charging(errors)
+    service = fs.games.FunctionGame(fn, 12, cost=price, cost_unit="euros", key="service")
+    engine = fs.ThreadEngine(4, backoff=0.001)
+    budget = fs.Budget(cost=9000)
+    result = fs.estimate(service, method, budget=budget, seed=0, engine=engine)
+    assert sum(fn.paid) == pytest.approx(result.cost)
+    assert 0.5 * 9000 < result.cost <= 9000
+    # A failure for whose retry there is no money left is paid, and is no utility.
+    assert result.evaluations < result.computed <= len(fn.paid) <= result.computed + 4
+    retried = sum(count - 1 for count in fn.calls.values())
+    assert any(f"{retried:,} evaluations failed with errors that pass" in n for n in result.notes)
+    assert result.stopped.startswith("the budget of 9,000 euros is spent")
+    assert result.complete
+
+
+@pytest.mark.parametrize("engine", ["serial", "processes"])
+def test_batches_that_fail_are_paid_again(engine, tmp_path):
+    log = tmp_path / "paid"
+
+    def fn(coalition):
+        with log.open("a") as file:
+            file.write(f"{price(coalition)}\n")
+        return float("nan") if len(coalition) == 5 else utility(coalition)
+
+    failing = fs.games.FunctionGame(fn, 12, cost=price, key="failing")
+    made = fs.ProcessEngine(2, chunk_size=4) if engine == "processes" else fs.SerialEngine()
+    options = {"budget": fs.Budget(cost=6000), "seed": 0, "on_error": "skip"}
+    try:
+        result = fs.estimate(failing, "mc", engine=made, **options)
+    finally:
+        made.close()
+    assert sum(map(float, log.read_text().split())) <= result.cost + 1e-6 <= 6000 + 1e-6
+
+
+def test_what_an_interrupted_round_has_paid_is_in_the_cost():
+    fn = Charging(0, wrong=[(1, 2, 3)])
+    broken = fs.games.FunctionGame(fn, 5, cost=price, key="broken")
+    with pytest.raises(fs.GameError) as caught:
+        fs.estimate(broken, "exact", engine=fs.SerialEngine())
+    assert caught.value.partial.cost == pytest.approx(sum(fn.paid))
+
+
+def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
+    with pytest.raises(fs.BudgetError, match=r"v\(∅\) and v\(N\) alone cost 80 euros"):
+        fs.estimate(game(), "mc", budget=fs.Budget(cost=79))
+    fn = Charging(0)
+    service = fs.games.FunctionGame(fn, 12, cost=price, key="service")
+    options = {"budget": fs.Budget(cost=9000), "seed": 0, "journal": tmp_path / "j.db"}
+    first = fs.estimate(service, "mc", **options)
+    again = fs.estimate(service, "mc", verify=5, **options)
+    assert sum(fn.paid) == pytest.approx(
+        first.cost + again.cost - min(first.cost, again.cost), rel=0.05
+    )
+    assert again.cost <= 9000
+    with pytest.raises(fs.BudgetError, match="verify=200"):
+        fs.estimate(service, "mc", verify=200, **options | {"budget": fs.Budget(cost=3000)})
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (lambda coalition: 1 / len(coalition), "cost failed .*ZeroDivisionError"),
+        (lambda coalition: "much", "cost failed .*ValueError"),
+        (lambda coalition: [1.0, 2.0], "cost must be a positive number"),
+        (lambda coalition: None, "cost (failed|must be)"),
+        (lambda coalition: float("nan"), "cost must be a positive number"),
+        (lambda coalition: -1.0, "cost must be a positive number"),
+    ],
+)
+def test_a_price_that_is_none_is_said(cost, said):
+    with pytest.raises(fs.InputError, match=f"the game's {said}"):
+        fs.estimate(fs.games.FunctionGame(utility, 12, cost=cost), budget=100)
 
 
 def test_prices_and_names_are_no_part_of_what_is_computed():

@@ -15,7 +15,6 @@ from tests.engine_checks import (
 
 import fairshapley as fs
 from fairshapley.evaluation import RayEngine
-from fairshapley.evaluation.engines.ray import RaySession
 
 # Ray leaves files and sockets to the garbage collector, and warns of its own future defaults.
 pytestmark = [
@@ -99,6 +98,6 @@ def test_a_utility_that_hangs_is_named(local):
 
 @pytest.mark.full
 def test_a_task_that_fits_nowhere_is_an_error(local, monkeypatch):
-    monkeypatch.setattr(RaySession, "empty_seconds", 2.0)
+    monkeypatch.setattr(RayEngine, "empty_seconds", 2.0)
     with pytest.raises(fs.FairShapleyError, match=r"no room for a task of 64 CPUs.* for 2 s"):
         fs.estimate(fs.games.Airport([1.0, 2.0]), engine=RayEngine(cpus=64))

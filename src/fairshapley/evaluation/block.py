@@ -20,7 +20,7 @@ class Tally:
     """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
     that the bounded cache forgot counts again when it is needed again"""
     computed: int = 0
-    """Utilities computed for this run"""
+    """Utilities computed for this run, failed attempts included"""
     cache_hits: int = 0
     """Requests answered from memory"""
     largest: float = 0.0
@@ -33,6 +33,8 @@ class Tally:
     """Batches that failed as a whole and succeeded in parts"""
     cost: float = 0.0
     """What the evaluations cost, where the game has prices"""
+    retried: int = 0
+    """Evaluations that failed with a transient error and were computed again"""
     lost: int = 0
     """Chunks that were lost with their worker and computed again"""
 
@@ -72,8 +74,10 @@ class Block:
     """The rows that are skipped, with the reason"""
     cost: float = 0.0
     """What the new coalitions cost"""
+    chunks: list[Chunk] = field(default_factory=list)
+    """The chunks it was cut into"""
     leaves: list[Chunk] = field(default_factory=list)
-    """The chunks that are not settled yet, in order"""
+    """Those, or their parts, that are not settled yet, in order"""
 
     def __len__(self) -> int:
         return len(self.masks)

@@ -2,12 +2,13 @@
 
 A worker that dies takes its chunk with it, in a pool of processes those of its neighbours too.
 Such a chunk is tried again, once beside others, then alone; one that is lost alone is halved until
-the coalition is found that ends its worker. So every chunk ends as utilities or as an error, and
-what is computed twice was in a lost worker's hands.
+the coalition is found that ends its worker. A chunk whose error is transient is tried again after a
+pause. So every chunk ends as utilities or as an error, and what is computed twice is paid twice.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,7 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.errors import EngineError, GameError
+from fairshapley.evaluation.engines import Engine
 from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.pace import Pace
@@ -24,6 +26,10 @@ from fairshapley.evaluation.pace import Pace
 # may be lost once beside others, and a coalition twice alone, before it is to blame.
 LOSSES_IN_COMPANY = 1
 LOSSES_ALONE = 2
+# Pauses before retries double up to this.
+LONGEST_BACKOFF = 30.0
+# While nothing but pauses is waited for, the deadline and Ctrl-C are looked at so often.
+NAP = 0.5
 
 
 class Split:
@@ -54,8 +60,8 @@ class Chunk:
         """Where the game has them: what the utilities change by without each group of test rows"""
         self.error: Exception | None = None
         self.halves: tuple[Chunk, Chunk] | None = None
-        self.losses = 0
-        self.alone = False
+        self.losses = self.retries = 0
+        self.alone = self.sent = self.known = False
 
     def __len__(self) -> int:
         return len(self.masks)
@@ -79,6 +85,7 @@ class Chunk:
             Chunk(self.rows[part], self.masks[part], self.packed[part], split)
             for part in (slice(middle), slice(middle, None))
         )
+        one.sent = two.sent = True
         self.halves = (one, two)
         return self.halves
 
@@ -94,8 +101,12 @@ class Dispatcher:
         Says how many chunks to hand in, and learns how long they take.
     guard
         Lets Ctrl-C through while chunks are waited for.
+    engine
+        The engine of the session, which says what is tried again.
     on_values
         Called with each chunk as soon as it has values, in any order.
+    on_repeat
+        Called with each chunk before it is computed once more.
     """
 
     def __init__(
@@ -103,12 +114,19 @@ class Dispatcher:
         session: Session,
         pace: Pace,
         guard: InterruptGuard,
-        on_values: Callable[[Chunk], None] | None = None,
+        engine: Engine,
+        on_values: Callable[[Chunk], None],
+        on_repeat: Callable[[Chunk], None],
     ) -> None:
         self._session = session
         self._pace = pace
         self._guard = guard
-        self._on_values = on_values
+        self._on_values, self._on_repeat = on_values, on_repeat
+        self._retries: int = getattr(engine, "retries", 0)
+        self._backoff: float = getattr(engine, "backoff", 0.0)
+        self._transient: Callable[[Exception], bool] = getattr(engine, "transient", bool)
+        self._paused: list[tuple[float, Chunk]] = []
+        """Chunks to try again, each with the time when that is due"""
         self._queue: deque[Chunk] = deque()
         self._suspects: deque[Chunk] = deque()
         self._flying: dict[Ticket, Chunk] = {}
@@ -122,18 +140,20 @@ class Dispatcher:
         return len(self) < self._pace.capacity(self._session.workers)
 
     def __len__(self) -> int:
-        return len(self._queue) + len(self._suspects) + len(self._flying)
+        waiting = len(self._queue) + len(self._suspects) + len(self._paused)
+        return waiting + len(self._flying)
 
     def drop_waiting(self) -> bool:
         """Forget the chunks that no worker has; whether any are left to wait for."""
         self._queue.clear()
         self._suspects.clear()
+        self._paused.clear()
         return bool(self._flying)
 
     @property
     def waiting(self) -> bool:
         """Whether there are chunks that no worker has."""
-        return bool(self._queue or self._suspects)
+        return bool(self._queue or self._suspects or self._paused)
 
     def push(self, chunks: list[Chunk]) -> None:
         """Add chunks behind those that wait."""
@@ -142,10 +162,16 @@ class Dispatcher:
     def step(self) -> None:
         """Hand in what the engine can take, and wait for an answer."""
         self._fill()
+        pause = None
+        if self._paused:
+            due = min(due for due, _ in self._paused)
+            pause = min(NAP, max(0.0, due - time.monotonic()))
         if not self._flying:
+            with self._guard.interruptible():
+                time.sleep(pause or 0.0)
             return
         with self._guard.interruptible():
-            answers = self._session.wait(list(self._flying))
+            answers = self._session.wait(list(self._flying), pause)
         for ticket, answer in answers:
             self._land(self._flying.pop(ticket), answer)
 
@@ -161,6 +187,9 @@ class Dispatcher:
         return chunks
 
     def _fill(self) -> None:
+        now = time.monotonic()
+        self._queue.extendleft(chunk for due, chunk in self._paused if due <= now)
+        self._paused = [(due, chunk) for due, chunk in self._paused if due > now]
         if self._suspects:
             if self._flying:
                 return  # a suspect is tried alone
@@ -174,6 +203,9 @@ class Dispatcher:
             self._submit(self._queue.popleft())
 
     def _submit(self, chunk: Chunk) -> None:
+        if chunk.sent:
+            self._on_repeat(chunk)
+        chunk.sent = True
         self._flying[self._session.submit(chunk.masks, alone=chunk.alone)] = chunk
 
     def _land(self, chunk: Chunk, answer: Answer) -> None:
@@ -181,16 +213,30 @@ class Dispatcher:
         if error is None and answer.values is not None:
             chunk.take(answer.values)
             self._pace.observe(len(chunk), answer.seconds)
-            if self._on_values is not None:
+            if not chunk.known:
                 self._on_values(chunk)
         elif isinstance(error, WorkerLostError):
             self._lost(chunk, error)
+        elif error is not None and (error := self._unless_transient(chunk, error)) is None:
+            return
         elif len(chunk) == 1 or (isinstance(error, GameError) and error.coalition is None):
             # A wrong shape or a complex answer is not the fault of one coalition.
             chunk.error = error
         else:
             self._pace.failed(len(chunk))
             self._queue.extendleft(reversed(chunk.halve()))
+
+    def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
+        """Pause the chunk when it is to be tried again; else the error to report."""
+        try:
+            if chunk.retries >= self._retries or not self._transient(error):
+                return error
+        except Exception as raised:
+            return raised
+        pause = min(LONGEST_BACKOFF, self._backoff * 2**chunk.retries)
+        chunk.retries += 1
+        self._paused.append((time.monotonic() + pause, chunk))
+        return None
 
     def _lost(self, chunk: Chunk, error: WorkerLostError) -> None:
         self.losses += 1
@@ -229,8 +275,7 @@ class Dispatcher:
     def abandon(self) -> list[Chunk]:
         """Drop all chunks; those that were answered in the meantime are given back."""
         flying, self._flying = self._flying, {}
-        self._queue.clear()
-        self._suspects.clear()
+        self.drop_waiting()
         answered = []
         with suppress(EngineError):  # something else is being reported already
             for ticket, answer in self._session.abort(list(flying)) if flying else []:

@@ -58,6 +58,10 @@ class OutOfTimeError(Exception):
     """The deadline passed between two chunks; what was computed is kept."""
 
 
+class OutOfMoneyError(Exception):
+    """What failed cannot be computed again within the budget; what was computed is kept."""
+
+
 class ExhaustedError(Exception):
     """A replay without the game met a coalition that the journal does not hold."""
 
@@ -133,9 +137,15 @@ class Evaluator:
         self._size_type = np.min_scalar_type(self.n_active)
         self.cache = Cache(self.n_active, cache_bytes)
         worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
-        self.pace = Pace(self.engine.chunk_size, n_players, worthwhile)
         self.noise = noise
         self.prices = Prices.of(game)
+        self.money = math.inf
+        """The most that evaluations may cost"""
+        self._due = 0.0
+        """What those of the round cost that are not counted yet"""
+        # A chunk that fails is paid as a whole: where evaluations have prices it is one of them.
+        chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
+        self.pace = Pace(chunk_size, n_players, worthwhile)
         wanted = replicates and noise is None
         self.replicates = Replicates.of(game, self.n_active) if wanted else None
         self._ledger = Ledger(
@@ -179,9 +189,21 @@ class Evaluator:
                 wide = SeededGame(game)
             self._session = self.engine.open(wide)
             self._dispatcher = Dispatcher(
-                self._session, self.pace, self.guard, self._ledger.journal
+                *(self._session, self.pace, self.guard, self.engine),
+                on_values=self._ledger.journal,
+                on_repeat=self._repeat,
             )
         return self._session, self._dispatcher
+
+    def _repeat(self, chunk: Chunk) -> None:
+        """Pay for coalitions that are computed once more, unless there is no money left."""
+        price = self._price(chunk)
+        if self.tally.cost + self._due + price > self.money:
+            raise OutOfMoneyError
+        self.tally.cost += price
+        if chunk.retries:
+            self.tally.retried += len(chunk)
+            self.tally.computed += len(chunk)
 
     @property
     def complete(self) -> bool:
@@ -199,14 +221,19 @@ class Evaluator:
             return bits.pack(masks[:, : self.n_active])
         return packed_rows(draw, start, masks)
 
+    def ends(self) -> ListedCoalitions:
+        """The first draw of a run: ∅ and N, several times where utilities are random."""
+        if self.noise is not None:
+            return self.noise.first()
+        return ListedCoalitions.of(np.array([[False], [True]]).repeat(self.n_players, axis=1))
+
     def endpoints(self) -> tuple[float, float]:
         """v(∅) and v(N); they cannot be skipped."""
+        values = self.evaluate(self.ends()).values
         if self.noise is not None:
-            empty, full = self.noise.settle_first(self.evaluate(self.noise.first()).values)
+            empty, full = self.noise.settle_first(values)
         else:
-            masks = np.zeros((2, self.n_players), dtype=bool)
-            masks[1] = True
-            empty, full = self.evaluate(ListedCoalitions.of(masks)).values.tolist()
+            empty, full = values.tolist()
         if self.tally.skipped:
             raise GameError(
                 "v(∅), the utility of the empty coalition, and v(N) cannot be skipped: failed is "
@@ -273,6 +300,7 @@ class Evaluator:
         self.cache.turn()
         skips = self._skips_looks(draw)
         self._ledger.remember = skips or self._remembers(draw)
+        self._due = self.cost(draw) if self.money < math.inf else 0.0
         count = len(draw)
         values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
         blocks: deque[Block] = deque()
@@ -281,32 +309,52 @@ class Evaluator:
             while start < count or blocks:
                 self.guard.check()
                 sent = self._dispatcher
-                unfinished = start < count or (sent is not None and sent.waiting)
-                if unfinished and time.monotonic() > deadline:
-                    self._finish_in_flight()
-                    raise OutOfTimeError
+                self._require_time(deadline, unasked=start < count)
                 if start < count and len(blocks) < MAX_BLOCKS and (sent is None or sent.hungry):
                     stop = min(count, start + self.pace.rows(self.workers))
                     blocks.append(self._look_up(draw, start, stop, self._ledger.pending))
                     self._obtain(blocks[-1], count - stop)
                     start = stop
                 elif sent is not None:
-                    sent.step()
-                    self.tally.lost = sent.losses
+                    self._step(sent)
                 while blocks and self._ledger.settle(blocks[0]):
                     block = blocks.popleft()
                     self._ledger.conclude(block)
+                    self._due -= block.cost
                     values[block.start : block.start + len(block)] = block.values
                     sizes[block.start : block.start + len(block)] = block.sizes
                     if after_chunk is not None:
                         after_chunk()
         except BaseException as error:
             self._abandon(error)
+            for chunk in (chunk for block in blocks for chunk in block.chunks if chunk.sent):
+                self.tally.cost += self._price(chunk)  # though the round is never told
             raise
         return Answers(values, sizes)
 
+    def _price(self, chunk: Chunk) -> float:
+        if self.prices is None:
+            return 0.0
+        return float(self.prices.each(chunk.masks[:, : self.n_players]).sum())
+
+    def _require_time(self, deadline: float, *, unasked: bool) -> None:
+        """Stop where coalitions are left that no worker has, and the time is over."""
+        unasked = unasked or (self._dispatcher is not None and self._dispatcher.waiting)
+        if unasked and time.monotonic() > deadline:
+            self._finish_in_flight()
+            raise OutOfTimeError
+
+    def _step(self, dispatcher: Dispatcher) -> None:
+        """Wait for some chunks."""
+        try:
+            dispatcher.step()
+        except OutOfMoneyError:
+            self._finish_in_flight()
+            raise
+        self.tally.lost = dispatcher.losses
+
     def _finish_in_flight(self) -> None:
-        """Out of time: what workers have begun is paid for, and journalled."""
+        """Out of time or money: what workers have begun is paid for, and journalled."""
         while self._dispatcher is not None and self._dispatcher.drop_waiting():
             self._dispatcher.step()
 
@@ -371,7 +419,8 @@ class Evaluator:
                 mask = np.zeros(self.n_players, dtype=bool)
                 mask[: self.n_active] = bits.from_keys([key], self.n_active)[0]
             chunks.append(Chunk(np.arange(1), mask[None], np.empty((1, 0), dtype=np.uint8)))
-        return Dispatcher(self._opened(self.game)[0], self.pace, self.guard).compute(chunks)
+            chunks[-1].sent = chunks[-1].known = True
+        return self._opened(self.game)[1].compute(chunks)
 
     def _skips_looks(self, draw: Draw) -> bool:
         return self._many is not None and bool(getattr(draw, "fresh", False))
@@ -433,5 +482,6 @@ class Evaluator:
             size = self.pace.share(len(wanted) + behind, session.workers)
             rows, wanted = wanted[:size], wanted[size:]
             part = slice(None) if len(rows) == len(block) else rows  # which copies nothing
-            block.leaves.append(Chunk(rows, block.masks[part], block.packed[part]))
-        dispatcher.push(block.leaves)
+            block.chunks.append(Chunk(rows, block.masks[part], block.packed[part]))
+        block.leaves = list(block.chunks)
+        dispatcher.push(block.chunks)

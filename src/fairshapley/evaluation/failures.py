@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import GameError, JournalError
-from fairshapley.evaluation.engines.engine import WorkerLostError
-from fairshapley.evaluation.engines.remote import RemoteError
+from fairshapley.evaluation.engines.engine import RemoteError, WorkerLostError
 from fairshapley.games.game import members
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.draws import random_ranks
-from fairshapley.errors import InputError
+from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import round_generator
@@ -45,7 +45,15 @@ class Prices:
 
     def each(self, masks: BoolArray) -> FloatArray:
         """The price of each coalition, or an InputError."""
-        prices = np.asarray(self._function(masks), dtype=np.float64)
+        try:
+            prices = np.asarray(self._function(masks), dtype=np.float64)
+        except FairShapleyError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"the game's cost failed for {len(masks)} coalitions ({type(error).__name__}: "
+                f"{error}): return a positive number for each coalition"
+            ) from error
         if prices.shape != (len(masks),) or not (np.isfinite(prices) & (prices > 0)).all():
             raise InputError(
                 f"the game's cost must be a positive number for each of {len(masks)} coalitions: "

@@ -39,6 +39,30 @@ class Allowance:
 
     def __init__(self, plan: Plan, evaluator: Evaluator) -> None:
         self.plan, self.evaluator = plan, evaluator
+        if plan.budget is not None and plan.budget.cost is not None:
+            evaluator.money = plan.budget.cost
+
+    def require_ends(self) -> None:
+        """Raise a BudgetError where v(∅) and v(N) alone are more than the budget."""
+        budget, ends = self.plan.budget or Budget(), self.evaluator.ends()
+        if budget.evaluations is not None and budget.evaluations < len(ends):
+            raise BudgetError(
+                f"v(∅) and v(N) alone take {len(ends)} evaluations: give a larger budget"
+            )
+        if budget.cost is not None and (cost := self.evaluator.cost(ends)) > budget.cost:
+            raise BudgetError(
+                f"v(∅) and v(N) alone cost {cost:,.6g}{self.money}, the budget is "
+                f"{budget.cost:,.6g}: give a larger budget"
+            )
+
+    @property
+    def no_more_repeats(self) -> str:
+        """Why a run ends whose failed evaluations cannot be paid again."""
+        budget = self.plan.budget or Budget()
+        return (
+            f"the budget of {budget.cost:,.6g}{self.money} is spent: what is left does not pay "
+            "for computing failed evaluations again"
+        )
 
     def blocked(self, draw: Draw, rounds: int, marginals: int) -> str | None:
         """Why the budget does not allow a round after so many rounds and marginals, or None."""

@@ -85,7 +85,7 @@ def estimate(
         Who computes the utilities: None or "serial" for this process; "processes" for one process
         per core, or "processes:4"; a `distributed.Client`, "dask://host:port" or
         "tcp://host:port"; "ray" or "ray://host:port"; or an engine such as
-        ``fs.ProcessEngine(4, timeout=60)``. The result is the same for all of them. "threads:32",
+        ``fs.ProcessEngine(4, timeout=60)``. The result is the same for all of these. "threads:32",
         for utilities that wait, has larger rounds, and so draws other coalitions.
     journal
         A file that keeps every utility: running again with it continues where the last run

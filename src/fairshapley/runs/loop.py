@@ -18,7 +18,13 @@ from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.estimator import NoiseLevel
 from fairshapley.estimators.exact import coalition_weights, exact_values
 from fairshapley.estimators.pooling import Pooling
-from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, OutOfTimeError, Tally
+from fairshapley.evaluation.evaluator import (
+    Evaluator,
+    ExhaustedError,
+    OutOfMoneyError,
+    OutOfTimeError,
+    Tally,
+)
 from fairshapley.evaluation.journal.records import RunStatus
 from fairshapley.evaluation.ledger import LEAST_SCALE
 from fairshapley.evaluation.noise import RepeatedDraw
@@ -93,7 +99,7 @@ class Run:
         """
         budget, name = self.plan.budget, self.plan.estimator.name
         try:
-            self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
+            self._verify(verify)
             with ProgressReporter(progress, name, budget, self.plan.until) as reporter:
                 stopped = self._loop(reporter)
             self.evaluator.guard.check()
@@ -121,6 +127,16 @@ class Run:
             raise
         return self._end("finished", self.result(stopped, complete=True))
 
+    def _verify(self, count: int) -> None:
+        """Compute some journalled utilities again."""
+        try:
+            self.evaluator.verify(count, side_generator(self.log.seed, "verify"))
+        except OutOfMoneyError:
+            raise BudgetError(
+                f"the budget of {self.plan.budget} does not allow verify={count}, which computes "
+                "so many coalitions again: give a larger budget, or a smaller verify"
+            ) from None
+
     def _look_for_noise(self, repeats: int | None) -> None:
         """Compute a few utilities again: what is not the same is random, and no error says so."""
         if repeats is None:
@@ -128,7 +144,10 @@ class Run:
             repeats = AUTOMATIC_REPEATS if enough else 0
         if not repeats or self.plan.on_error == "skip":
             return
-        found = self.evaluator.changes(repeats)
+        try:
+            found = self.evaluator.changes(repeats)
+        except OutOfMoneyError:
+            return
         bins = self.recorder.records()["profile"]
         size = max((abs(one.mean) + one.deviation for one in bins), default=0.0)
         apart = found[np.abs(found) > REPEATED * size]
@@ -187,14 +206,11 @@ class Run:
         if self.problem is not None:
             return
         plan, evaluator = self.plan, self.evaluator
-        least = 2
         if evaluator.noise is not None:
             weights = coalition_weights(plan.semivalue, self.game.n_active, self.game.n_nulls)
             evaluator.noise.begin(self.log.seed, weights)
             evaluator.noise.reuse = plan.estimator.repeats_often and not self.game.same_seed
-            least = len(evaluator.noise.first())
-        if plan.budget is not None and (plan.budget.evaluations or least) < least:
-            raise BudgetError(f"v(∅) and v(N) alone take {least} evaluations: give a larger budget")
+        self.allowance.require_ends()
         empty, full = evaluator.endpoints()
         self.recorder.add(np.array([0, self.game.n_active]), np.array([empty, full]))
         self.problem = Problem(
@@ -292,6 +308,8 @@ class Run:
             values, sizes = evaluator.evaluate(wanted, deadline, after_chunk)
         except OutOfTimeError:
             return f"the budget of {seconds:g} seconds is spent"
+        except OutOfMoneyError:
+            return self.allowance.no_more_repeats
         self._latest = None
         try:
             if evaluator.noise is not None and isinstance(wanted, RepeatedDraw):
@@ -572,6 +590,10 @@ def _trouble(tally: Tally, noticed: str) -> list[str]:
     notes = []
     if tally.recovered:
         notes.append(f"{tally.recovered} batches failed, and were computed in smaller parts")
+    if tally.retried:
+        notes.append(
+            f"{tally.retried:,} evaluations failed with errors that pass, and were computed again"
+        )
     if tally.lost:
         notes.append(
             f"{tally.lost} chunks were lost with workers that died or hung, and were tried again"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from concurrent.futures import CancelledError
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import CancelledError, Executor
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
-from fairshapley._basics.types import BoolArray
+from fairshapley._basics.types import ByteArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.engine import Answer, CheckedEngine, Ticket, WorkerLostError
-from fairshapley.evaluation.engines.remote import LOOK_SECONDS, ClusterSession
-from fairshapley.evaluation.engines.worker import Reply, Settings, run_chunk
-from fairshapley.games.game import Game
+from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
 WORTHWHILE_SECONDS = 0.1
 
 
-class DaskEngine(CheckedEngine):
+class DaskEngine(PoolEngine):
     """Computes on a Dask cluster (needs distributed).
 
     A worker that dies is replaced by its nanny, and its chunks are computed again by the scheduler.
@@ -55,6 +49,9 @@ class DaskEngine(CheckedEngine):
     ...     fs.estimate(fs.games.Airport([1.0, 2.0]), engine=client)
     """
 
+    sole: ClassVar[bool] = False
+    worthwhile: ClassVar[float] = WORTHWHILE_SECONDS
+
     def __init__(
         self,
         cluster: Client | str,
@@ -75,7 +72,7 @@ class DaskEngine(CheckedEngine):
         if isinstance(cluster, distributed.Client) and cluster.asynchronous:
             raise InputError("the client is asynchronous: give a Client(asynchronous=False)")
         self._distributed: Any = distributed
-        self.worthwhile = WORTHWHILE_SECONDS
+        self._executor: Any = None
         self._address = cluster if isinstance(cluster, str) else None
         self._client: Any = None if isinstance(cluster, str) else cluster
         self.threads = checks.whole("threads", threads)
@@ -95,131 +92,54 @@ class DaskEngine(CheckedEngine):
                 ) from error
         return self._client
 
-    def open(self, game: Game) -> DaskSession:
-        """Scatter the game to the workers."""
-        return DaskSession(self, game)
+    def executor(self, workers: int) -> Executor:
+        """The cluster as an executor; it has as many workers as it has."""
+        if self._executor is None:
+            self._executor = self.client().get_executor(pure=False)
+        executor: Executor = self._executor
+        return executor
+
+    def places(self) -> tuple[int, str]:
+        """The threads of all workers; an EngineError when the scheduler is gone."""
+        client = self.client()
+        where = str(getattr(client.scheduler, "address", "") or "")
+        if client.status != "running":
+            raise EngineError(f"the Dask scheduler {where} is lost (the client is {client.status})")
+        try:
+            threads = sum(client.nthreads().values())
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise EngineError(f"the Dask scheduler {where} does not answer ({error})") from error
+        return threads, (
+            f"the Dask cluster {where} has had no workers for {self.empty_seconds:.0f} s: start "
+            "some with 'dask worker'"
+        )
+
+    def send(self, session: PoolSession, payload: ByteArray) -> Any:
+        """One copy for every worker there is; one that comes later fetches it from another."""
+        try:
+            source = self.client().scatter(payload, broadcast=True, hash=False)
+        except (OSError, TimeoutError, RuntimeError, CancelledError) as error:
+            raise EngineError(
+                f"the game could not be sent to the Dask cluster: {type(error).__name__}: {error}"
+            ) from error
+        session.release = source.release
+        return source
+
+    def sent(self, source: Any) -> bool:
+        """Not when all workers that had a copy are gone."""
+        return bool(source.status == "finished")
+
+    def lost(self, error: BaseException, executor: Executor) -> str | None:
+        """The scheduler tells of workers that died; data may be lost with them."""
+        if isinstance(error, self._distributed.KilledWorker):
+            return "the Dask workers that computed it died"
+        if isinstance(error, CancelledError | OSError | TimeoutError):
+            return "the workers that held its data died"
+        return None
 
     def close(self) -> None:
         """Close the client where an address was given; the cluster stays."""
+        self._executor = None
         if self._address is not None and self._client is not None:
             self._client.close()
             self._client = None
-
-
-class DaskSession(ClusterSession):
-    """A game on the workers of a cluster."""
-
-    def __init__(self, engine: DaskEngine, game: Game) -> None:
-        import cloudpickle  # type: ignore[import-untyped]
-
-        super().__init__(
-            game, cloudpickle.dumps, Settings(engine.threads, engine.timeout, sole=False)
-        )
-        self._client = engine.client()
-        self._distributed = engine._distributed
-        self._submitted = 0
-        self._replies: dict[Ticket, Reply] = {}
-        self._await_workers()
-        self._game = self._scatter()
-
-    def _count(self) -> tuple[int, str]:
-        """The threads of all workers; an EngineError when the scheduler is gone."""
-        if self._client.status != "running":
-            raise EngineError(
-                f"the connection to the Dask scheduler {self._where()} is lost (the client is "
-                f"{self._client.status})"
-            )
-        try:
-            threads = sum(self._client.nthreads().values())
-        except (OSError, TimeoutError, RuntimeError) as error:
-            raise EngineError(
-                f"the Dask scheduler {self._where()} does not answer ({error})"
-            ) from error
-        return threads, (
-            f"the Dask cluster {self._where()} has had no workers for {self.empty_seconds:.0f} s: "
-            "start some with 'dask worker'"
-        )
-
-    def _where(self) -> str:
-        return str(getattr(self._client.scheduler, "address", "") or "")
-
-    def _await_workers(self) -> None:
-        self._look()
-        while not self._workers:
-            time.sleep(LOOK_SECONDS / 10)
-            self._look()
-
-    def _scatter(self) -> Any:
-        """One copy for every worker there is; one that comes later fetches it from another."""
-        try:
-            return self._client.scatter(self._payload, broadcast=True, hash=False)
-        except (OSError, TimeoutError, RuntimeError, CancelledError) as error:
-            raise EngineError(
-                f"the game could not be sent to the Dask cluster {self._where()}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Hand a chunk to the scheduler."""
-        if self._game.status != "finished":
-            # All workers that had a copy are gone.
-            self._await_workers()
-            self._game = self._scatter()
-        self._submitted += 1
-        try:
-            return self._client.submit(
-                run_chunk,
-                *self._arguments(masks),
-                key=f"{self._name}-{self._submitted}",
-                pure=False,
-            )
-        except Exception as error:
-            self._look()
-            raise EngineError(
-                f"a chunk could not be sent to the Dask scheduler {self._where()}: {error}"
-            ) from error
-
-    def _done(self, tickets: Sequence[Ticket], seconds: float) -> list[Ticket]:
-        futures: Any = tickets
-        # Cancelled futures are seen by their status below.
-        with suppress(TimeoutError, CancelledError), self._client.as_current():
-            self._distributed.wait(futures, timeout=seconds, return_when="FIRST_COMPLETED")
-        done = [future for future in futures if future.status != "pending"]
-        finished = [future for future in done if future.status == "finished"]
-        with suppress(Exception):  # fetched together, or else one by one
-            replies = self._client.gather(finished)
-            self._replies = dict(zip(finished, replies, strict=True))
-        return done
-
-    def _reply(self, ticket: Ticket) -> Reply:
-        try:
-            if ticket.status == "lost":
-                raise CancelledError
-            fetched = self._replies.pop(ticket, None)
-            reply: Reply = ticket.result() if fetched is None else fetched
-        except self._distributed.KilledWorker as error:
-            raise WorkerLostError("the Dask workers that computed it died") from error
-        except (CancelledError, OSError, TimeoutError) as error:
-            self._look()
-            raise WorkerLostError("the workers that held its data died") from error
-        if reply.failure is not None:
-            # The scheduler would compute it again when its worker ends itself.
-            ticket.release()
-        return reply
-
-    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is done; the rest is cancelled, though a worker finishes what it has begun."""
-        futures: Any = tickets
-        done = [future for future in futures if future.status == "finished"]
-        answers = []
-        for future in done:
-            with suppress(Exception):
-                answers.append((future, self._answer(future)))
-        with suppress(Exception):
-            self._client.cancel([future for future in futures if future not in done])
-        return answers
-
-    def close(self) -> None:
-        """Release the game on the workers."""
-        with suppress(Exception):
-            self._game.release()

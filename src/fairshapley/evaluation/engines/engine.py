@@ -41,6 +41,35 @@ class WorkerLostError(Exception):
         self.timed_out = timed_out
 
 
+class RemoteError(Exception):
+    """An exception of a utility, known only by the name of its type and its message.
+
+    Attributes
+    ----------
+    name
+        The name of the type.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(text)
+        self.name = name
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Return what a utility raised as an exception that ends no program: SystemExit would.
+
+    Examples
+    --------
+    >>> as_exception(SystemExit("bye"))
+    RemoteError('bye')
+    """
+    if isinstance(error, Exception):
+        return error
+    described = RemoteError(type(error).__name__, str(error))
+    described.__cause__ = error
+    return described
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What became of a chunk: the utilities in order, or the error that the game raised.
@@ -69,8 +98,10 @@ class Session(Protocol):
         """
         ...
 
-    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Wait until at least one chunk is answered; an EngineError when none ever will be."""
+    def wait(
+        self, tickets: Sequence[Ticket], seconds: float | None = None
+    ) -> list[tuple[Ticket, Answer]]:
+        """Wait until a chunk is answered, or so long; an EngineError when none ever will be."""
         ...
 
     def renew(self) -> None:
@@ -90,7 +121,9 @@ class Engine(Protocol):
     """Who computes the utilities.
 
     One with ``in_flight`` wants rounds of so many coalitions at least. They are drawn then, so that
-    results depend on that number; it is a setting, never a count of what there happens to be.
+    results depend on that number; it is a setting, never a count of what there happens to be. One
+    with ``retries`` has chunks whose error is ``transient`` computed again, after a pause of
+    ``backoff`` seconds that doubles each time.
     """
 
     @property

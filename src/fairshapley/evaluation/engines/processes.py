@@ -11,26 +11,17 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
-from fairshapley._basics.types import BoolArray
+from fairshapley._basics.types import ByteArray
 from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.engine import (
-    LAST_MOMENT,
-    Answer,
-    CheckedEngine,
-    Ticket,
-    WorkerLostError,
-)
-from fairshapley.evaluation.engines.remote import RemoteSession
-from fairshapley.evaluation.engines.worker import Reply, Settings, run_chunk
-from fairshapley.games.game import Game
+from fairshapley.evaluation.engines.engine import Ticket
+from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 
 # What numerical libraries read when they are loaded; threadpoolctl limits those loaded before.
 THREAD_VARIABLES = (
@@ -50,7 +41,7 @@ LEAST_LIMIT = 32
 ORPHAN_SECONDS = 1.0
 
 
-class ProcessEngine(CheckedEngine):
+class ProcessEngine(PoolEngine):
     """Computes in processes of this machine (needs loky).
 
     The processes start at the first evaluation and stay for further runs until `close`; a
@@ -110,27 +101,59 @@ class ProcessEngine(CheckedEngine):
     def __repr__(self) -> str:
         return f"ProcessEngine(workers={self.workers}, timeout={self.timeout})"
 
-    def open(self, game: Game) -> ProcessSession:
-        """Write the game where the processes find it."""
-        return ProcessSession(self, game)
+    def places(self) -> tuple[int, str]:
+        """The number of processes."""
+        return self.workers, ""
 
-    def pool(self, size: int) -> Any:
+    def executor(self, workers: int) -> Executor:
         """So many processes, started where there are others or none."""
-        if size != self._size:
-            self.forget_pool()
+        if workers != self._size:
+            self.stop()
         if self._pool is None:
-            self._size = size
+            self._size = workers
             self._pool = self._loky.ProcessPoolExecutor(
-                size,
-                initializer=_settle_in,
+                workers,
+                initializer=_follow_driver,
                 initargs=(os.getpid(),),
                 env=dict.fromkeys(THREAD_VARIABLES, str(self.threads)),
             )
-        return self._pool
+        pool: Executor = self._pool
+        return pool
 
-    def forget_pool(self, pool: Any = None) -> None:
-        """End the processes and take new ones next time; a pool that was replaced is let be."""
-        if self._pool is not None and pool in (None, self._pool):
+    def send(self, session: PoolSession, payload: ByteArray) -> str:
+        """Write the game to a file that only this user can read."""
+        file = Path(tempfile.gettempdir()) / f"{session.name}.pickle"
+        # loky's tracker removes the file when this process is killed and cannot. Both are told
+        # before there is a file, so that none is left whatever fails.
+        tracker: Any = importlib.import_module("loky.backend.resource_tracker")
+        tracker.register(str(file), "file")
+        session.release = weakref.finalize(session, _remove, str(file), tracker)
+        try:
+            file.touch(mode=0o600, exist_ok=False)
+            file.write_bytes(payload.data)
+        except OSError as error:
+            session.release()
+            raise EngineError(
+                f"the game ({len(payload):,} bytes) cannot be written to {file}: "
+                f"{error.strerror}. Make room there, or set TMPDIR to another folder"
+            ) from error
+        return str(file)
+
+    def lost(self, error: BaseException, executor: Executor) -> str | None:
+        """A pool whose process died is broken as a whole."""
+        if not isinstance(error, BrokenProcessPool):
+            return None
+        if executor is self._pool:
+            self.stop()
+        return f"the process that computed it died{_codes(error)}"
+
+    def restart(self) -> None:
+        """End all processes; new ones start with the next chunk."""
+        self.stop()
+
+    def stop(self, tickets: Sequence[Ticket] = ()) -> None:
+        """End the processes and take new ones next time."""
+        if self._pool is not None:
             self._pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
 
@@ -141,90 +164,7 @@ class ProcessEngine(CheckedEngine):
             self._pool = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Submitted:
-    """A chunk, and the processes that have it."""
-
-    future: Future[Reply]
-    pool: Any
-
-
-class ProcessSession(RemoteSession):
-    """A game in the processes of an engine."""
-
-    def __init__(self, engine: ProcessEngine, game: Game) -> None:
-        import cloudpickle  # type: ignore[import-untyped]
-
-        super().__init__(game, cloudpickle.dumps, Settings(engine.threads, engine.timeout))
-        self._engine = engine
-        file = Path(tempfile.gettempdir()) / f"{self._name}.pickle"
-        self._game = str(file)
-        # loky's tracker removes the file when this process is killed and cannot. Both are told
-        # before there is a file, so that none is left whatever fails.
-        tracker: Any = importlib.import_module("loky.backend.resource_tracker")
-        tracker.register(self._game, "file")
-        self._remove = weakref.finalize(self, _remove, self._game, tracker)
-        try:
-            file.touch(mode=0o600, exist_ok=False)
-            file.write_bytes(self._payload.data)
-        except OSError as error:
-            self._remove()
-            raise EngineError(
-                f"the game ({len(self._payload):,} bytes) cannot be written to {file}: "
-                f"{error.strerror}. Make room there, or set TMPDIR to another folder"
-            ) from error
-
-    @property
-    def workers(self) -> int:
-        """The number of processes, no more than there are coalitions."""
-        return min(self._engine.workers, 1 << min(self._n_players, 30))
-
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Hand a chunk to the processes, to new ones when these have died."""
-        # A chunk that may end its process does not take those of all cores with it.
-        size = 1 if alone else self.workers
-        for _ in range(3):
-            try:
-                pool = self._engine.pool(size)
-                future = pool.submit(run_chunk, *self._arguments(masks))
-            except (OSError, RuntimeError) as error:  # a pool that broke, or no more processes
-                self._engine.forget_pool()
-                broken = error
-            else:
-                return _Submitted(future, pool)
-        raise EngineError(f"no worker processes can be started: {broken}") from broken
-
-    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Wait for at least one chunk."""
-        done, _ = wait([ticket.future for ticket in tickets], return_when=FIRST_COMPLETED)
-        return [(ticket, self._answer(ticket)) for ticket in tickets if ticket.future in done]
-
-    def _reply(self, ticket: Ticket) -> Reply:
-        try:
-            return ticket.future.result()
-        except BrokenProcessPool as error:
-            self._engine.forget_pool(ticket.pool)
-            raise WorkerLostError(f"the process that computed it died{_codes(error)}") from error
-
-    def renew(self) -> None:
-        """End all processes; new ones start with the next chunk."""
-        self._engine.forget_pool()
-
-    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is done, or will be in a moment; a process that computes longer is ended."""
-        begun = [ticket for ticket in tickets if not ticket.future.cancel()]
-        done, rest = wait([ticket.future for ticket in begun], timeout=LAST_MOMENT)
-        if rest:
-            self._engine.forget_pool()
-        whole = [ticket for ticket in begun if ticket.future in done]
-        return [(ticket, self._answer(ticket)) for ticket in whole if not ticket.future.exception()]
-
-    def close(self) -> None:
-        """Remove the file of the game."""
-        self._remove()
-
-
-def _settle_in(driver: int) -> None:
+def _follow_driver(driver: int) -> None:
     """Make a process depend on the driver, and on it alone."""
     # Ctrl-C reaches every process of a terminal: the driver decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

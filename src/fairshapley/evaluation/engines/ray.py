@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import suppress
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
-from fairshapley._basics.types import BoolArray
-from fairshapley.errors import EngineError, InputError
-from fairshapley.evaluation.engines.engine import (
-    LAST_MOMENT,
-    Answer,
-    CheckedEngine,
-    Ticket,
-    WorkerLostError,
-)
-from fairshapley.evaluation.engines.remote import ClusterSession
-from fairshapley.evaluation.engines.worker import Reply, Settings, run_chunk
+from fairshapley._basics.types import ByteArray
+from fairshapley.errors import EngineError, FairShapleyError, InputError
+from fairshapley.evaluation.engines.engine import Ticket
+from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 from fairshapley.games.game import Game
 
+T = TypeVar("T")
 LOOPBACK = "127.0.0.1"
 
 _connected: dict[str, str | None] = {}
 """The address that this process connected to, for Ray knows only that it is connected"""
 
 
-class RayEngine(CheckedEngine):
+class RayEngine(PoolEngine):
     """Computes on a Ray cluster (needs ray).
 
     fairshapley must be installed on the nodes, in the same version.
@@ -80,6 +76,10 @@ class RayEngine(CheckedEngine):
         self.address = address
         self.cpus = checks.real("cpus", cpus, above=0)
         self.gpus = checks.real("gpus", gpus, least=0)
+        self.threads = max(1, int(self.cpus))
+        self._executor: Executor | None = None
+        self._gone = False
+        """Whether the node that held the game died"""
 
     def __repr__(self) -> str:
         return f"RayEngine({self.address!r}, timeout={self.timeout})"
@@ -128,77 +128,72 @@ class RayEngine(CheckedEngine):
                 "if the network is safe"
             )
 
-    def open(self, game: Game) -> RaySession:
+    def executor(self, workers: int) -> Executor:
+        """Ray as an executor."""
+        if self._executor is None:
+            self._executor = RayExecutor(self._ray, self.cpus, self.gpus)
+        return self._executor
+
+    def places(self) -> tuple[int, str]:
+        """How many tasks the resources of the cluster allow at a time."""
+        try:
+            total = self.connect().cluster_resources()
+        except FairShapleyError:
+            raise
+        except Exception as error:
+            raise EngineError(f"the Ray cluster is lost ({error})") from error
+        places = total.get("CPU", 0.0) / self.cpus
+        if self.gpus:
+            places = min(places, total.get("GPU", 0.0) / self.gpus)
+        return int(places), (
+            f"the Ray cluster has had no room for a task of {self.cpus:g} CPUs and "
+            f"{self.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
+        )
+
+    def dumps(self, game: Game) -> bytes:
+        """The game as bytes, by Ray's own cloudpickle."""
+        data: bytes = self._ray.cloudpickle.dumps(game)
+        return data
+
+    def send(self, session: PoolSession, payload: ByteArray) -> Any:
         """Put the game into the object store."""
-        return RaySession(self, game, self.connect())
+        self._gone = False
+        return self._ray.put(payload)
+
+    def sent(self, source: Any) -> bool:
+        """Not when the node that held it died."""
+        return not self._gone
+
+    def lost(self, error: BaseException, executor: Executor) -> str | None:
+        """The evaluator decides, for all engines, what is done about a worker that dies."""
+        errors = self._ray.exceptions
+        if isinstance(error, errors.ObjectLostError):
+            self._gone = True
+            return "the node that held its data died"
+        if isinstance(
+            error, errors.WorkerCrashedError | errors.OutOfMemoryError | errors.NodeDiedError
+        ):
+            return f"the Ray worker that computed it died ({type(error).__name__})"
+        return None
+
+    def stop(self, tickets: Sequence[Ticket]) -> None:
+        """Cancel tasks, with their processes."""
+        for ticket in tickets:
+            with suppress(Exception):
+                self._ray.cancel(ticket.object_ref, force=True)
 
     def close(self) -> None:
         """Leave Ray running: others may use it, and it ends with the process."""
 
 
-class RaySession(ClusterSession):
-    """A game in the object store of a cluster."""
+class RayExecutor(Executor):
+    """Tasks of Ray as futures; `cancel` leaves them alone, `RayEngine.stop` ends them."""
 
-    def __init__(self, engine: RayEngine, game: Game, ray: Any) -> None:
-        settings = Settings(max(1, int(engine.cpus)), engine.timeout)
-        super().__init__(game, ray.cloudpickle.dumps, settings)
-        self._ray = ray
-        self._engine = engine
-        # The evaluator decides, for all engines, what is done about a worker that dies.
-        self._task = ray.remote(run_chunk).options(
-            max_retries=0, num_cpus=engine.cpus, num_gpus=engine.gpus
-        )
-        self._game = ray.put(self._payload)
+    def __init__(self, ray: Any, cpus: float, gpus: float) -> None:
+        self._as_task = cache(ray.remote(max_retries=0, num_cpus=cpus, num_gpus=gpus))
 
-    def _count(self) -> tuple[int, str]:
-        """How many tasks the resources of the cluster allow at a time."""
-        try:
-            total = self._ray.cluster_resources()
-        except Exception as error:
-            raise EngineError(f"the Ray cluster is lost ({error})") from error
-        places = total.get("CPU", 0.0) / self._engine.cpus
-        if self._engine.gpus:
-            places = min(places, total.get("GPU", 0.0) / self._engine.gpus)
-        return int(places), (
-            f"the Ray cluster has had no room for a task of {self._engine.cpus:g} CPUs and "
-            f"{self._engine.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
-        )
-
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Hand in a chunk as a task."""
-        try:
-            return self._task.remote(*self._arguments(masks))
-        except Exception as error:
-            raise EngineError(f"a chunk could not be sent to Ray: {error}") from error
-
-    def _done(self, tickets: Sequence[Ticket], seconds: float) -> list[Ticket]:
-        done, rest = self._ray.wait(list(tickets), num_returns=1, timeout=seconds)
-        if done and rest:
-            more, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0)
-            done = [*done, *more]
-        return list(done)
-
-    def _reply(self, ticket: Ticket) -> Reply:
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(ticket)
-        except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
-            kind = type(error).__name__
-            raise WorkerLostError(f"the Ray worker that computed it died ({kind})") from error
-        except errors.ObjectLostError as error:
-            self._game = self._ray.put(self._payload)
-            raise WorkerLostError("the node that held its data died") from error
-
-    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is done, or will be in a moment; the rest is cancelled, with its processes."""
-        with suppress(Exception):
-            waited = list(tickets)
-            done, rest = self._ray.wait(waited, num_returns=len(waited), timeout=LAST_MOMENT)
-            for ticket in rest:
-                self._ray.cancel(ticket, force=True)
-            return [(ticket, self._answer(ticket)) for ticket in done]
-        return []
-
-    def close(self) -> None:
-        """Release the game."""
-        self._game = None
+    def submit(self, function: Callable[..., T], /, *given: Any, **named: Any) -> Future[T]:
+        """Call a function in a worker."""
+        future: Future[T] = self._as_task(function).remote(*given, **named).future()
+        future.set_running_or_notify_cancel()
+        return future

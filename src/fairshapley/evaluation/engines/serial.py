@@ -6,8 +6,13 @@ import time
 from collections.abc import Sequence
 
 from fairshapley._basics.types import BoolArray
-from fairshapley.evaluation.engines.engine import Answer, CheckedEngine, Ticket, check_answer
-from fairshapley.evaluation.engines.remote import as_exception
+from fairshapley.evaluation.engines.engine import (
+    Answer,
+    CheckedEngine,
+    Ticket,
+    as_exception,
+    check_answer,
+)
 from fairshapley.games.game import Game
 
 
@@ -57,7 +62,9 @@ class SerialSession:
         self._chunks[self._count] = masks.copy()
         return self._count
 
-    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+    def wait(
+        self, tickets: Sequence[Ticket], seconds: float | None = None
+    ) -> list[tuple[Ticket, Answer]]:
         """Compute the first of the chunks."""
         masks = self._chunks.pop(tickets[0])
         start = time.perf_counter()

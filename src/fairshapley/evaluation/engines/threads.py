@@ -1,7 +1,6 @@
 """The engine for utilities that wait: many calls at a time, of a service, a model, people.
 
-One thread runs an event loop in which every call has its turn, its time limit and its retries.
-A plain function is called in a thread of a pool, an ``async def`` in the loop itself.
+A plain function is called in a thread, an ``async def`` in an event loop.
 """
 
 from __future__ import annotations
@@ -10,25 +9,26 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from queue import Empty, SimpleQueue
-from typing import Any, TypeAlias
+from concurrent.futures import Executor, Future
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, TypeAlias, TypeVar
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines.engine import (
-    LAST_MOMENT,
     Answer,
     CheckedEngine,
     Ticket,
+    as_exception,
     check_answer,
 )
-from fairshapley.evaluation.engines.remote import as_exception
+from fairshapley.evaluation.engines.pool import FutureSession
 from fairshapley.games.abilities import is_async
 from fairshapley.games.game import Game
 
+T = TypeVar("T")
 Transient: TypeAlias = Callable[[Exception], bool]
 
 # Enough for a service that answers in 50 ms to give 600 answers a second, which the driver can use.
@@ -38,7 +38,7 @@ MOST_WORKERS = 1024
 RETRIES = 5
 # Seconds before the first retry; they double. Five retries wait 15 s in all: long enough for a
 # service that restarts, or a limit that counts by the quarter of a minute.
-BACKOFF, LONGEST_BACKOFF = 0.5, 30.0
+BACKOFF = 0.5
 
 
 def is_transient(error: Exception) -> bool:
@@ -121,26 +121,149 @@ class ThreadEngine(CheckedEngine):
         return f"ThreadEngine(workers={self.workers}, timeout={self.timeout})"
 
     def open(self, game: Game) -> ThreadSession:
-        """Start the loop."""
+        """Start the threads or the loop."""
         return ThreadSession(self, game)
 
 
-class ThreadSession:
-    """One game, whose calls an event loop makes."""
+class ThreadSession(FutureSession):
+    """One game, whose calls wait in threads or, those of an ``async def``, in one event loop."""
 
     def __init__(self, engine: ThreadEngine, game: Game) -> None:
         self._engine, self._game = engine, game
         self.workers = engine.workers
-        self._answers: SimpleQueue[tuple[Ticket, Answer]] = SimpleQueue()
-        self._count = 0
-        # Only the loop's thread touches these.
-        self._calls: set[asyncio.Task[None]] = set()
-        self._running: set[asyncio.Task[Any] | None] = set()
-        self._turns = asyncio.Semaphore(engine.workers)
-        self._work: SimpleQueue[tuple[BoolArray, Future[FloatArray]] | None] = SimpleQueue()
-        self._idle = threading.Semaphore(0)
-        """Threads that wait for work"""
+        self._executor = (LoopExecutor if is_async(game) else DaemonThreads)(engine.workers)
+        self._lock = threading.Lock()
         self._next_start = 0.0
+        self._stopped = threading.Event()
+        """Set when no call may begin any more"""
+
+    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+        """Hand in a chunk; a copy, in case the game changes it."""
+        self._stopped.clear()
+        function = self._awaited if is_async(self._game) else self._called
+        return self._executor.submit(function, masks.copy())
+
+    def _answer(self, ticket: Ticket) -> Answer:
+        answer: Answer = ticket.result()
+        return answer
+
+    def _delay(self) -> float:
+        """The seconds until this call may begin; calls begin at even distances."""
+        with self._lock:
+            now = time.monotonic()
+            self._next_start = max(now, self._next_start + self._engine.interval)
+            return self._next_start - now
+
+    def _called(self, masks: BoolArray) -> Answer:
+        """One call of a plain function."""
+        if self._stopped.wait(self._delay()):
+            return Answer(error=TimeoutError("the run has ended"))
+        start = time.perf_counter()
+        try:
+            values = check_answer(self._within(masks), len(masks), self._game)
+        except BaseException as error:  # also SystemExit: a utility does not end the program
+            return Answer(error=as_exception(error))
+        return Answer(values, time.perf_counter() - start)
+
+    def _within(self, masks: BoolArray) -> FloatArray:
+        """The game's answer within the time limit; a call that hangs leaves its thread behind."""
+        if (timeout := self._engine.timeout) is None:
+            return self._game(masks)
+        helper = DaemonThreads(1)
+        future = helper.submit(self._game, masks)
+        helper.shutdown()
+        try:
+            error = future.exception(timeout)
+        except TimeoutError:
+            raise self._too_long() from None
+        if error is not None:
+            raise error
+        return future.result()
+
+    def _too_long(self) -> TimeoutError:
+        return TimeoutError(f"it took longer than the timeout of {self._engine.timeout:g} s")
+
+    async def _awaited(self, masks: BoolArray) -> Answer:
+        """One call of an ``async def``."""
+        await asyncio.sleep(self._delay())
+        if self._stopped.is_set():
+            return Answer(error=TimeoutError("the run has ended"))
+        start = time.perf_counter()
+        try:
+            reply = await asyncio.wait_for(self._reply(masks), self._engine.timeout)
+            values = check_answer(reply, len(masks), self._game)
+        except TimeoutError as error:
+            own = self._engine.timeout is None or str(error)
+            return Answer(error=error if own else self._too_long())
+        except Exception as error:
+            return Answer(error=error)
+        return Answer(values, time.perf_counter() - start)
+
+    async def _reply(self, masks: BoolArray) -> FloatArray:
+        try:
+            return await self._game.answer(masks)  # type: ignore[attr-defined]
+        except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop
+            raise as_exception(error) from error
+
+    def renew(self) -> None:
+        """No worker is ever lost here."""
+
+    def _look(self) -> None:
+        """Nor is the engine."""
+
+    def _stop(self, tickets: Sequence[Ticket]) -> None:
+        """A call that hangs ends with the session, or with the process."""
+
+    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """What is answered within a moment; the rest is cancelled, and no call begins."""
+        self._stopped.set()
+        return super().abort(tickets)
+
+    def close(self) -> None:
+        """End the threads or the loop; a call that hangs ends with the process."""
+        self._stopped.set()
+        self._executor.shutdown()
+
+
+class DaemonThreads(Executor):
+    """Threads that do not keep the program from ending when a call hangs."""
+
+    def __init__(self, workers: int) -> None:
+        self._most, self._count = workers, 0
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+
+    def submit(self, function: Callable[..., T], /, *given: Any, **named: Any) -> Future[T]:
+        """Call a function in an idle thread, or in a new one while there are few."""
+        future: Future[T] = Future()
+        self._work.put((future, partial(function, *given, **named)))
+        if not self._idle.acquire(blocking=False) and self._count < self._most:
+            self._count += 1
+            threading.Thread(target=self._serve, daemon=True).start()
+        return future
+
+    def _serve(self) -> None:
+        while (task := self._work.get()) is not None:
+            future, call = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
+            del task, future, call
+            self._idle.release()
+        self._work.put(None)  # for the next thread
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
+        """Let the threads end when they have nothing left to do."""
+        self._work.put(None)
+
+
+class LoopExecutor(Executor):
+    """Calls of an ``async def`` in an event loop of its own, so many at a time."""
+
+    def __init__(self, workers: int) -> None:
+        self._turns = asyncio.Semaphore(workers)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -148,121 +271,26 @@ class ThreadSession:
         self._loop.run_forever()
         self._loop.close()
 
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Hand a chunk to the loop; a copy, in case the game changes it."""
-        self._count += 1
-        self._loop.call_soon_threadsafe(self._begin, self._count, masks.copy())
-        return self._count
+    def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """Await a function in the loop."""
+        future: Future[Any] = Future()
 
-    def _begin(self, ticket: Ticket, masks: BoolArray) -> None:
-        task = self._loop.create_task(self._answer(ticket, masks))
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
+        async def serve() -> None:
+            async with self._turns:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(await function(*given, **named))
 
-    async def _answer(self, ticket: Ticket, masks: BoolArray) -> None:
-        async with self._turns:
-            self._answers.put((ticket, await self._tried(masks)))
+        asyncio.run_coroutine_threadsafe(serve(), self._loop)
+        return future
 
-    async def _tried(self, masks: BoolArray) -> Answer:
-        """The utilities of a chunk, or the error of the last attempt."""
-        engine, backoff = self._engine, self._engine.backoff
-        for left in range(engine.retries, -1, -1):
-            await self._rate_limit()
-            start = time.perf_counter()
-            try:
-                values = check_answer(await self._call(masks), len(masks), self._game)
-                return Answer(values, time.perf_counter() - start)
-            except Exception as raised:
-                error = raised
-            try:
-                again = left > 0 and engine.transient(error)
-            except Exception as raised:
-                error, again = raised, False
-            if not again:
-                break
-            await asyncio.sleep(backoff)
-            backoff = min(2 * backoff, LONGEST_BACKOFF)
-        return Answer(error=error)
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
+        """Cancel what still waits, and end the loop."""
 
-    async def _rate_limit(self) -> None:
-        """Wait for this call's turn; calls begin at even distances."""
-        if interval := self._engine.interval:
-            now = time.monotonic()
-            self._next_start = max(now, self._next_start + interval)
-            await asyncio.sleep(self._next_start - now)
+        async def cancel() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
-    async def _call(self, masks: BoolArray) -> FloatArray:
-        """One attempt, within the time limit."""
-        task, timeout = asyncio.current_task(), self._engine.timeout
-        self._running.add(task)
-        work = self._in_the_loop if is_async(self._game) else self._in_a_thread
-        try:
-            return await asyncio.wait_for(work(masks), timeout)
-        except TimeoutError as error:
-            if timeout is None or str(error):  # the utility's own
-                raise
-            raise TimeoutError(f"it took longer than the timeout of {timeout:g} s") from error
-        finally:
-            self._running.discard(task)
-
-    async def _in_the_loop(self, masks: BoolArray) -> FloatArray:
-        try:
-            return await self._game.answer(masks)  # type: ignore[attr-defined]
-        except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop
-            raise as_exception(error) from error
-
-    async def _in_a_thread(self, masks: BoolArray) -> FloatArray:
-        outcome: Future[FloatArray] = Future()
-        outcome.set_running_or_notify_cancel()  # an answer may come too late, and is dropped
-        self._work.put((masks, outcome))
-        if not self._idle.acquire(blocking=False):
-            threading.Thread(target=self._serve, daemon=True).start()
-        return await asyncio.wrap_future(outcome)
-
-    def _serve(self) -> None:
-        """One call after the other; in a daemon, for one that hangs must not keep the program."""
-        while (task := self._work.get()) is not None:
-            masks, outcome = task
-            try:
-                outcome.set_result(self._game(masks))
-            except BaseException as error:  # also SystemExit: a utility does not end the program
-                outcome.set_exception(as_exception(error))
-            self._idle.release()
-        self._work.put(None)  # for the next thread
-
-    def wait(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """All that is answered, at least one."""
-        found: list[tuple[Ticket, Answer]] = []
-        while not found:
-            with suppress(Empty):  # a limit, so that Ctrl-C gets through everywhere
-                found.append(self._answers.get(timeout=LAST_MOMENT))
-        return found + self._answered()
-
-    def _answered(self) -> list[tuple[Ticket, Answer]]:
-        found = []
-        with suppress(Empty):
-            while True:
-                found.append(self._answers.get_nowait())
-        return found
-
-    def renew(self) -> None:
-        """No worker is ever lost here."""
-
-    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is answered within a moment; the rest is cancelled, and no call begins."""
-        asyncio.run_coroutine_threadsafe(self._wind_up(LAST_MOMENT), self._loop).result()
-        return self._answered()
-
-    async def _wind_up(self, seconds: float) -> None:
-        for task in self._calls - self._running:
-            task.cancel()
-        if self._calls and seconds:
-            await asyncio.wait(self._calls, timeout=seconds)
-        for task in self._calls:
-            task.cancel()
-
-    def close(self) -> None:
-        """End the loop and the threads; one whose call hangs ends with it, or with the process."""
-        self._work.put(None)
-        asyncio.run_coroutine_threadsafe(self._wind_up(0.0), self._loop).result()
+        asyncio.run_coroutine_threadsafe(cancel(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -1,0 +1,289 @@
+"""The one engine for workers: chunks are calls that an executor makes and a future answers.
+
+Threads, local processes, Dask and Ray differ in the executor, in how the game reaches a worker and
+in which errors mean that a worker was lost. An engine says these; the rest is here.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import suppress
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fairshapley._basics import bits
+from fairshapley._basics.types import BoolArray, ByteArray
+from fairshapley.errors import EngineError, InputError
+from fairshapley.evaluation.engines.engine import (
+    LAST_MOMENT,
+    Answer,
+    CheckedEngine,
+    RemoteError,
+    Ticket,
+    WorkerLostError,
+)
+from fairshapley.evaluation.engines.worker import (
+    LAST_SECONDS,
+    Failure,
+    Reply,
+    Settings,
+    mark_driver,
+    run_chunk,
+)
+from fairshapley.games.game import Game
+
+# How often to look whether the workers are still there, and how long there may be none (some may be
+# about to start) before that is an error.
+LOOK_SECONDS = 1.0
+EMPTY_SECONDS = 60.0
+# A pool that breaks while a chunk is handed in is replaced so many times.
+ATTEMPTS = 3
+
+
+class FutureSession(ABC):
+    """A game whose chunks are futures."""
+
+    @abstractmethod
+    def _answer(self, ticket: Ticket) -> Answer:
+        """What became of a chunk that is done."""
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Raise an EngineError when there is nobody left to answer."""
+
+    @abstractmethod
+    def _stop(self, tickets: Sequence[Ticket]) -> None:
+        """End what computes these chunks."""
+
+    def wait(
+        self, tickets: Sequence[Ticket], seconds: float | None = None
+    ) -> list[tuple[Ticket, Answer]]:
+        """Wait until a chunk is answered, or so long, with a look at the workers now and then."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
+            done, _ = wait(tickets, max(0.0, left), FIRST_COMPLETED)
+            if done or left <= 0:
+                return [(ticket, self._answer(ticket)) for ticket in tickets if ticket in done]
+            self._look()
+
+    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """What is done, or will be in a moment; a worker that computes longer is ended."""
+        begun = [ticket for ticket in tickets if not ticket.cancel()]
+        done, rest = wait(begun, LAST_MOMENT)
+        if rest:
+            self._stop(list(rest))
+        answers = []
+        for ticket in begun:
+            if ticket in done:
+                with suppress(EngineError):  # something else is being reported already
+                    answers.append((ticket, self._answer(ticket)))
+        return answers
+
+
+class PoolEngine(CheckedEngine, ABC):
+    """An engine whose workers are other processes, here or on a cluster."""
+
+    threads: int
+    """Threads of BLAS and OpenMP in each worker"""
+    sole: ClassVar[bool] = True
+    """Whether a worker process computes one chunk at a time"""
+    empty_seconds: ClassVar[float] = EMPTY_SECONDS
+
+    @abstractmethod
+    def executor(self, workers: int) -> Executor:
+        """Where chunks are handed in; `workers` of them compute at a time."""
+
+    @abstractmethod
+    def places(self) -> tuple[int, str]:
+        """How many chunks are computed at a time, and what is missing while it is none.
+
+        An EngineError when the cluster is gone.
+        """
+
+    @abstractmethod
+    def send(self, session: PoolSession, payload: ByteArray) -> Any:
+        """Bring the pickled game to the workers: what they find it by.
+
+        `session.release`, where it is set, takes the game back.
+        """
+
+    @abstractmethod
+    def lost(self, error: BaseException, executor: Executor) -> str | None:
+        """What happened to the worker when an error means that it was lost."""
+
+    def dumps(self, game: Game) -> bytes:
+        """The game as bytes."""
+        import cloudpickle  # type: ignore[import-untyped]
+
+        data: bytes = cloudpickle.dumps(game)
+        return data
+
+    def sent(self, source: Any) -> bool:
+        """Whether workers still find the game."""
+        return True
+
+    def restart(self) -> None:
+        """Replace workers that hang: a cluster does so itself when they have ended themselves."""
+        time.sleep(2 * LAST_SECONDS)
+
+    def stop(self, tickets: Sequence[Ticket]) -> None:
+        """End the workers that compute some chunks."""
+
+    def open(self, game: Game) -> PoolSession:
+        """Send the game to the workers."""
+        return PoolSession(self, game)
+
+
+class PoolSession(FutureSession):
+    """A game in other processes.
+
+    Parameters
+    ----------
+    engine
+        The engine, whose methods say what is special about its workers.
+    game
+        The game that is computed there.
+    """
+
+    def __init__(self, engine: PoolEngine, game: Game) -> None:
+        mark_driver()
+        self._engine, self._n_players = engine, game.n_players
+        # As an array: Ray copies bytes for every task, and lends arrays.
+        self._payload = np.frombuffer(_pickled(game, engine.dumps), dtype=np.uint8)
+        self.name = f"fairshapley-{uuid.uuid4().hex}"
+        self.release: Callable[[], object] | None = None
+        self._settings = Settings(engine.threads, engine.timeout, engine.sole)
+        self._executors: WeakKeyDictionary[Future[Reply], Executor] = WeakKeyDictionary()
+        self._workers = 0
+        self._seen = time.monotonic()
+        """When there was last a worker"""
+        self._source: Any = None
+        self._looked = 0.0
+        self._await_workers()
+        self._source = engine.send(self, self._payload)
+
+    @property
+    def workers(self) -> int:
+        """How many chunks are computed at a time, no more than there are coalitions."""
+        if time.monotonic() > self._looked + LOOK_SECONDS:
+            with suppress(EngineError):  # raised where chunks are handed in and waited for
+                self._look()
+        return max(1, min(self._workers, 1 << min(self._n_players, 30)))
+
+    def _look(self) -> None:
+        """Count the workers; an EngineError when there have been none for long."""
+        self._workers, missing = self._engine.places()
+        self._looked = time.monotonic()
+        if self._workers:
+            self._seen = self._looked
+        elif self._looked > self._seen + self._engine.empty_seconds:
+            raise EngineError(missing)
+
+    def _await_workers(self) -> None:
+        self._look()
+        while not self._workers:
+            time.sleep(LOOK_SECONDS / 10)
+            self._look()
+
+    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+        """Hand a chunk to the workers, to new ones when these have died."""
+        if not self._engine.sent(self._source):
+            self._await_workers()
+            self._source = self._engine.send(self, self._payload)
+        arguments = (self.name, self._source, bits.pack(masks), self._n_players, self._settings)
+        for _ in range(ATTEMPTS):
+            try:
+                # A chunk that may end its process does not take those of all cores with it.
+                executor = self._engine.executor(1 if alone else self.workers)
+                future = executor.submit(run_chunk, *arguments)
+            except (EngineError, MemoryError):
+                raise
+            except Exception as error:  # a pool that broke, or no more processes
+                self._look()
+                self._engine.stop([])
+                broken = error
+            else:
+                self._executors[future] = executor
+                return future
+        raise EngineError(f"no chunk can be handed to the workers: {broken}") from broken
+
+    def _answer(self, ticket: Ticket) -> Answer:
+        """A reply as the evaluator takes it; an EngineError when the game could not be loaded."""
+        executor = self._executors[ticket]
+        try:
+            reply: Reply = ticket.result()
+        except Exception as error:
+            words = self._engine.lost(error, executor)
+            if words is None:
+                raise EngineError(
+                    f"a chunk could not be sent to a worker or back ({type(error).__name__}: "
+                    f"{error}): fairshapley must be installed there, in the same version"
+                ) from error
+            self._look()
+            lost = WorkerLostError(words)
+            lost.__cause__ = error
+            return Answer(error=lost)
+        return self._described(reply)
+
+    def _described(self, reply: Reply) -> Answer:
+        failure = reply.failure
+        if failure is None:
+            return Answer(reply.values, reply.seconds)
+        if failure.kind == "load":
+            raise EngineError(
+                f"the game could not be loaded in a worker ({failure.name}: {failure.text}). Its "
+                "modules must be installed there, in the same versions; a module of your own can "
+                "be sent along with cloudpickle.register_pickle_by_value(module)"
+            )
+        if failure.kind == "game":
+            return Answer(error=_exception(failure))
+        words = f"it took longer than the timeout of {self._settings.timeout:g} s"
+        lost = WorkerLostError(words, timed_out=True)
+        if failure.trace:
+            lost.add_note(f"where it was then, in the worker:\n{failure.trace}")
+        return Answer(error=lost)
+
+    def renew(self) -> None:
+        """Replace workers that hang."""
+        self._engine.restart()
+
+    def _stop(self, tickets: Sequence[Ticket]) -> None:
+        self._engine.stop(tickets)
+
+    def close(self) -> None:
+        """Take the game back."""
+        self._source = None
+        if self.release is not None:
+            with suppress(Exception):
+                self.release()
+
+
+def _pickled(game: Game, dumps: Callable[[Game], bytes]) -> bytes:
+    try:
+        return dumps(game)
+    except Exception as error:
+        raise InputError(
+            f"the game cannot be sent to other processes ({type(error).__name__}: {error}). "
+            "Lambdas, closures and classes of a script can be; locks, open files, connections "
+            "and generators cannot: open those inside the utility when it is first called, or "
+            "use engine='serial'"
+        ) from error
+
+
+def _exception(failure: Failure) -> Exception:
+    """The utility's exception, with the traceback of the worker as a note."""
+    error: Exception = RemoteError(failure.name, failure.text)
+    if failure.pickled is not None:
+        with suppress(Exception):
+            again = pickle.loads(failure.pickled)  # noqa: S301 (it comes from our own worker)
+            error = again if isinstance(again, Exception) else error
+    error.add_note(f"in the worker:\n{failure.trace}")
+    return error
