@@ -9,7 +9,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.greedy.proposal import row_normalised
-from fairshapley.estimators.greedy.selection import pick, selection_heap
+from fairshapley.estimators.greedy.selection import pick
 from fairshapley.estimators.moments import ROUNDING
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
@@ -153,8 +153,9 @@ def greedy_allocation(
         raise InputError(
             f"give one invariability and one count per player, not {rates.shape} and {held.shape}"
         )
-    chosen = pick(selection_heap(rates, held, epsilon1), rates, budget, epsilon1)
-    return np.bincount(chosen[:budget], minlength=len(rates)).astype(np.int64)
+    if not budget:
+        return np.zeros(len(rates), dtype=np.int64)
+    return np.bincount(pick(rates, held, budget, epsilon1), minlength=len(rates)).astype(np.int64)
 
 
 def _marginals(table: ArrayLike) -> tuple[FloatArray, IntArray]:

@@ -30,7 +30,7 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
-from fairshapley.estimators.greedy.selection import pick, selection_heap
+from fairshapley.estimators.greedy.selection import pick
 from fairshapley.estimators.moments import Moments, WeightedParts, floor_variances, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
@@ -101,8 +101,7 @@ class Epochs:
         count = min(at_most, self.n_players - offset)
         if index < 2 or (index >= LEAST_PASSES and index % 2 == 0):
             return np.arange(offset, offset + count)
-        heap = selection_heap(self.invariabilities, self.planned, epsilon1)
-        return pick(heap, self.invariabilities, count, epsilon1)
+        return pick(self.invariabilities, self.planned, count, epsilon1)
 
     def add(self, players: IntArray, marginals: FloatArray, weights: FloatArray) -> None:
         """Fold in the contributions of a round of the running epoch."""

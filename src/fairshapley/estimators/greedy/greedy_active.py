@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, TypeAlias
 
@@ -19,13 +18,7 @@ from fairshapley.estimators.greedy.proposal import (
     learned_proposal,
     plain_probabilities,
 )
-from fairshapley.estimators.greedy.selection import (
-    Heap,
-    invariability,
-    pick,
-    selection_heap,
-    selection_key,
-)
+from fairshapley.estimators.greedy.selection import invariability, pick
 from fairshapley.estimators.greedy.weighted_draws import (
     WeightedDraw,
     placed_walks,
@@ -66,7 +59,6 @@ class ActiveState:
     sampled: int = 0
     """Selections told after it; a walk is one"""
     invariabilities: FloatArray = field(default_factory=lambda: np.empty(0))
-    heap: Heap = field(default_factory=list)
     """What greedy selection goes by, from the end of the bootstrap on"""
     epochs: Epochs | None = None
 
@@ -113,8 +105,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     batch
         Selections per round, each raising the chosen player's f_i by f_i/m_i until the values are
         told. 1 is Algorithm 1 exactly; by default min(n, 64), and 1 with ``reuse="walk"``.
-        Selecting takes O(log n) per contribution with 1 only; a larger batch copies and rebuilds
-        the heap once a round, O(n/batch + log n) per contribution.
+        Selecting takes O(n·log n) per round.
     keep_bootstrap
         Average the bootstrap's contributions too, as the paper does. Without them, values are those
         of the bootstrap until everybody has two others; whoever has not is selected first.
@@ -247,8 +238,8 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             return state.epochs.next_players(batch, self.epsilon1)
         if self.selection == "uniform":
             return (state.sampled + np.arange(batch)) % n_players
-        due = None if batch == 1 else attempts_and_due(state)[1]
-        return pick(state.heap, state.invariabilities, batch, self.epsilon1, due)
+        attempts, due = attempts_and_due(state)
+        return pick(state.invariabilities, attempts, batch, self.epsilon1, due)
 
     def tell(self, state: ActiveState, draw: WeightedDraw, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
@@ -269,7 +260,10 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
                 state.epochs.next_epoch(told_invariability(state))
         elif self.selection == "greedy":
             np.add.at(state.failed, players[np.isnan(marginals)], 1)
-            self._rescore(state, players)
+            # Without the bootstrap, its scores stand in until a player has two contributions.
+            fresh = players if self.keep_bootstrap else players[state.average.counts[players] > 1]
+            if len(fresh):
+                state.invariabilities[fresh] = told_invariability(state, fresh)
         state.sampled += len(draw.ranks)
 
     def _end_bootstrap(self, state: ActiveState) -> None:
@@ -280,36 +274,14 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             if self.keep_bootstrap:
                 state.epochs.include(state.bootstrap, self.bootstrap)
             state.epochs.next_epoch(told_invariability(state))
-            return
-        state.invariabilities = told_invariability(state)
-        state.heap = self._heap(state)
+        else:
+            state.invariabilities = told_invariability(state)
 
     def _plan(self, state: ActiveState) -> None:
         """Learn q' from what was told by size; a given one stays."""
         if not self._given:
             moments = state.sizes.second_moments()
             state.proposal = learned_proposal(moments, state.base, self.alpha)
-
-    def _heap(self, state: ActiveState) -> Heap:
-        attempts, due = attempts_and_due(state)
-        return selection_heap(state.invariabilities, attempts, self.epsilon1, due)
-
-    def _rescore(self, state: ActiveState, players: IntArray) -> None:
-        """New scores for the players that were told something.
-
-        O(log n) for one of them; for more the heap is made anew, in O(n).
-        """
-        # Without the bootstrap, its scores stand in until a player has two contributions.
-        fresh = players if self.keep_bootstrap else players[state.average.counts[players] > 1]
-        if len(fresh):
-            state.invariabilities[fresh] = told_invariability(state, fresh)
-        if len(players) == 1:
-            player, rate = int(players[0]), float(state.invariabilities[players[0]])
-            attempts, due = (int(some[0]) for some in attempts_and_due(state, players))
-            key = selection_key(rate, attempts, self.epsilon1, due)
-            heapq.heapreplace(state.heap, (key, attempts, player))
-        else:
-            state.heap = self._heap(state)
 
     def estimate(self, state: ActiveState) -> Estimate:
         """The means; the bootstrap's as long as there is nothing else to average."""
@@ -369,16 +341,14 @@ def _rates(average: Moments, players: IntArray | slice, xi: float) -> FloatArray
     return invariability(average.means[players], floored, xi)
 
 
-def attempts_and_due(
-    state: ActiveState, players: IntArray | slice = ALL_PLAYERS
-) -> tuple[IntArray, IntArray]:
-    """Contributions asked of each player, and the number below which it comes before the others.
+def attempts_and_due(state: ActiveState) -> tuple[IntArray, IntArray]:
+    """Return the contributions asked of each player, and below which number it comes first.
 
     Until a player has two contributions it has no mean and variance of its own to select by, and,
     without the bootstrap, keeps everybody's estimate at the bootstrap's. It comes first until then,
     but no longer once `PATIENCE` evaluations of it have failed.
     """
-    counts, failed = state.average.counts[players], state.failed[players]
-    attempts: IntArray = counts + failed
-    missing = np.where(failed < PATIENCE, np.maximum(2 - counts, 0), 0)
+    counts = state.average.counts
+    attempts: IntArray = counts + state.failed
+    missing = np.where(state.failed < PATIENCE, np.maximum(2 - counts, 0), 0)
     return attempts, np.where(missing > 0, attempts + missing, 0)

@@ -13,15 +13,9 @@ player's factor is not positive and says nothing (Chebyshev's bound is empty): t
 
 from __future__ import annotations
 
-import heapq
-from typing import TypeAlias
-
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-
-Heap: TypeAlias = list[tuple[float, float, int]]
-"""Key, attempts and player; ties go to the player with the fewest attempts, then the first"""
 
 
 def invariability(values: FloatArray, variances: FloatArray, xi: float) -> FloatArray:
@@ -39,70 +33,53 @@ def invariability(values: FloatArray, variances: FloatArray, xi: float) -> Float
     return np.where(positive, ratio, np.where(variances == 0, np.inf, np.nan))
 
 
-def selection_key(
-    invariability: float, attempts: float, epsilon1: float | None, due: float = 0.0
-) -> float:
-    """What is lowest for the player to select; 0, the lowest of all, below `due` attempts.
+def selection_keys(
+    rates: FloatArray,
+    attempts: IntArray | FloatArray,
+    epsilon1: float | None = None,
+    due: IntArray | None = None,
+) -> FloatArray:
+    """Return the numbers of which the lowest is selected; 0 before any or `due` attempts.
 
     Without `epsilon1` it is the fidelity f = attempts·r. With it, x = ε1²·f up to 1, and then
     1 + (attempts + 1)·(x − 1), which falls as Δp of Remark 1 rises.
 
     Examples
     --------
-    >>> selection_key(0.5, 4, None)
-    2.0
-    >>> selection_key(0.5, 4, 1.0), selection_key(0.5, 4, 0.5)
-    (6.0, 0.5)
+    >>> selection_keys(np.array([0.5]), np.array([4]))
+    array([2.])
+    >>> selection_keys(np.array([0.5, 0.5]), np.array([4, 0]), 1.0)
+    array([6., 0.])
     """
-    if attempts == 0 or attempts < due:
-        return 0.0
-    fidelity = attempts * invariability
-    if epsilon1 is None:
-        return fidelity
-    scaled = epsilon1**2 * fidelity
-    return scaled if scaled <= 1 else 1.0 + (attempts + 1) * (scaled - 1.0)
-
-
-def selection_heap(
-    invariabilities: FloatArray,
-    attempts: IntArray | FloatArray,
-    epsilon1: float | None = None,
-    due: IntArray | None = None,
-) -> Heap:
-    """All players, the next to select on top, in O(n); see `selection_key`.
-
-    `attempts` counts contributions and failed tries: a player whose evaluations fail has had its
-    turn. A player with fewer than `due` attempts comes before the others.
-    """
-    first = np.zeros(len(attempts), dtype=np.int64) if due is None else due
-    rows = zip(invariabilities.tolist(), attempts.tolist(), first.tolist(), strict=True)
-    heap = [
-        (selection_key(rate, tries, epsilon1, least), tries, player)
-        for player, (rate, tries, least) in enumerate(rows)
-    ]
-    heapq.heapify(heap)
-    return heap
+    started = (attempts > 0) & (attempts >= (0 if due is None else due))
+    keys = np.where(started, attempts, 1.0) * rates
+    if epsilon1 is not None:
+        keys = epsilon1**2 * keys
+        keys = np.where(keys <= 1, keys, 1.0 + (attempts + 1) * (keys - 1.0))
+    return np.where(started, keys, 0.0)
 
 
 def pick(
-    heap: Heap,
-    invariabilities: FloatArray,
+    rates: FloatArray,
+    attempts: IntArray | FloatArray,
     picks: int,
     epsilon1: float | None = None,
     due: IntArray | None = None,
 ) -> IntArray:
-    """The next `picks` players; the heap stays as it is.
+    """Return the next `picks` players, each chosen as if the picks before it had been told.
 
-    O(1) for a single pick, O(n + picks·log n) for more.
+    `attempts` counts contributions and failed tries: a player whose evaluations fail has had its
+    turn. A player with fewer than `due` attempts comes before the others. Ties go to the player
+    with the fewest attempts, then to the first.
+
+    The keys of a player rise with its attempts, so that these are the lowest keys of all; only the
+    players with the lowest present keys can have them.
     """
-    if picks == 1:
-        return np.array([heap[0][2]], dtype=np.int64)
-    rising, rates = heap.copy(), invariabilities.tolist()
-    first = [0] * len(rates) if due is None else due.tolist()
-    chosen = np.empty(picks, dtype=np.int64)
-    for at in range(picks):
-        _, tries, player = rising[0]
-        chosen[at] = player
-        key = selection_key(rates[player], tries + 1, epsilon1, first[player])
-        heapq.heapreplace(rising, (key, tries + 1, player))
-    return chosen
+    due = np.zeros(len(rates), dtype=np.int64) if due is None else due
+    players = np.lexsort((attempts, selection_keys(rates, attempts, epsilon1, due)))[:picks]
+    tries = (attempts[players, None] + np.arange(picks)).ravel()
+    players = np.repeat(players, picks)
+    keys = selection_keys(rates[players], tries, epsilon1, due[players])
+    lowest = np.flatnonzero(keys <= np.partition(keys, picks - 1)[picks - 1])
+    order = np.lexsort((players[lowest], tries[lowest], keys[lowest]))[:picks]
+    return players[lowest[order]]
