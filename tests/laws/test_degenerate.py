@@ -105,7 +105,7 @@ class Streamed(fs.RegressionAdjusted):
     """Keeps no units, whatever the game."""
 
     name = "adjusted"
-    _most_kept = 0
+    _max_kept = 0
 
 
 @pytest.mark.parametrize("semivalue", SEMIVALUES)

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 import fairshapley as fs
-from fairshapley.draws.on_device import DeviceUnits, SizeLaw
+from fairshapley.draws.device import DeviceUnits, SizeLaw
 from fairshapley.evaluation.block import Tally
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.on_device import OnDevice

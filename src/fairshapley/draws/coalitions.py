@@ -21,7 +21,9 @@ class Draw(Protocol):
     """The coalitions of one round.
 
     A draw with the attribute ``fresh`` set says that all its coalitions were drawn at random for
-    this round: those of a size with very many coalitions need not be looked up.
+    this round: those of a size with very many coalitions need not be looked up. ``unit_length``
+    says how many consecutive coalitions belong together, 1 without it: random utilities of a unit
+    may share one seed.
     """
 
     @property
@@ -63,7 +65,7 @@ class Walks:
         return int(walks * (n_players - 1))
 
     @property
-    def together(self) -> int:
+    def unit_length(self) -> int:
         """The coalitions of a walk."""
         return max(1, int(self.ranks.shape[1]) - 1)
 
@@ -118,7 +120,7 @@ class SingleMarginals:
     sizes: IntArray
     ranks: RankArray
 
-    together: ClassVar[int] = 2
+    unit_length: ClassVar[int] = 2
 
     @property
     def marginals(self) -> int:
@@ -171,13 +173,13 @@ class ListedCoalitions:
 
     packed: ByteArray
     n_players: int
-    together: int = field(default=1, kw_only=True)
-    """So many coalitions in a row belong together: a pair, for one"""
+    unit_length: int = field(default=1, kw_only=True)
+    """How many consecutive coalitions belong together: 2 for pairs"""
 
     marginals: ClassVar[None] = None
 
     @classmethod
-    def of(cls, masks: BoolArray, together: int = 1) -> ListedCoalitions:
+    def of(cls, masks: BoolArray, unit_length: int = 1) -> ListedCoalitions:
         """The draw of these coalitions.
 
         Examples
@@ -186,7 +188,7 @@ class ListedCoalitions:
         >>> len(draw), draw.masks(0, 1)
         (1, array([[ True, False,  True]]))
         """
-        return cls(bits.pack(masks), masks.shape[1], together=together)
+        return cls(bits.pack(masks), masks.shape[1], unit_length=unit_length)
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -235,7 +237,7 @@ class Neighbourhoods:
         return int(centres * (n_players + 1))
 
     @property
-    def together(self) -> int:
+    def unit_length(self) -> int:
         """A coalition with its neighbours."""
         return int(self.centres.shape[1]) + 1
 

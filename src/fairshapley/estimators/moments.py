@@ -289,7 +289,7 @@ def whole_below(numbers: FloatArray) -> IntArray:
     >>> whole_below(np.array([2.9999999999, 2.9]))
     array([3, 2])
     """
-    return np.floor(numbers + 1e-9).astype(np.int64)
+    return np.floor(numbers + ROUNDING).astype(np.int64)
 
 
 def _device_moments(contributions: Any) -> Moments:

@@ -22,7 +22,7 @@ BUSY_SHARE = 0.8
 # On a device a round has a fixed cost of a few milliseconds, in which a GPU fits a million models.
 # So rounds are longer, as long as all before up to 2²⁰ coalitions or 2³⁰ memberships (1 GiB), and
 # what is left of a budget below one round is spent on part of it.
-DEVICE_FIRST, DEVICE_MOST, DEVICE_SHARE, DEVICE_MEMBERSHIPS = 2048, 1 << 20, 1, 1 << 30
+DEVICE_FIRST, DEVICE_MAX, DEVICE_SHARE, DEVICE_MEMBERSHIPS = 2048, 1 << 20, 1, 1 << 30
 # A budget of fewer than so many first rounds is better spent by the host, which keeps units.
 DEVICE_ROUNDS = 8
 
@@ -116,6 +116,6 @@ def device_units(told: int, n_players: int, per_unit: int, first: int = DEVICE_F
     >>> [device_units(told, 100, 2) for told in (0, 100_000, 10**7)]
     [1024, 100000, 524288]
     """
-    most = max(1, min(DEVICE_MOST, DEVICE_MEMBERSHIPS // n_players) // per_unit)
+    most = max(1, min(DEVICE_MAX, DEVICE_MEMBERSHIPS // n_players) // per_unit)
     least = min(max(1, first // per_unit), most)
     return round_length(told, early=0, most=most, least=least, late_share=DEVICE_SHARE)

@@ -210,8 +210,8 @@ class Noise:
         places = np.arange(start, start + len(masks))
         own = draw.inner if isinstance(draw, RepeatedDraw) else draw
         if self.same_seed:
-            together = getattr(own, "together", 1)
-            places = np.where(places < len(own), places // together * together, places)
+            length = getattr(own, "unit_length", 1)
+            places = np.where(places < len(own), places // length * length, places)
         numbers = self._drawn + places
         if self.reuse:
             for at, key in enumerate(bits.packed_keys(packed[: max(0, len(own) - start)])):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from fairshapley.draws.on_device import DeviceDraw, Tensor, host_rows
+from fairshapley.draws.device import DeviceDraw, Tensor, host_rows
 from fairshapley.errors import FairShapleyError, GameError
 from fairshapley.evaluation.block import Tally
 from fairshapley.evaluation.failures import failure, reason_of

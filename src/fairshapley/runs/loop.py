@@ -12,7 +12,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
-from fairshapley.draws.on_device import DeviceDraw
+from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.estimator import NoiseLevel

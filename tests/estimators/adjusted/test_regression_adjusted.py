@@ -206,7 +206,7 @@ def test_units_that_begin_as_pairs_are_unbiased(semivalue, border):
     """
 
     class Splitting(RegressionAdjusted):
-        _least_split, _early_ratio = 1, 1e9
+        _min_split, _early_ratio = 1, 1e9
 
     game = Table(8, seed=3)
     game.table[:] += 3.0 * np.bitwise_count(np.arange(256))

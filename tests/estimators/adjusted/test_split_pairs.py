@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshapley.estimators.adjusted.split_pairs import LEAST_FACTOR, SplitPairs
+from fairshapley.estimators.adjusted.split_pairs import MIN_FACTOR, SplitPairs
 from fairshapley.estimators.moments import Moments
 
 
@@ -30,7 +30,7 @@ def test_blocks_of_any_length_give_the_sums_over_clusters(pairs, lengths, seed):
     expected = np.square(clusters).sum(axis=0) / np.square(deviations).sum(axis=0)
     assert halves.count == sum(pairs)
     np.testing.assert_allclose(
-        halves.factors(moments), np.maximum(expected, LEAST_FACTOR), rtol=1e-6, atol=1e-9
+        halves.factors(moments), np.maximum(expected, MIN_FACTOR), rtol=1e-6, atol=1e-9
     )
 
 

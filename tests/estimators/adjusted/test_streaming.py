@@ -22,7 +22,7 @@ class Streamed(RegressionAdjusted):
     """Streams games of any size."""
 
     name = "adjusted"
-    _most_kept = 0
+    _max_kept = 0
 
 
 def test_this_estimator_streams():

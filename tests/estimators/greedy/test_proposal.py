@@ -12,7 +12,7 @@ import fairshapley as fs
 from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
 from fairshapley.estimators.greedy.proposal import (
-    LEAST_SHARE,
+    MIN_SHARE,
     SizeStatistics,
     given_proposal,
     learned_proposal,
@@ -40,8 +40,8 @@ def test_alpha_zero_keeps_every_size():
     dying = fs.games.SumOfUnanimity(5, coalitions=[(0, 1, 2, 3, 4)], weights=[1.0])
     for some in (game, dying):
         state, _ = rounds(GreedyActive(alpha=0.0, bootstrap=2), some, 2)
-        assert (state.proposal >= LEAST_SHARE / 5 * (1 - 1e-12)).all()
-    np.testing.assert_allclose(state.proposal[-1], 1 - LEAST_SHARE * 4 / 5)
+        assert (state.proposal >= MIN_SHARE / 5 * (1 - 1e-12)).all()
+    np.testing.assert_allclose(state.proposal[-1], 1 - MIN_SHARE * 4 / 5)
 
 
 def test_a_size_that_a_player_never_saw_takes_the_pooled_value():

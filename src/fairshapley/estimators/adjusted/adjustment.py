@@ -31,7 +31,7 @@ from fairshapley.estimators.pooling import Pooling
 ProxyOption: TypeAlias = Literal["auto", "linear", "none"]
 
 # Below this many units there is no proxy: each fold would have almost none.
-LEAST_UNITS = 16
+MIN_UNITS = 16
 # Proxies are fitted again when there is an eighth more: units since then are judged by a proxy that
 # saw all the units before, no fewer than those of a fold's own proxy (seven eighths).
 REFIT_SHARE = 8
@@ -39,10 +39,10 @@ REFIT_SHARE = 8
 # error of its coefficients adds 2 % to the variance.
 UNITS_PER_PLAYER = 128
 # The correction for units that train each other's proxies at most doubles a variance.
-MOST_DEPENDENCE = 2.0
+MAX_DEPENDENCE = 2.0
 # What proxies say of sizes not drawn yet is asked for so many sizes at most, and of so many entries
 # of masks for each: early on a large game nearly all sizes are such, and this takes milliseconds.
-MOST_SIZES, RING_ENTRIES = 64, 4096
+MAX_SIZES, RING_ENTRIES = 64, 4096
 
 
 def uses_kernel(proxy: ProxyOption, n_players: int) -> bool:
@@ -58,10 +58,10 @@ def fitted_units(count: int, n_players: int) -> int:
     >>> [fitted_units(count, 10) for count in (15, 16, 30, 1000, 10**6)]
     [0, 16, 24, 929, 1175]
     """
-    if count < LEAST_UNITS:
+    if count < MIN_UNITS:
         return 0
-    most = max(UNITS_PER_PLAYER * n_players, LEAST_UNITS)
-    step = LEAST_UNITS
+    most = max(UNITS_PER_PLAYER * n_players, MIN_UNITS)
+    step = MIN_UNITS
     while (further := step + max(REFIT_SHARE, step // REFIT_SHARE)) <= min(count, most):
         step = further
     return step
@@ -223,7 +223,7 @@ class Adjustment:
             self._add_alike(moments, constant, first)
         plain = moments.estimate()
         factor = 1.0 + self._dependence() / max(float(moments.squares.sum()), 1e-300)
-        factors = min(max(factor, 1.0), MOST_DEPENDENCE) * halves.factors(moments)
+        factors = min(max(factor, 1.0), MAX_DEPENDENCE) * halves.factors(moments)
         variances = plain.variances * factors + self._unseen()
         return replace(plain, variances=variances, counts=plain.counts - halves.count)
 
@@ -238,7 +238,7 @@ class Adjustment:
         if not unseen.any() or not len(sample.sizes):
             return 0.0
         places = np.flatnonzero(unseen)
-        some = places[:: -(-len(places) // MOST_SIZES)]
+        some = places[:: -(-len(places) // MAX_SIZES)]
         squares = np.interp(places, some, self._said(some + 1))
         squares += np.square(sample.gains).mean()
         drawn = np.bincount(sample.plan, minlength=len(sample.plans)) @ sample.plans[:, unseen]

@@ -16,15 +16,15 @@ from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.rounds import busy_units, early_length, round_length
 
 # The first plan of the sizes is made after n units, or this many; the next ones at each doubling.
-LEAST_PILOT = 32
+MIN_PILOT = 32
 # Early rounds grow to 1024 units, or fewer where there are fewer players; later ones are a 32nd of
 # what was told, to 4096 units, with which a GPU is busy.
-EARLY_UNITS, MOST_UNITS, LATE_SHARE = 1024, 4096, 32
+EARLY_UNITS, MAX_UNITS, LATE_SHARE = 1024, 4096, 32
 # Pairs give way to single coalitions, for good, when a plan after this many pairs or more finds the
 # variance of singles at the same cost below this share of theirs. The first plan must be clear: a
 # unit for each player was wrong in one run of three where the two were close. Later a tie goes to
 # singles, whose kernel proxies explain more (forest n = 14: −25 % at equal linear residuals).
-LEAST_SPLIT, SURE_SPLIT = 100, 2
+MIN_SPLIT, SURE_SPLIT = 100, 2
 EARLY_RATIO, LATE_RATIO = 0.85, 1.1
 
 
@@ -39,7 +39,7 @@ class Choices:
     """Whether the sizes are planned anew"""
     border: bool
     """Whether border sizes are enumerated"""
-    least_split: int = LEAST_SPLIT
+    min_split: int = MIN_SPLIT
     early_ratio: float = EARLY_RATIO
 
 
@@ -76,7 +76,7 @@ class Course(ABC, Generic[Drawn]):
     @property
     def next_plan(self) -> int:
         """The number of units at which the next plan of the sizes is made."""
-        planned = max(self.problem.n_players, LEAST_PILOT)
+        planned = max(self.problem.n_players, MIN_PILOT)
         while planned <= self.told:
             planned *= 2
         return planned
@@ -86,7 +86,7 @@ class Course(ABC, Generic[Drawn]):
         """The units of the next round: at most up to the next plan."""
         early = min(early_length(self.problem.n_players, 2), EARLY_UNITS)
         units = round_length(
-            self.told, early=early, most=MOST_UNITS, late_share=LATE_SHARE, busy=self.busy_units
+            self.told, early=early, most=MAX_UNITS, late_share=LATE_SHARE, busy=self.busy_units
         )
         return min(units, self.next_plan - self.told)
 

@@ -11,7 +11,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.estimators.adjusted.size_plan import Border, SizeWeights
 
 # A part holds n units, or this many on a small game: a budget left over below one part is lost.
-LEAST_PART = 32
+MIN_PART = 32
 # Nor more than fit 64 MiB as masks, above 8192 players.
 PART_ENTRIES = 1 << 26
 
@@ -40,7 +40,7 @@ class Enumeration:
 
     def next_masks(self) -> BoolArray:
         """The coalitions of the next part, one for each unit."""
-        part = max(min(self.n_players, PART_ENTRIES // self.n_players), LEAST_PART)
+        part = max(min(self.n_players, PART_ENTRIES // self.n_players), MIN_PART)
         if self.least is not None:
             part = min(part, max(self.least, self.done // 4))
         stop = min(self.border.units, self.done + part)

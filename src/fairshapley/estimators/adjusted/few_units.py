@@ -21,13 +21,13 @@ from fairshapley.semivalues import Shapley
 
 # The games that are modelled. A smaller one is enumerated soon; on a larger one a reading takes
 # seconds.
-FEWEST_PLAYERS, MOST_PLAYERS = 4, 200
+FEWEST_PLAYERS, MAX_PLAYERS = 4, 200
 # With more players than this the model explains too little to be followed alone for long.
 MANY_PLAYERS = 64
 # From so many different units for each player on they speak for themselves, but not before there
-# are `LEAST_UNITS`. With 10 and 30 evaluations per player the model was still better on most kinds
+# are `MIN_UNITS`. With 10 and 30 evaluations per player the model was still better on most kinds
 # of games, on small ones with 60 too.
-UNITS_PER_PLAYER, LEAST_UNITS = 16, 512
+UNITS_PER_PLAYER, MIN_UNITS = 16, 512
 # From so many units on they do where the model leaves more than this share of the coalitions
 # unexplained: in a vote of 50 players, or the points of a regression, what it leaves is no longer
 # small beside what a mean over the units leaves. Seven other kinds of games left 0.1 to 6 %, these
@@ -44,12 +44,12 @@ SHARE_OF_ROUND = 16
 # .82 with 6, and more on some with 10); how much larger its variance is said to be, as it may be
 # wrong; and the weight of its last reading below which the units are left to themselves: what a
 # model has a say in is not certified.
-LAST_READING, WRONG_MODEL, LEAST_WEIGHT = 2, 2.0, 0.2
+LAST_READING, WRONG_MODEL, MIN_WEIGHT = 2, 2.0, 0.2
 
 
 def course_with_model(problem: Problem, weights: SizeWeights) -> type[KeptUnits] | None:
     """The course for this problem; None where no model is for it."""
-    modelled = FEWEST_PLAYERS <= problem.n_players <= MOST_PLAYERS
+    modelled = FEWEST_PLAYERS <= problem.n_players <= MAX_PLAYERS
     if not modelled or not weights.paired or problem.semivalue != Shapley():
         return None
     return FewUnits if problem.n_players <= MANY_PLAYERS else ManyPlayers
@@ -173,7 +173,7 @@ class FewUnits(KeptUnits):
         if self.rough is None and count >= UNITS_OF_ROUGH * n_players:
             few = n_players <= FEW_PLAYERS or random
             self.rough = not few and unexplained(*_all_of(self._stores)) > ROUGH
-        return bool(self.rough) or count >= max(UNITS_PER_PLAYER * n_players, LEAST_UNITS)
+        return bool(self.rough) or count >= max(UNITS_PER_PLAYER * n_players, MIN_UNITS)
 
     @property
     def _stores(self) -> list[Units]:
@@ -248,7 +248,7 @@ class ManyPlayers(FewUnits):
         apart = float(np.square(found.values - model.values).mean())
         doubted = model.variances + max(0.0, apart - own - said)
         weight = 1.0 if self._modelled else own / (own + float(doubted.mean()))
-        if not weight >= LEAST_WEIGHT:  # nor where either is not known
+        if not weight >= MIN_WEIGHT:  # nor where either is not known
             return found
         rest = 1.0 - weight
         values = weight * model.values + rest * found.values

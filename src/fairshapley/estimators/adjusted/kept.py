@@ -13,7 +13,7 @@ from fairshapley.draws import FreshCoalitions, ListedCoalitions, random_sets, ra
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, ProxyOption, uses_kernel
 from fairshapley.estimators.adjusted.course import (
     LATE_RATIO,
-    LEAST_PILOT,
+    MIN_PILOT,
     SURE_SPLIT,
     Choices,
     Course,
@@ -116,7 +116,7 @@ class KeptUnits(Course[ListedCoalitions]):
         packed = bits.pack(masks)
         if not self.weights.paired:
             return FreshCoalitions(packed, n_players)
-        return FreshCoalitions(bits.with_complements(packed, n_players), n_players, together=2)
+        return FreshCoalitions(bits.with_complements(packed, n_players), n_players, unit_length=2)
 
     def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
         """Keep the units, or add up a part of an enumerated size."""
@@ -138,10 +138,10 @@ class KeptUnits(Course[ListedCoalitions]):
         # A linear proxy is good enough to plan by.
         proxy: ProxyOption = "none" if self.choices.proxy == "none" else "linear"
         course, fit = self, self.adjust(proxy)
-        if self._may_split and self.weights.paired and self.told >= self.choices.least_split:
+        if self._may_split and self.weights.paired and self.told >= self.choices.min_split:
             singles = self.as_singles()
             other = singles.adjust(proxy)
-            early = self.told < SURE_SPLIT * max(self.problem.n_players, LEAST_PILOT)
+            early = self.told < SURE_SPLIT * max(self.problem.n_players, MIN_PILOT)
             # A pair costs two evaluations.
             ratio = self.choices.early_ratio if early else LATE_RATIO
             if other.difficulty() < 2.0 * ratio * fit.difficulty():

@@ -35,10 +35,10 @@ CHOICE_UNITS = 512
 GAMMAS = (1.0, 3.0, 8.0)
 SHARES = (0.6, 0.95)
 # The choice must beat the linear proxy by so much: else it is noise.
-LEAST_GAIN = 0.02
+MIN_GAIN = 0.02
 # The noise is at least this share of the gains' mean square, so that the covariance of an additive
 # game can be inverted; a first guess of it is bolder.
-LEAST_NOISE, LEAST_SHARE = 1e-6, 1e-3
+MIN_NOISE, MIN_SHARE = 1e-6, 1e-3
 # Blocks of the matrix between units and training units: 2**21 doubles are 16 MiB.
 BLOCK_ENTRIES = 1 << 21
 
@@ -249,11 +249,11 @@ class _Process:
         if total == 0:
             return _Covariance(np.zeros_like(slopes), 0.0, 0.0)
         explained = (self.n_players - 1.0) * float(slopes.sum())
-        plain = _Covariance(slopes, total, max(total - explained, LEAST_SHARE * total))
+        plain = _Covariance(slopes, total, max(total - explained, MIN_SHARE * total))
         for _ in range(2):  # the residuals tell the noise, which hardly matters to the residuals
             noise = self._loss(rows, plain)
-            plain = replace(plain, noise=max(noise, LEAST_NOISE * total))
-        best, least = plain, (1.0 - LEAST_GAIN) * self._loss(rows, plain)
+            plain = replace(plain, noise=max(noise, MIN_NOISE * total))
+        best, least = plain, (1.0 - MIN_GAIN) * self._loss(rows, plain)
         for gamma, share in product(GAMMAS, SHARES):
             tried = replace(plain, gamma=gamma, share=share)
             if (loss := self._loss(rows, tried)) < least:

@@ -38,7 +38,7 @@ DENSE_ENTRIES = 1 << 24
 # From this many units for each player, and entries, products with masks are in single precision.
 SINGLE_UNITS, SINGLE_ENTRIES = 16, 1 << 17
 # The residual variance is taken to be at least this share of the utility's: no fit is trusted more.
-LEAST_RESIDUAL = 0.001
+MIN_RESIDUAL = 0.001
 # The few coefficients of size functions have this penalty, in units of one observation.
 SIZE_PENALTY = 1.0
 
@@ -192,7 +192,7 @@ class _Regression:
         noise = ((weights * weighted) @ curve.T) / safe**2
         variances = np.maximum((direct**2).sum(axis=2) / (n - 1.0) - noise, 0.0)
         explained = (gram * (n - 1.0) * variances).sum(axis=1, keepdims=True)
-        left = np.maximum(energy - explained, LEAST_RESIDUAL * energy) / np.maximum(count, 1e-300)
+        left = np.maximum(energy - explained, MIN_RESIDUAL * energy) / np.maximum(count, 1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
             penalties = np.where(variances > 0, left / variances, np.inf)
         # A basis that explains nothing is penalised away.

@@ -41,19 +41,19 @@ from fairshapley.semivalues import Shapley
 
 # The process learns from this many units, whose covariance is inverted: 0.5 s on a core. Later
 # ones are judged by it.
-MOST_TRAINED = 2048
+MAX_TRAINED = 2048
 # Its parameters are searched on this many units and games: more of either hardly move them.
 SEARCH_UNITS, SEARCH_GAMES, PASSES = 192, 32, 40
 # Above this many players a smooth part explains next to nothing (see `kernel_proxy`).
-MOST_SMOOTH = 64
+MAX_SMOOTH = 64
 # Single players come first where they take no more than a third of the units.
 SINGLES_SHARE = 3
 # The share of the units' influence on each other that squared deviations miss, and the most that
 # it may add (see `Adjustment`).
-MISSED, MOST_DEPENDENCE = 0.25, 2.0
+MISSED, MAX_DEPENDENCE = 0.25, 2.0
 # The logarithm of the least variance of ε: with less, rounding in the inverse of the covariance is
 # larger than the errors of a game that is nearly additive. And what rounding is left, as a share.
-LEAST_REST, ROUNDED = -12.0, 1e-8
+MIN_REST, ROUNDED = -12.0, 1e-8
 # Coalitions that were met before cost nothing: so often are they replaced by others.
 REDRAWS = 3
 # With few games the process must not have too many parameters: one game of 34 units for 14 players
@@ -113,7 +113,7 @@ class ManyGames:
         self.n_players, self._spans, self._rng = n_players, spans, rng
         self._weights = SizeWeights.of(Shapley(), n_players)
         self._prior = replace(
-            FEW_PRIOR if len(spans) < FEW_GAMES else MANY_PRIOR, smooth=n_players <= MOST_SMOOTH
+            FEW_PRIOR if len(spans) < FEW_GAMES else MANY_PRIOR, smooth=n_players <= MAX_SMOOTH
         )
         self._interior = np.ones(n_players - 1, dtype=bool)
         self._masks: BoolArray = np.zeros((0, n_players), dtype=bool)
@@ -135,7 +135,7 @@ class ManyGames:
 
     @property
     def _full(self) -> bool:
-        return len(self._masks) >= MOST_TRAINED
+        return len(self._masks) >= MAX_TRAINED
 
     def ask(self, units: int, most: float = np.inf) -> BoolArray:
         """Coalitions to be told together with their complements: up to so many units in all.
@@ -145,9 +145,9 @@ class ManyGames:
         if self._full:
             self._asked = self._draw(units - len(self), self._interior)
             return self._asked
-        units = min(units, MOST_TRAINED)
+        units = min(units, MAX_TRAINED)
         if len(self) == 0 and SINGLES_SHARE * self.n_players <= most:
-            units = max(units, min(self.n_players, MOST_TRAINED))
+            units = max(units, min(self.n_players, MAX_TRAINED))
         new: list[BoolArray] = []
         interior, draws = self._interior.copy(), [self._draws]
         for border in borders(self._weights):
@@ -296,7 +296,7 @@ class ManyGames:
         with np.errstate(all="ignore"):
             seen = Observations(self._masks[rows].astype(np.float64), some)
             at = search(seen, self._prior, starts, PASSES)
-        at[REST] = max(at[REST], LEAST_REST)
+        at[REST] = max(at[REST], MIN_REST)
         return at
 
     def _judged(self, process: Process) -> _Fit:
@@ -340,5 +340,5 @@ class ManyGames:
         centred = (squares - np.square(sums) / max(count, 1)).sum(axis=0)
         dependence = MISSED * missed / np.maximum(centred, 1e-300)
         values = known.T @ seen.gains + model.T @ process.coefficients
-        factor = np.clip(1.0 + dependence, 1.0, MOST_DEPENDENCE)
+        factor = np.clip(1.0 + dependence, 1.0, MAX_DEPENDENCE)
         return _Fit(process, values, sums, squares, factor, count)

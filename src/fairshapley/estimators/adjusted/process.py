@@ -48,11 +48,11 @@ HIGHEST = np.array([6.0, 6.0, 12.0, 6.0, 2.0, 6.0, 6.0])
 OFFSET, SMOOTH, RATE, REST, SINGLE = 2, 3, 4, 5, 6
 # Log ρ_i lies within ± 3, a factor of 20: with wider bounds the votes of 50 players were fitted by
 # a few of them, and predicted by none.
-MOST_RELEVANCE = 3.0
+MAX_RELEVANCE = 3.0
 # Added to the diagonal, so that an additive game can be inverted.
 JITTER = 1e-9
 # Games that share their parameters are alike: they weigh no more than this many.
-MOST_GAMES = 4
+MAX_GAMES = 4
 # Where the search for ω starts: smooth, and rough.
 STARTS = (-3.0, -1.0)
 
@@ -199,7 +199,7 @@ def _loss(at: FloatArray, seen: Observations, prior: Prior) -> tuple[float, Floa
         outer = 0.5 * (inverse - np.outer(solved, solved / scale))
     else:  # a scale for each game; games that are alike do not count fully
         count = solved.shape[1]
-        weight = min(count, MOST_GAMES)
+        weight = min(count, MAX_GAMES)
         each = np.maximum((seen.gains * solved).sum(axis=0) / seen.count, 1e-300)
         loss = weight * (0.5 * seen.count * float(np.log(each).mean()) + logarithm)
         outer = (0.5 * weight) * (inverse - (solved / each) @ solved.T / count)
@@ -233,8 +233,8 @@ def _loss(at: FloatArray, seen: Observations, prior: Prior) -> tuple[float, Floa
 def search(seen: Observations, prior: Prior, starts: list[FloatArray], passes: int) -> FloatArray:
     """The best parameters found from these starts."""
     extra = seen.n_players if prior.relevance else 0
-    low = np.concatenate([LOWEST, np.full(extra, -MOST_RELEVANCE)])
-    high = np.concatenate([HIGHEST, np.full(extra, MOST_RELEVANCE)])
+    low = np.concatenate([LOWEST, np.full(extra, -MAX_RELEVANCE)])
+    high = np.concatenate([HIGHEST, np.full(extra, MAX_RELEVANCE)])
     found = []
     for start in starts:
         begin = np.zeros(len(PRIOR_MEANS) + extra)

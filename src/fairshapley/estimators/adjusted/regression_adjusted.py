@@ -11,11 +11,11 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
-from fairshapley.estimators.adjusted.course import EARLY_RATIO, LEAST_SPLIT, Choices, Course
+from fairshapley.estimators.adjusted.course import EARLY_RATIO, MIN_SPLIT, Choices, Course
 from fairshapley.estimators.adjusted.few_units import course_with_model
 from fairshapley.estimators.adjusted.kept import KeptUnits
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.estimators.adjusted.streaming import MOST_KEPT, Stream
+from fairshapley.estimators.adjusted.streaming import MAX_KEPT, Stream
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.estimators.rounds import DEVICE_FIRST, DEVICE_ROUNDS
@@ -56,7 +56,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     are drawn. It does not show in thousands of repeated runs (see the laws in the tests).
 
     The state keeps the units, and what proxies leave of them: n/8 + 36 bytes for each. On more than
-    16 384 players, and where the game computes on a device (`on_device.py`), it keeps none: the
+    16 384 players, and where the game computes on a device (`device_stream.py`), it keeps none: the
     proxy that judges a unit is learnt from the units before it (`streaming.py`), pairs stay pairs,
     and no size is enumerated.
 
@@ -105,8 +105,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     pool: bool = True
     model: bool = False
 
-    _most_kept: ClassVar[int] = MOST_KEPT
-    _least_split: ClassVar[int] = LEAST_SPLIT
+    _max_kept: ClassVar[int] = MAX_KEPT
+    _min_split: ClassVar[int] = MIN_SPLIT
     _early_ratio: ClassVar[float] = EARLY_RATIO
 
     def __post_init__(self) -> None:
@@ -148,12 +148,12 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         if self.units == "singles":
             weights = replace(weights, paired=False)
         if problem.device is not None:
-            from fairshapley.estimators.adjusted.on_device import DeviceStream
+            from fairshapley.estimators.adjusted.device_stream import DeviceStream
 
             return AdjustedState(DeviceStream(problem, self._choices(), weights))
         pooling = Pooling.of(problem) if self.pool and problem.identical else None
         choices = self._choices()
-        if problem.n_players > self._most_kept:
+        if problem.n_players > self._max_kept:
             return AdjustedState(Stream(problem, choices, weights, pooling))
         course = course_with_model(problem, weights) if self.model else None
         return AdjustedState((course or KeptUnits).begin(problem, choices, weights, pooling))
@@ -164,7 +164,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
             may_split=self.units == "auto",
             adaptive=self.sizes == "neyman",
             border=self.border,
-            least_split=self._least_split,
+            min_split=self._min_split,
             early_ratio=self._early_ratio,
         )
 

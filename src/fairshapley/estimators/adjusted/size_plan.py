@@ -34,7 +34,7 @@ PRIOR_UNITS = 4.0
 # α_k and α_{n−1−k} are equal but for the rounding of their logarithms.
 SYMMETRIC = 1e-9
 # Sizes with more coalitions are never enumerated.
-MOST_ENUMERATED = 10**12
+MAX_ENUMERATED = 10**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,4 +245,4 @@ def borders(weights: SizeWeights) -> list[Border]:
 
 def _small(sizes: Iterable[int], n_players: int) -> Iterator[int]:
     """The sizes from the border inwards, up to the first that no run will ever enumerate."""
-    return takewhile(lambda size: math.comb(n_players, size) < MOST_ENUMERATED, sizes)
+    return takewhile(lambda size: math.comb(n_players, size) < MAX_ENUMERATED, sizes)

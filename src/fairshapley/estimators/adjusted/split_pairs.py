@@ -8,7 +8,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.moments import Moments
 
 # A variance of zero would claim certainty, where a few pairs only happened to cancel.
-LEAST_FACTOR = 1e-3
+MIN_FACTOR = 1e-3
 
 
 class SplitPairs:
@@ -79,4 +79,4 @@ class SplitPairs:
         covariances = self._products - shift * self._sums + self.count * shift**2
         known = moments.squares > 0
         ratio = 2.0 * covariances / np.where(known, moments.squares, 1.0)
-        return np.where(known, np.maximum(1.0 + ratio, LEAST_FACTOR), ones)
+        return np.where(known, np.maximum(1.0 + ratio, MIN_FACTOR), ones)

@@ -42,13 +42,13 @@ from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
 
 # Up to this many players units are kept: 60 evaluations for each are then 1 GB.
-MOST_KEPT = 1 << 14
+MAX_KEPT = 1 << 14
 # Masks as numbers at a time: 32 MiB, so that a product reads more than it writes.
 BLOCK_ENTRIES = 1 << 23
 # An epoch is an eighth of what was told before, and at least this many units.
-EPOCH_SHARE, LEAST_EPOCH = 8, 16
+EPOCH_SHARE, MIN_EPOCH = 8, 16
 # From one epoch to the next a weight grows at most by this factor.
-MOST_GAIN = 2.0
+MAX_GAIN = 2.0
 # Units whose contributions are made one by one, at a time.
 DEVIANTS = 16
 
@@ -74,12 +74,12 @@ class StreamedUnits:
         return cls(packed_sets(rng, sizes, n_players), n_players, sizes, paired)
 
     @property
-    def together(self) -> int:
+    def unit_length(self) -> int:
         """The coalitions of a unit."""
         return 2 if self.paired else 1
 
     def __len__(self) -> int:
-        return len(self.packed) * self.together
+        return len(self.packed) * self.unit_length
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """The coalitions `start` … `stop` − 1."""
@@ -142,7 +142,7 @@ class Streaming(Course[Drawn]):
         """By size since the last plan: the units, and their squared residuals"""
         self._through = WeightedEpochs(n_players)
         self._epoch = Epoch.of(n_players)
-        self._end = LEAST_EPOCH
+        self._end = MIN_EPOCH
         self._power = 0.0
         """The Σ_i x_i² that the current weight is one over; 0 while there is none"""
         self._unit = 1.0
@@ -215,7 +215,7 @@ class Streaming(Course[Drawn]):
 
     def _close(self) -> None:
         """The epoch is through: its weight is used, the next one's is fixed, the proxy learns."""
-        self._end = self.told + max(LEAST_EPOCH, self.told // EPOCH_SHARE)
+        self._end = self.told + max(MIN_EPOCH, self.told // EPOCH_SHARE)
         count = int(self._epoch.moments.counts[0])
         if count == 0 or (self._epoch.power == 0 and not self._power):
             return  # nothing was left of any unit so far, so that there is no weight: it goes on
@@ -226,7 +226,7 @@ class Streaming(Course[Drawn]):
         self._through.add(self._epoch.moments, weight)
         self._largest = np.maximum(self._largest, weight * self._epoch.largest)
         # A quiet epoch may have missed a rare spike.
-        self._power = max(power, self._power / MOST_GAIN)
+        self._power = max(power, self._power / MAX_GAIN)
         self._epoch = Epoch.of(self.problem.n_players)
         self.learner.step()
 

@@ -21,7 +21,7 @@ MaskArray: TypeAlias = NDArray[Any]
 
 # Entries of a block of masks: 1 MiB, which a core keeps in its cache with what is made of them. So
 # many units at least, or a product would write more than it reads.
-BLOCK_ENTRIES, LEAST_BLOCK = 1 << 18, 64
+BLOCK_ENTRIES, MIN_BLOCK = 1 << 18, 64
 
 
 class Units(CoalitionStore):
@@ -42,7 +42,7 @@ class Units(CoalitionStore):
         super().__init__(
             n_players, sizes=np.int32, gains=np.float64, levels=np.float64, plans=np.int16
         )
-        self.block = max(LEAST_BLOCK, block_entries // n_players)
+        self.block = max(MIN_BLOCK, block_entries // n_players)
         """How many units `rows` gives at a time"""
 
     def add(

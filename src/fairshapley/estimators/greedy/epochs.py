@@ -34,7 +34,7 @@ from fairshapley.estimators.greedy.selection import pick
 from fairshapley.estimators.moments import Moments, WeightedParts, floor_variances, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.
-LEAST_PASSES = 4
+MIN_PASSES = 4
 
 
 class WeightedMean(Moments):
@@ -86,7 +86,7 @@ class Epochs:
     def _open(self, invariabilities: FloatArray) -> None:
         self.mean = Moments(self.n_players)
         self.position = 0
-        self.passes = max(self.passes_told, LEAST_PASSES)
+        self.passes = max(self.passes_told, MIN_PASSES)
         self.invariabilities = invariabilities
         self.planned: IntArray = np.zeros(self.n_players, dtype=np.int64)
 
@@ -99,7 +99,7 @@ class Epochs:
         """Whose turn it is, to the end of the pass at most."""
         index, offset = divmod(self.position, self.n_players)
         count = min(at_most, self.n_players - offset)
-        if index < 2 or (index >= LEAST_PASSES and index % 2 == 0):
+        if index < 2 or (index >= MIN_PASSES and index % 2 == 0):
             return np.arange(offset, offset + count)
         return pick(self.invariabilities, self.planned, count, epsilon1)
 

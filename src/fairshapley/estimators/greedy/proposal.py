@@ -18,7 +18,7 @@ from fairshapley.estimators.moments import Means
 # The least share of α_c in a learned proposal, which is what α = 0 leaves. A share η bounds every
 # weight by 1/η = 20 and raises the second moment Σ α²E[σ²]/q' at most by 1/(1 − η), 5 %; without it
 # a size at which the bootstrap saw only zeros would never be drawn and the estimate be biased.
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 # How far given probabilities may be from adding up to 1.
 SUM_TOLERANCE = 1e-6
 
@@ -115,7 +115,7 @@ def learned_proposal(second_moments: FloatArray, base: FloatArray, alpha: float)
 
     θ_c ∝ n·w_c + α with w_c ∝ √E[σ²], which is a mixture of w and the uniform distribution with
     the share α/(1 + α). For semivalues w_c ∝ α_c·√E[σ²] is mixed with α_c, so that α → ∞ gives
-    plain Monte Carlo there too. The share is at least `LEAST_SHARE`.
+    plain Monte Carlo there too. The share is at least `MIN_SHARE`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def learned_proposal(second_moments: FloatArray, base: FloatArray, alpha: float)
     array([0.975, 0.025])
     """
     prior = alpha * base.size
-    share = max(prior / (base.size + prior), LEAST_SHARE)
+    share = max(prior / (base.size + prior), MIN_SHARE)
     return (1.0 - share) * row_normalised(base * np.sqrt(second_moments), base) + share * base
 
 

@@ -16,7 +16,7 @@ from fairshapley.estimators.rounds import busy_units, early_length, round_length
 from fairshapley.estimators.sampling.family import Sampling, SamplingState
 
 # Rounds grow to 256 coalitions; the random permutations behind them stay small at any n.
-MOST_COALITIONS = 256
+MAX_COALITIONS = 256
 
 
 def size_probabilities(n_players: int) -> FloatArray:
@@ -115,7 +115,7 @@ class UnbiasedKernelSHAP(Sampling[ListedCoalitions]):
         """A few coalitions, each followed by its complement when paired."""
         n_players = state.problem.n_players
         per_sample = 2 if self.paired else 1
-        early, most = early_length(n_players, per_sample), MOST_COALITIONS // per_sample
+        early, most = early_length(n_players, per_sample), MAX_COALITIONS // per_sample
         busy = busy_units(state.problem.in_flight, per_sample)
         samples = round_length(state.told, early=early, most=most, busy=busy)
         sizes = 1 + random_sizes(rng, samples, state.weights)

@@ -9,7 +9,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
-from fairshapley.draws.on_device import DeviceWalks
+from fairshapley.draws.device import DeviceWalks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Problem, Traits
 from fairshapley.estimators.rounds import (

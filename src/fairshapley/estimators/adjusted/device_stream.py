@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.draws.on_device import BLOCK_ENTRIES, DeviceUnits, SizeLaw, Tensor
+from fairshapley.draws.device import BLOCK_ENTRIES, DeviceUnits, SizeLaw, Tensor
 from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Streaming

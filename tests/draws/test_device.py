@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairshapley.draws.on_device import DeviceUnits, DeviceWalks, SizeLaw, host_rows
+from fairshapley.draws.device import DeviceUnits, DeviceWalks, SizeLaw, host_rows
 from fairshapley.randomness import round_generator
 
 

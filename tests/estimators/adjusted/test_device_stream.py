@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import fairshapley as fs
-from fairshapley.draws.on_device import DeviceUnits
+from fairshapley.draws.device import DeviceUnits
 from fairshapley.estimators.adjusted.course import Choices
-from fairshapley.estimators.adjusted.on_device import DeviceStream
+from fairshapley.estimators.adjusted.device_stream import DeviceStream
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Problem
@@ -118,7 +118,7 @@ def test_the_proxy_learns_and_blocks_change_little(monkeypatch):
     plain = fs.estimate(game, OnTorch(proxy="none"), budget=8000, seed=0)
     learnt = fs.estimate(game, OnTorch(), budget=8000, seed=0)
     assert learnt.standard_errors.mean() < 0.2 * plain.standard_errors.mean()
-    name = "fairshapley.estimators.adjusted.on_device.BLOCK_ENTRIES"
+    name = "fairshapley.estimators.adjusted.device_stream.BLOCK_ENTRIES"
     monkeypatch.setattr(name, 100 * 37)
     blocks = fs.estimate(game, OnTorch(), budget=8000, seed=0)
     np.testing.assert_allclose(blocks.values, learnt.values, rtol=1e-4)

@@ -28,7 +28,7 @@ BLOCK_ENTRIES = 1 << 27
 PROBABILITY_STEP = 2.0**-24
 # Points of the grid of probabilities. In the angle arcsin √p they are 0.003 apart, a fortieth of
 # the width over which plans of sizes are smooth.
-MOST_LEVELS = 512
+MAX_LEVELS = 512
 
 
 @runtime_checkable
@@ -74,7 +74,7 @@ class SizeLaw:
 
     def __init__(self, n_players: int) -> None:
         self.n_players = n_players
-        count = min(n_players - 1, MOST_LEVELS)
+        count = min(n_players - 1, MAX_LEVELS)
         low = np.arcsin(np.sqrt(1.0 / n_players))
         self._angles = np.linspace(low, 0.5 * np.pi - low, count)
         levels = np.square(np.sin(self._angles))
