@@ -117,19 +117,24 @@ class Audit:
         return float(self.true_fidelity.min())
 
     @cached_property
-    def _resampled_minima(self) -> FloatArray:
-        """The lowest true fidelity in resamples of the runs, drawn with a fixed seed."""
+    def _resampled_minimum(self) -> tuple[float, float]:
+        """The mean and deviation of the lowest true fidelity in resamples of the runs.
+
+        They are drawn with a fixed seed. NaN if a resample made no error.
+        """
         even = np.full(self.repeats, 1 / self.repeats)
         generator = side_generator(0, "audit")
         weights = generator.multinomial(self.repeats, even, size=RESAMPLES) / self.repeats
         errors = weights @ np.square(self.values - self.truth)
-        return np.array([fidelity(self.truth, one, self.xi).min() for one in errors])
+        minima = np.array([fidelity(self.truth, error, self.xi).min() for error in errors])
+        if not np.isfinite(minima).all():
+            return math.nan, math.nan
+        return float(minima.mean()), float(minima.std(ddof=1))
 
     @property
     def min_true_fidelity_error(self) -> float:
         """The standard error of `min_true_fidelity`, by resampling the runs; NaN if infinite."""
-        minima = self._resampled_minima
-        return float(minima.std(ddof=1)) if np.isfinite(minima).all() else math.nan
+        return self._resampled_minimum[1]
 
     @property
     def min_true_fidelity_bias(self) -> float:
@@ -137,10 +142,7 @@ class Audit:
 
         The smallest of n noisy scores is too low; few runs make each score noisy. NaN if infinite.
         """
-        minima = self._resampled_minima
-        if not np.isfinite(minima).all():
-            return math.nan
-        return float(minima.mean()) - self.min_true_fidelity
+        return self._resampled_minimum[0] - self.min_true_fidelity
 
     @property
     def min_reported_fidelity(self) -> float:
@@ -160,7 +162,7 @@ class Audit:
     @property
     def fair_text(self) -> str:
         """`fair_share` in words."""
-        return f"{self.fair_share:.1%}" if any(self.premises.counts) else "no case to check"
+        return "no case to check" if math.isnan(self.fair_share) else f"{self.fair_share:.1%}"
 
     @property
     def within_share(self) -> float:
@@ -249,22 +251,21 @@ class Comparison:
 
         `kind` as in `Result.to_frame`.
         """
-        rows = [one.row() for one in self.audits.values()]
+        rows = [audit.row() for audit in self.audits.values()]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return make_frame({"method": list(self.audits), **columns}, kind)
 
     def shown(self) -> tuple[list[str], list[list[str]], list[str]]:
-        """The headings and the rows of a table, and what is to be said beside it."""
+        """Return the headings and the rows of a table, and sentences for beside it."""
         rows = []
-        for name, one in self.audits.items():
-            numbers = one.row()
-            shown = {column: f"{numbers[column]:.4g}" for column in COLUMNS}
-            if not any(one.premises.counts):
-                shown["fair_share"] = one.fair_text
-            rows.append([name, *shown.values()])
+        for name, audit in self.audits.items():
+            numbers = {column: f"{audit.row()[column]:.4g}" for column in COLUMNS}
+            if math.isnan(audit.fair_share):
+                numbers["fair_share"] = audit.fair_text
+            rows.append([name, *numbers.values()])
         cases = next(iter(self.audits.values())).premises
-        said = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
-        return ["method", *COLUMNS.values()], rows, said
+        notes = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
+        return ["method", *COLUMNS.values()], rows, notes
 
     def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
         """The methods side by side (needs matplotlib).
@@ -281,12 +282,12 @@ class Comparison:
         return plot_comparison(self, kind, axes)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"[{name}]\n{one}" for name, one in self.audits.items())
+        return "\n\n".join(f"[{name}]\n{audit}" for name, audit in self.audits.items())
 
     def _repr_html_(self) -> str:
-        headings, rows, said = self.shown()
+        headings, rows, notes = self.shown()
         table = names_table_html(headings, rows)
-        return block_html("Methods on one game at equal cost", sentences_html(said), table)
+        return block_html("Methods on one game at equal cost", sentences_html(notes), table)
 
 
 def audit_runs(
