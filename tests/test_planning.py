@@ -3,7 +3,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 import fairshapley as fs
-from fairshapley.planning import forecast
+from fairshapley.errors import InputError
+from fairshapley.planning import equal_share, forecast, mean_value
 
 
 class Slow:
@@ -98,17 +99,6 @@ def test_a_pilot_must_say_something():
         forecast(fs.games.SumOfUnanimity(20, seed=3), budget=3000, pilot=30)
 
 
-def test_other_methods_are_forecast_where_asked():
-    game = fs.games.SumOfUnanimity(20, seed=0)
-    fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.5)
-    given = {"until": fair, "budget": 20_000, "pilot": True, "seed": 1}
-    planned = forecast(game, methods=["mc", fs.UnbiasedKernelSHAP()], **given)
-    assert list(planned.by_method) == ["mc", "kernel"]
-    assert planned.by_method["mc"].needed == forecast(game, "mc", **given).needed
-    assert any(said.startswith("with mc: ") for said in planned.sentences())
-    assert planned.by_method["mc"].by_method == {}
-
-
 def test_a_pilot_that_reaches_the_aim_ends_there():
     game = fs.games.Additive(np.arange(1.0, 21.0))
     given = {"until": fs.Fair(epsilon1=0.5, delta=0.1, xi=5.0), "budget": 2000, "seed": 1}
@@ -172,3 +162,71 @@ def test_a_forecast_says_what_it_would_take_if_errors_shrink_slowly():
     assert "the 50,000 allowed may not do" in said
     plain = fs.forecast(game, "mc", until=fair, pilot=True, budget=50_000, xi=0.005, seed=0)
     assert plain.needed_at_most == plain.needed
+
+
+# --- ξ ------------------------------------------------------------------------------------------
+
+
+def test_an_equal_share_is_at_most_the_mean():
+    for seed in range(5):
+        game = fs.games.SumOfUnanimity(15, seed=seed)
+        assert equal_share(game).xi <= np.abs(game.shapley_values).mean() + 1e-12
+
+
+def test_an_equal_share_of_nothing_is_refused():
+    with pytest.raises(InputError, match="give ξ as a number"):
+        equal_share(fs.games.Additive([1.0, -1.0]))
+
+
+def noisy_game():
+    """Many values near zero and of both signs, which noise makes look large."""
+    weights = np.random.default_rng(0).normal(size=70)
+    noise = np.random.default_rng(1).normal(size=(70, 3))
+
+    def utility(coalitions):
+        rough = np.sin(50.0 * (coalitions @ noise)).sum(axis=1)
+        return 0.1 * (coalitions @ weights) + rough
+
+    utility.n_players = 70
+    return utility
+
+
+def test_noise_does_not_enlarge_the_reading():
+    game = noisy_game()
+    truth = fs.estimate(game, "mc", budget=200_000, seed=9).values
+    mean = np.abs(truth).mean()
+    readings, naive = [], []
+    for seed in range(20):
+        readings.append(mean_value(game, budget=250, seed=seed).xi)
+        naive.append(np.abs(fs.estimate(game, "adjusted", budget=250, seed=seed).values).mean())
+    assert np.mean(naive) > 1.5 * mean, "the game is not noisy enough to tell"
+    # The reading is the larger of two; its mean over 20 seeds is within 3 standard errors.
+    error = np.std(readings) / np.sqrt(len(readings))
+    assert np.mean(readings) < mean + 3 * error
+
+
+def test_a_small_game_is_read_exactly():
+    game = fs.games.SumOfUnanimity(6, seed=1)
+    pilot = mean_value(game)
+    assert pilot.xi == pytest.approx(np.abs(game.shapley_values).mean())
+    assert "exact" in pilot.sentence
+
+
+def test_the_reading_depends_on_the_seed_alone():
+    """Values of both signs, so that an equal share is far below the mean and never read."""
+    weights = np.random.default_rng(0).normal(size=40)
+
+    def utility(coalitions):
+        sums = coalitions @ weights
+        return sums + 0.05 * sums**2
+
+    utility.n_players = 40
+    first, again, other = (mean_value(utility, budget=300, seed=seed).xi for seed in (3, 3, 4))
+    assert first == again != other
+
+
+def test_other_semivalues_are_read_too():
+    game = fs.games.SumOfUnanimity(12, seed=1)
+    truth = np.abs(fs.exact(game, "banzhaf").values).mean()
+    reading = mean_value(game, semivalue="banzhaf", budget=200).xi
+    assert 0.7 * truth < reading < 1.1 * truth

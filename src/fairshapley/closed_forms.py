@@ -1,9 +1,11 @@
-"""Exact Shapley values of training points for nearest-neighbour utilities (Jia et al. 2019)."""
+"""Values that need no sampling: of training points for nearest neighbours, and leave-one-out."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import FingerprintError
+from fairshapley.evaluation.engines import EngineOption
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games import abilities
 from fairshapley.games.fingerprints import fingerprint
@@ -20,6 +23,7 @@ from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.runs.plan import versions
+from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 
 CLOSED_FORM = "computed in closed form: the values are exact"
 
@@ -37,7 +41,7 @@ def knn_shapley(
     player_names: Sequence[str] | None = None,
     xi: float = 1e-3,
 ) -> Result:
-    """The exact Shapley values of training points for the utility of k nearest neighbours.
+    """Return the exact Shapley values of training points for the utility of k nearest neighbours.
 
     O(n log n) for each test point, without evaluating any coalition (Jia et al. 2019, Theorem 1
     and its counterpart for regression). The utility is that of `fairshapley.games.KNNUtilityGame`:
@@ -105,7 +109,10 @@ def exact_result(
     evaluations: int = 0,
     identical_players: Pairs = (),
 ) -> Result:
-    """A result whose values were computed, not estimated."""
+    """Return a result whose values were computed, not estimated."""
+    identity = None
+    with suppress(FingerprintError):  # such as that of a user's own metric
+        identity = fingerprint(game)
     return Result(
         values=values,
         standard_errors=np.zeros(len(values)),
@@ -120,7 +127,7 @@ def exact_result(
         exact=True,
         player_names=abilities.player_names(game),
         identical_players=identical_players,
-        fingerprint=content_of(game),
+        fingerprint=identity,
         seconds=seconds,
         unit=abilities.unit(game),
         versions=versions(),
@@ -128,16 +135,8 @@ def exact_result(
     )
 
 
-def content_of(game: Game) -> str | None:
-    """What identifies the content; None where it cannot be hashed, such as a user's own metric."""
-    try:
-        return fingerprint(game)
-    except FingerprintError:
-        return None
-
-
 def _values(game: KNNUtilityGame) -> tuple[FloatArray, Pairs]:
-    """The values, and the pairs of points that no test point tells apart."""
+    """Return the values, and the pairs of points that no test point tells apart."""
     total, pairs = np.zeros(game.n_players), game.equal_points()
     for part, order in game.sorted_blocks():
         targets, tests = game.targets[order], game.test_targets[part, None]
@@ -152,7 +151,7 @@ def _values(game: KNNUtilityGame) -> tuple[FloatArray, Pairs]:
 
 
 def classification_values(right: BoolArray, k: int) -> FloatArray:
-    """The values for each test point, of training points sorted by distance.
+    """Return the values for each test point, of training points sorted by distance.
 
     Two neighbours in the order differ by what one does in place of the other. That matters only
     when fewer than k of the i − 1 nearer points came before, which has the probability min(k, i)/i:
@@ -181,7 +180,7 @@ def classification_values(right: BoolArray, k: int) -> FloatArray:
 
 
 def regression_values(targets: NDArray[Any], tests: NDArray[Any], k: int) -> FloatArray:
-    """The values for each test point, of training points sorted by distance.
+    """Return the values for each test point, of training points sorted by distance.
 
     When i takes the place of i + 1 beside other neighbours with the sum R, the utility changes by
     (y_{i+1} − y_i)/k·((2R + y_i + y_{i+1})/k − 2y). A set S of others, drawn as in a random
@@ -229,5 +228,88 @@ def regression_values(targets: NDArray[Any], tests: NDArray[Any], k: int) -> Flo
 
 
 def _sum_from_the_last(steps: FloatArray) -> FloatArray:
-    """Running sums along each row, from its end."""
+    """Return running sums along each row, from its end."""
     return np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
+
+
+@known_names
+def leave_one_out(
+    game: Game, *, engine: EngineOption = None, journal: JournalOption = None
+) -> FloatArray:
+    """Return v(N) − v(N∖{i}) of each player, from n + 1 evaluations.
+
+    The baseline that data valuation is compared with. It looks at one coalition where the Shapley
+    value looks at all: two players that can replace each other, such as duplicated rows,
+    both get nothing, and the values do not sum to v(N) − v(∅).
+
+    Parameters
+    ----------
+    game
+        A callable with `n_players` that maps a boolean array (m, n) to m utilities.
+    engine
+        Who computes the utilities, as in `estimate`; by default this process.
+    journal
+        A file that keeps every utility, shared with `estimate`: what it holds is not computed
+        again.
+
+    Returns
+    -------
+    FloatArray
+        One value for each player.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> leave_one_out(fs.games.Airport([1.0, 2.0, 4.0]))
+    array([0., 0., 2.])
+    """
+    facts = game_facts(game, needed=journal is not None)
+    draw = _WithoutEach(facts.n_players)
+    with evaluating(game, facts, engine=engine, journal=journal) as evaluator:
+        values = evaluator.evaluate(draw).values
+    return values[0] - values[1:]
+
+
+def leave_one_out_result(
+    game: Game, *, engine: EngineOption = None, journal: JournalOption = None, xi: float = 1e-3
+) -> Result:
+    """Return the values of `leave_one_out` as a result, to be saved, printed and reported.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> print(leave_one_out_result(fs.games.Airport([1.0, 2.0, 4.0])))
+    Leave-one-out values of 3 players, exact
+    ...
+    """
+    started = time.monotonic()
+    values = leave_one_out(game, engine=engine, journal=journal)
+    return exact_result(
+        game,
+        values,
+        {"name": "leave_one_out"},
+        semivalue="leave-one-out",
+        stopped="the utility without each player was computed: the values are exact",
+        evaluations=len(values) + 1,
+        xi=xi,
+        seconds=time.monotonic() - started,
+    )
+
+
+@dataclass(frozen=True)
+class _WithoutEach:
+    """All players, then all but one, for each of them."""
+
+    n_players: int
+
+    @property
+    def marginals(self) -> int:
+        return self.n_players
+
+    def __len__(self) -> int:
+        return self.n_players + 1
+
+    def masks(self, start: int, stop: int) -> BoolArray:
+        # Player −1 is nobody.
+        leaving = np.arange(start, stop)[:, None] - 1
+        return leaving != np.arange(self.n_players)

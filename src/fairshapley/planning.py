@@ -1,4 +1,4 @@
-"""What a run will take, measured before it starts.
+"""What a run will take, measured before it starts; and a ξ for it, fixed before it starts.
 
 A few evaluations give the time of one. A pilot, the first rounds of the run itself, gives the
 errors, and from them the evaluations that an aim will take, or the ε1 that a budget will reach.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import duration, several
-from fairshapley.errors import BudgetError
+from fairshapley.errors import BudgetError, InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
@@ -30,12 +30,13 @@ from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
-from fairshapley.randomness import side_generator
+from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
+from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import JournalOption
-from fairshapley.semivalues import Semivalue
+from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Evaluations, Rule, Snapshot, parse_budget
 from fairshapley.stopping.planned import PlannedLooks
 
@@ -52,6 +53,8 @@ UNLIMITED = 10**15
 # Forecasts from 10 evaluations per player were within a factor of 1.5 in 9 of 10 runs on 19 kinds
 # of games, from 5 in 7 of 10.
 PILOT_PER_PLAYER = 10
+# Evaluations of each of the two pilots that choose ξ: for each player, and at least.
+XI_PILOT_PER_PLAYER, LEAST_XI_PILOT = 20, 200
 # Variances of the methods that adjust shrink faster than their evaluations grow: about with this
 # power on those games.
 USUAL_POWER, LARGEST_POWER = 1.8, 3.0
@@ -93,8 +96,6 @@ class Forecast:
     cost_each: float | None = None
     """What an evaluation costs on average, where the game has prices"""
     cost_unit: str = ""
-    by_method: dict[str, Forecast] = field(default_factory=dict)
-    """The same for other methods, where asked for"""
 
     @property
     def cost(self) -> float | None:
@@ -162,8 +163,6 @@ class Forecast:
             said.append("every coalition will be evaluated: the values will be exact")
         if self.pilot:
             said.append(f"predicted from a pilot of {self.pilot:,} evaluations")
-        for name, other in self.by_method.items():
-            said.append(f"with {name}: {'; '.join(other.sentences())}")
         return said
 
 
@@ -176,7 +175,6 @@ def forecast(
     until: Rule | None = None,
     engine: EngineOption = None,
     pilot: int | bool = False,
-    methods: Sequence[str | Estimator[Any, Any]] = (),
     delta: float | None = None,
     semivalue: str | Semivalue = "shapley",
     xi: float = 1e-3,
@@ -196,8 +194,6 @@ def forecast(
         will take, and the ε1 to expect: at least 2n + 2 for n players; True for 10n, with which
         predictions are reliable; it ends where the aim is reached. They are the first ones of the
         run: with a journal, the run that follows does not compute them again.
-    methods
-        Other methods to forecast too, each from a pilot of its own: `Forecast.by_method`.
     delta
         The level of the ε1 to expect; by default that of `until`, or 0.1.
     semivalue, xi, seed, journal
@@ -222,13 +218,10 @@ def forecast(
     >>> planned = fs.forecast(game, until=fair, budget=50_000, pilot=True, seed=1)
     >>> 500 <= planned.needed < 5000
     True
-    >>> planned = fs.forecast(game, until=fair, budget=50_000, pilot=True, methods=["mc"], seed=1)
-    >>> planned.needed < planned.by_method["mc"].needed
+    >>> walks = fs.forecast(game, "mc", until=fair, budget=50_000, pilot=True, seed=1)
+    >>> planned.needed < walks.needed
     True
     """
-    options: dict[str, Any] = {"budget": budget, "until": until, "engine": engine, "pilot": pilot}
-    options |= {"delta": delta, "semivalue": semivalue, "xi": xi, "seed": seed, "journal": journal}
-    others = {getattr(one, "name", str(one)): forecast(game, one, **options) for one in methods}
     n_players = abilities.number_of_players(game)
     limits, _ = run_limits(parse_budget(budget), until, n_players, method)
     chosen = resolve_method(method, n_players, limits, until, "raise")
@@ -250,7 +243,6 @@ def forecast(
         None if limits is None else limits.seconds,
         cost_each=cost_each,
         cost_unit=abilities.cost_unit(game),
-        by_method=others,
     )
     if pilot is False or isinstance(chosen, Exact):
         return plain
@@ -424,3 +416,117 @@ def _seconds_each(
             break
         size = min(4 * size, largest)
     return each
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerance near zero, ξ, and the sentence that says where it comes from.
+
+    A certificate holds for any ξ that does not depend on the run it speaks of. What makes ξ
+    meaningful is its size compared with the values. That is not known beforehand, but two lower
+    bounds are: `equal_share` and `mean_value`.
+    """
+
+    xi: float
+    sentence: str
+    evaluations: int
+    """The evaluations it took, before the run itself"""
+
+
+def equal_share(game: Game) -> Tolerance:
+    """Return ξ = |v(N) − v(∅)|/n, an equal share of what all players achieve together.
+
+    Shapley values add up to v(N) − v(∅), so that this is at most the mean |value|: a certificate
+    with it is at least as strict as one with ξ = mean |value|. It takes two evaluations.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> equal_share(fs.games.Airport([1.0, 2.0, 3.0])).xi
+    1.0
+    """
+    n_players = abilities.number_of_players(game)
+    ends = np.stack([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+    empty, full = map(float, game(ends))
+    xi = abs(full - empty) / n_players
+    if not 0 < xi < np.inf:
+        raise InputError(
+            "all players together are worth as much as nobody, so an equal share is zero and "
+            "cannot be a tolerance: give ξ as a number"
+        )
+    sentence = f"ξ = {xi:.6g} is an equal share of v(N) − v(∅) = {full - empty:.6g}"
+    return Tolerance(xi, sentence, 2)
+
+
+def mean_value(
+    game: Game,
+    *,
+    semivalue: str | Semivalue = "shapley",
+    budget: int | None = None,
+    seed: int | None = 0,
+    engine: EngineOption = None,
+    journal: JournalOption = None,
+    progress: ProgressOption = False,
+) -> Tolerance:
+    r"""Return ξ = mean |φ|, or somewhat less, from two separate pilot runs.
+
+    The mean of \|φ̂\| is too large, because noise adds to it. But for any signs s that do not
+    depend on φ̂, Σ s_i·φ̂_i/n has the expectation Σ s_i·φ_i/n ≤ mean \|φ\|. So the signs come
+    from one pilot and the values from the other; of the two ways to do this, the lower mean is
+    taken. For Shapley values \|v(N) − v(∅)\|/n is a second lower bound, and the larger of the
+    two bounds is ξ. When a pilot evaluates every coalition, the mean is exact.
+
+    Parameters
+    ----------
+    game, semivalue, engine, journal, progress
+        As in `estimate`.
+    budget
+        Evaluations of each pilot; by default 20 per player, 200 at least.
+    seed
+        Fixes the pilots; the run that follows may use the same seed and still draws anew.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(30, seed=1)
+    >>> pilot = mean_value(game)
+    >>> bool(0.8 < pilot.xi / abs(game.shapley_values).mean() < 1.05)
+    True
+    """
+    n_players = abilities.number_of_players(game)
+    spent = max(LEAST_XI_PILOT, XI_PILOT_PER_PLAYER * n_players) if budget is None else budget
+    shapley = parse_semivalue(semivalue) == parse_semivalue("shapley")
+    seeds = side_generator(root_seed(seed), "pilots of xi").integers(2**62, size=2)
+    places = {"engine": engine, "journal": journal, "progress": progress}
+    pilots: list[Result] = []
+    for number in seeds.tolist():
+        pilot = estimate(game, budget=spent, semivalue=semivalue, seed=number, **places)
+        if not pilot.complete:
+            raise KeyboardInterrupt
+        pilots.append(pilot)
+        if pilot.exact:
+            break
+    evaluations = sum(pilot.evaluations for pilot in pilots)
+    xi, how = _lower_bound(pilots)
+    if shapley and not pilots[-1].exact:
+        share = abs(float(pilots[0].values.sum())) / n_players
+        if share > xi:
+            xi, how = share, "an equal share of v(N) − v(∅), the larger of two lower bounds"
+    if not 0 < xi < np.inf:
+        raise InputError(
+            "two pilot runs found no value that differs from zero, so their mean cannot be used as "
+            "a tolerance: give ξ as a number"
+        )
+    sentence = f"ξ = {xi:.6g} stands for the mean |value|: {how} ({evaluations:,} evaluations)"
+    return Tolerance(xi, sentence, evaluations)
+
+
+def _lower_bound(pilots: list[Result]) -> tuple[float, str]:
+    """Return a lower bound of the mean |value|, and how it was found."""
+    last = pilots[-1]
+    if last.exact:
+        return float(np.abs(last.values).mean()), "exact, because every coalition was evaluated"
+    first, second = (pilot.values for pilot in pilots)
+    means = (np.sign(first) * second).mean(), (np.sign(second) * first).mean()
+    how = "a lower estimate from two pilot runs: the signs of one times the values of the other"
+    return float(min(means)), how

@@ -6,7 +6,7 @@ Loading them takes a second (SciPy, scikit-learn), so the package does it when t
 from fairshapley import errors, estimators, fairness, games
 from fairshapley.approximator import shapiq_approximator
 from fairshapley.clean import suspects
-from fairshapley.closed_forms import knn_shapley
+from fairshapley.closed_forms import knn_shapley, leave_one_out
 from fairshapley.comparison.audits import audit, compare
 from fairshapley.comparison.curves import curve
 from fairshapley.errors import (
@@ -32,7 +32,6 @@ from fairshapley.evaluation import (
     ThreadEngine,
 )
 from fairshapley.explanations import explain
-from fairshapley.leaving_out import leave_one_out
 from fairshapley.planning import forecast
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume

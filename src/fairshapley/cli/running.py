@@ -21,7 +21,7 @@ from fairshapley.cli.options import (
 )
 from fairshapley.cli.output import finish
 from fairshapley.cli.setup import input_files, show_notes
-from fairshapley.closed_forms import knn_shapley
+from fairshapley.closed_forms import knn_shapley, leave_one_out_result
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
 from fairshapley.evaluation.engines.choice import parse_engine
@@ -29,8 +29,7 @@ from fairshapley.evaluation.evaluator import OnError
 from fairshapley.fairness.levels import DELTA
 from fairshapley.games.data.data_game import CHUNK_BYTES
 from fairshapley.games.game import Game, Price
-from fairshapley.leaving_out import leave_one_out_result
-from fairshapley.planning import Forecast, forecast
+from fairshapley.planning import Forecast, Tolerance, equal_share, forecast, mean_value
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
@@ -39,7 +38,6 @@ from fairshapley.runs.setup import opened_journal
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tables import TabularGame
-from fairshapley.tolerance import Tolerance, equal_share, mean_value
 
 KNN, LOO = "knn", "loo"
 """The methods that sample nothing: exact values for nearest neighbours; leave-one-out"""

