@@ -26,7 +26,7 @@ from fairshapley._basics.files import write_whole
 from fairshapley._basics.types import IntArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
-from fairshapley.games.federated._torch import import_torch
+from fairshapley.games.federated.layout import import_torch
 from fairshapley_paper.federated.data import SplitKind
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.games.federated.folder import read_updates
+from fairshapley.games.federated.rounds import read_updates
 from fairshapley.tables.providers import read_providers
 from tests.cli.files import run
 

@@ -8,8 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import fairshapley as fs
-from fairshapley.games.data.left_out import TestGroups
-from fairshapley.games.data.scoring import METRICS
+from fairshapley.games.data.scoring import METRICS, TestGroups
 from fairshapley.results.another_test_set import another_set, jackknife_errors
 
 N_SUPPLIERS = 5

@@ -189,7 +189,9 @@ def given_xi(text: str) -> Tolerance:
 
 def chosen_xi(game: Game, run: RunOptions, budget: Budget | None, *, quiet: bool) -> Tolerance:
     """ξ as the option says; `mean` runs two pilots."""
-    of_shares = getattr(game, "value_range", None) == (0.0, 1.0)
+    from fairshapley.games import abilities
+
+    of_shares = abilities.value_range(game) == (0.0, 1.0)
     if run.xi == "auto" and of_shares:
         sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
         return Tolerance(XI_OF_SHARES, sentence, 0)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate, Problem
-from fairshapley.games.identical import group_numbers
+from fairshapley.games.player_data import group_numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ from fairshapley.games import federated
 from fairshapley.games.features import FeatureGame, FeatureLossGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprints import fingerprint
-from fairshapley.games.game import FunctionGame, Game, TableGame
-from fairshapley.games.identical import identical_rows
+from fairshapley.games.game import FunctionGame, Game, Random, TableGame
 from fairshapley.games.knn import KNNUtilityGame
-from fairshapley.games.random import Random
+from fairshapley.games.player_data import identical_rows
 from fairshapley.games.synthetic import (
     Additive,
     Airport,

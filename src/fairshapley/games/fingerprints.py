@@ -43,8 +43,7 @@ import numpy as np
 
 from fairshapley import __version__
 from fairshapley.errors import FingerprintError
-from fairshapley.games.game import FunctionGame, Price, TableGame
-from fairshapley.games.random import Random
+from fairshapley.games.game import FunctionGame, Price, Random, TableGame
 
 # What an object is made of: raw bytes, and other objects with the path that leads to them.
 Parts: TypeAlias = Iterator[bytes | tuple[str, object]]

@@ -17,7 +17,7 @@ from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
-from fairshapley.games.data.models import task_of
+from fairshapley.games.data.fitting import task_of
 from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
 from fairshapley.tables.copies import copied_rows, find_copies, merged_players
 from fairshapley.tables.memory import arrow_table, row_labels

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from fairshapley._basics import checks
-from fairshapley.games.federated._torch import check_device
-from fairshapley.games.federated.layout import Weights, describe, read, write
+from fairshapley.games.federated.layout import Weights, check_device, describe, read, write
 from fairshapley.games.federated.model_utility import (
     as_tensor,
     check_classes,

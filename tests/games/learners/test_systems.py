@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshapley.games.learners import systems
 from fairshapley.games.learners.arrays import Backend
-from fairshapley.games.learners.newton import minimise
+from fairshapley.games.learners.newton import minimise, solve
 
 
 @given(width=st.integers(1, 20), count=st.integers(1, 5), seed=st.integers(0, 1000))
@@ -21,7 +20,7 @@ def test_solutions_solve(width, count, seed):
     matrices = np.moveaxis(roots @ roots.transpose(0, 2, 1) + np.eye(width), 0, 2)
     right = rng.normal(size=(width, 2, count))
     before = matrices.copy(), right.copy()
-    solution = systems.solve(xp, matrices, right)
+    solution = solve(xp, matrices, right)
     product = np.einsum("ijs,jks->iks", matrices, solution)
     np.testing.assert_allclose(product, right, rtol=1e-8, atol=1e-9)
     np.testing.assert_array_equal(matrices, before[0])

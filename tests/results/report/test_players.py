@@ -6,7 +6,7 @@ from tests.results.report.reading import callouts, data_of, players, said, text_
 from tests.results.report.samples import by_hand
 
 import fairshapley as fs
-from fairshapley.games.identical import identical_groups
+from fairshapley.games.player_data import identical_groups
 from fairshapley.results.report.drawing import charts
 from fairshapley.results.report.fairness import ToleranceCurves, smallest_epsilon1
 from fairshapley.results.report.page import report_html

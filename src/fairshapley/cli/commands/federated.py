@@ -36,7 +36,7 @@ def value_federated(
     from fairshapley.cli.running import value_game
     from fairshapley.cli.setup import check_outputs
     from fairshapley.games.federated import FederatedGame
-    from fairshapley.games.federated.folder import read_updates
+    from fairshapley.games.federated.rounds import read_updates
     from fairshapley.tables.models import imported_object
 
     check_outputs(output, (), run.journal)

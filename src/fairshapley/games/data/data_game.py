@@ -15,27 +15,28 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.abilities import DeviceGame
-from fairshapley.games.data.fitting import Fitter, quiet, weight_parameter
-from fairshapley.games.data.left_out import TestGroups
+from fairshapley.games.data.fitting import (
+    Fitter,
+    check_seeds,
+    needs_more_rows_than_classes,
+    prepare,
+    quiet,
+    task_of,
+    weight_parameter,
+)
 from fairshapley.games.data.metric_choice import (
     most_groups,
     range_of_values,
     read_score,
     value_of_no_rows,
 )
-from fairshapley.games.data.models import (
-    check_seeds,
-    needs_more_rows_than_classes,
-    prepare,
-    task_of,
-)
 from fairshapley.games.data.on_device import DeviceData
 from fairshapley.games.data.players import first_missing, read_classes, read_players, real_targets
 from fairshapley.games.data.rows import as_labels, check_alike, read_rows
-from fairshapley.games.data.scoring import METRICS, Metric, Scorer
+from fairshapley.games.data.scoring import METRICS, Metric, Scorer, TestGroups
 from fairshapley.games.game import check_coalitions, check_names, members
-from fairshapley.games.identical import identical_groups
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
+from fairshapley.games.player_data import identical_groups
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
 CHUNK_BYTES = 64 * 2**20

@@ -16,7 +16,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.data.models import Task
+from fairshapley.games.data.fitting import Task
 from fairshapley.games.data.scoring import METRICS, Metric, Pinball, Scorer
 from fairshapley.games.learners.learner import Predicted
 

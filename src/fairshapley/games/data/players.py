@@ -23,8 +23,7 @@ from fairshapley.games.data.rows import (
     read_rows,
     stack,
 )
-from fairshapley.games.identical import equal_places
-from fairshapley.games.player_data import missing_objects
+from fairshapley.games.player_data import equal_places, missing_objects
 
 # All pairs of many equal rows are too many to list; neighbours among them then say the same.
 MAX_PAIRS = 100_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -16,9 +16,61 @@ import numpy as np
 from array_api_compat import array_namespace, device, to_device
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
-from fairshapley.games.data.left_out import MOST_GROUPS, TestGroups
 from fairshapley.games.learners.arrays import Array
 from fairshapley.games.learners.learner import Predicted
+from fairshapley.randomness import root_seed, side_generator
+
+# With 40 groups a standard error is known to 11 %, which the quantile of Student's t allows for.
+MOST_GROUPS = 40
+# Below this many groups, or rows in each, the spread says little.
+LEAST_GROUPS = 5
+# Values without each group are kept in results: with many players there are fewer groups.
+MOST_NUMBERS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class TestGroups:
+    """A number from 0 to `count` − 1 for each test row."""
+
+    __test__ = False  # no class of tests
+
+    of_row: IntArray
+    count: int
+
+    @classmethod
+    def drawn(cls, clusters: IntArray, n_players: int, most: int = MOST_GROUPS) -> TestGroups:
+        """Groups drawn at random, since test rows may be sorted; none of too few rows.
+
+        Parameters
+        ----------
+        clusters
+            A number for each test row; rows with the same one stay together.
+        n_players, most
+            The number of players, and the most groups.
+
+        Examples
+        --------
+        >>> TestGroups.drawn(np.arange(100), 10).count, TestGroups.drawn(np.arange(3), 10).count
+        (40, 0)
+        """
+        n_clusters = int(clusters.max()) + 1
+        count = min(n_clusters, most, max(LEAST_GROUPS, MOST_NUMBERS // n_players))
+        if count < LEAST_GROUPS:
+            return cls(np.zeros(len(clusters), dtype=np.int64), 0)
+        order = side_generator(root_seed(0), "groups of test rows").permutation(n_clusters)
+        return cls((order.astype(np.int64) % count)[clusters], count)
+
+    def sums(self, numbers: FloatArray) -> FloatArray:
+        """The sum of some numbers of the test rows over each group."""
+        sums = np.bincount(self.of_row, weights=numbers, minlength=self.count)
+        return sums.astype(np.float64)
+
+    def weights(self, given: FloatArray | None) -> Iterator[FloatArray]:
+        """The weights of the test rows without one group after the other."""
+        all_rows = np.ones(len(self.of_row)) if given is None else given
+        for group in range(self.count):
+            yield np.where(self.of_row == group, 0.0, all_rows)
+
 
 # No weight of the rows that F1 counts is as small: they are 0, and F1 then is.
 TINY_WEIGHT = 1e-300

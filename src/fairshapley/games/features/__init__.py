@@ -1,6 +1,5 @@
 """Features as players: any prediction function, what it predicts and how well."""
 
-from fairshapley.games.features.feature_game import FeatureGame
-from fairshapley.games.features.loss_game import FeatureLossGame
+from fairshapley.games.features.feature_game import FeatureGame, FeatureLossGame
 
 __all__ = ["FeatureGame", "FeatureLossGame"]

@@ -15,8 +15,14 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.federated._torch import check_device, import_torch
-from fairshapley.games.federated.layout import Layout, as_numbers, check_same, describe
+from fairshapley.games.federated.layout import (
+    Layout,
+    as_numbers,
+    check_device,
+    check_same,
+    describe,
+    import_torch,
+)
 from fairshapley.games.federated.rounds import Round
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from fairshapley.games.learners.arrays import Backend, backend
-from fairshapley.games.learners.inputs import Data, data
-from fairshapley.games.learners.learner import Learner, NotVectorisedError
+from fairshapley.games.learners.learner import Data, Learner, NotVectorisedError, data
 from fairshapley.games.learners.linear import RidgeClassifierLearner, RidgeLearner
 from fairshapley.games.learners.logistic import LogisticLearner
 from fairshapley.games.learners.naive_bayes import NaiveBayesLearner

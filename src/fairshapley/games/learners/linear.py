@@ -13,9 +13,15 @@ import numpy as np
 from fairshapley._basics.types import FloatArray
 from fairshapley.games.learners.arrays import Array, Backend
 from fairshapley.games.learners.designs import Design, Products, design
-from fairshapley.games.learners.inputs import Data, number, refuse_unless, switch
-from fairshapley.games.learners.learner import Learner, Predicted
-from fairshapley.games.learners.systems import solve
+from fairshapley.games.learners.learner import (
+    Data,
+    Learner,
+    Predicted,
+    number,
+    refuse_unless,
+    switch,
+)
+from fairshapley.games.learners.newton import solve
 from fairshapley.games.learners.ties import label, label_of_two, lengths
 
 
@@ -71,7 +77,7 @@ class RidgeLearner(Learner):
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from fairshapley.games.learners.inputs import data
+    >>> from fairshapley.games.learners.learner import data
     >>> given = data([[-1.0], [1.0]], [-1.0, 1.0], [[3.0]])
     >>> learner = RidgeLearner(Ridge(alpha=2.0), given, Backend())
     >>> learner.predict(np.array([[True, True]]), "value")
@@ -110,7 +116,7 @@ class RidgeClassifierLearner(RidgeLearner):
     Examples
     --------
     >>> from sklearn.linear_model import RidgeClassifier
-    >>> from fairshapley.games.learners.inputs import data
+    >>> from fairshapley.games.learners.learner import data
     >>> given = data([[-1.0], [1.0]], ["no", "yes"], [[3.0]])
     >>> learner = RidgeClassifierLearner(RidgeClassifier(alpha=2.0), given, Backend())
     >>> learner.predict(np.array([[True, True]]), "decision")

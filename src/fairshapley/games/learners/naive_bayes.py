@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairshapley.games.learners.arrays import Array, Backend
-from fairshapley.games.learners.inputs import Data, number, refuse_unless
-from fairshapley.games.learners.learner import Learner, Predicted
+from fairshapley.games.learners.learner import Data, Learner, Predicted, number, refuse_unless
 from fairshapley.games.learners.ties import chances, label
 
 
@@ -23,7 +22,7 @@ class NaiveBayesLearner(Learner):
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from fairshapley.games.learners.inputs import data
+    >>> from fairshapley.games.learners.learner import data
     >>> given = data([[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"], [[1.0], [6.0]])
     >>> learner = NaiveBayesLearner(GaussianNB(), given, Backend())
     >>> learner.predict(np.array([[True, True, True, True]]), "label")

@@ -17,8 +17,13 @@ from scipy.spatial.distance import cdist
 from fairshapley._basics.checks import whole
 from fairshapley._basics.types import FloatArray
 from fairshapley.games.learners.arrays import Array, Backend
-from fairshapley.games.learners.inputs import Data, refuse_unless
-from fairshapley.games.learners.learner import Learner, NotVectorisedError, Predicted
+from fairshapley.games.learners.learner import (
+    Data,
+    Learner,
+    NotVectorisedError,
+    Predicted,
+    refuse_unless,
+)
 from fairshapley.games.learners.ties import label
 from fairshapley.games.player_data import within_reach
 
@@ -95,7 +100,7 @@ class NeighboursClassifierLearner(_Neighbours):
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from fairshapley.games.learners.inputs import data
+    >>> from fairshapley.games.learners.learner import data
     >>> given = data([[0.0], [1.0], [2.0]], ["a", "b", "b"], [[0.2]])
     >>> learner = NeighboursClassifierLearner(KNeighborsClassifier(1), given, Backend())
     >>> learner.predict(np.array([[True, True, False], [False, True, True]]), "label")
@@ -124,7 +129,7 @@ class NeighboursRegressorLearner(_Neighbours):
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsRegressor
-    >>> from fairshapley.games.learners.inputs import data
+    >>> from fairshapley.games.learners.learner import data
     >>> given = data([[0.0], [1.0], [2.0]], [3.0, 4.0, 8.0], [[0.2]])
     >>> learner = NeighboursRegressorLearner(KNeighborsRegressor(2), given, Backend())
     >>> learner.predict(np.array([[True, True, True], [False, True, False]]), "value")

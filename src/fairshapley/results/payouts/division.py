@@ -14,7 +14,7 @@ from fairshapley._basics.text import several
 from fairshapley.errors import InputError
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
-from fairshapley.games.identical import identical_groups
+from fairshapley.games.player_data import identical_groups
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.copies import copies_sentences
 from fairshapley.results.payouts.amounts import (

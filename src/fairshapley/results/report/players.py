@@ -13,7 +13,7 @@ from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.decisions import Decisions
-from fairshapley.games.identical import identical_groups
+from fairshapley.games.player_data import identical_groups
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
