@@ -17,7 +17,7 @@ def shared_names(module: Path) -> list[str]:
 
 def test_no_function_is_named_as_its_module():
     modules = sorted(SRC.rglob("*.py"))
-    assert len(modules) > 300
+    assert modules
     commands = SRC / "fairshapley" / "cli" / "commands"
     # A command of the shell is the file of its name.
     assert not {
