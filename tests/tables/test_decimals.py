@@ -1,12 +1,14 @@
-"""Numbers with commas: recognised by column, by the rest of the file, or asked for."""
+"""A file has one decimal sign; a typo in a column of numbers is no category."""
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import fairshapley as fs
 from fairshapley.errors import InputError
 from fairshapley.tables import read_table
-from fairshapley.tables.decimals import read_decimals
-from fairshapley.tables.reading import notes_of
+from fairshapley.tables.reading import check_typos, notes_of, read_decimals
 
 
 def numbers(columns, decimal="auto"):
@@ -26,7 +28,7 @@ def test_a_file_with_decimal_commas_holds_numbers(tmp_path):
     assert read_table(file).to_pydict() == {"size": [3.14, 2.5], "y": [1, 2]}
 
 
-def test_commas_between_thousands_are_told_by_what_else_is_there():
+def test_the_sign_is_that_of_a_column_that_can_be_nothing_else():
     assert numbers({"a": ["1,234.5", "7"]}) == {"a": [1234.5, 7.0]}
     assert numbers({"a": ["1,234,567", "-12"]}) == {"a": [1234567.0, -12.0]}
     assert numbers({"a": ["1,234"], "b": ["1,5"]}) == {"a": [1.234], "b": [1.5]}
@@ -34,15 +36,23 @@ def test_commas_between_thousands_are_told_by_what_else_is_there():
     assert numbers({"a": ["1,234"], "b": [0.5]}) == {"a": [1234.0], "b": [0.5]}
 
 
-def test_a_comma_that_may_be_either_is_asked_about():
-    for columns in ({"a": ["1,234"]}, {"a": ["1,234"], "b": ["1,5"], "c": [0.5]}):
-        with pytest.raises(InputError, match=r"column 'a' of rows.csv .* decimal=','"):
-            numbers(columns)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"a": ["1,234"]},
+        {"a": ["1,234"], "b": ["1,5"], "c": [0.5]},
+        # A point between thousands, which pyarrow takes for a decimal point.
+        {"a": [1.234], "b": ["0,5"]},
+    ],
+)
+def test_a_file_with_neither_or_both_signs_is_asked_about(columns):
+    with pytest.raises(InputError, match=r"column '[ab]' of rows.csv .* decimal=','"):
+        numbers(columns)
+
+
+def test_the_sign_that_is_asked_for_holds(tmp_path):
     assert numbers({"a": ["1,234", "1.500"]}, ",") == {"a": [1.234, 1500.0]}
     assert numbers({"a": ["1,234", "1.500"]}, ".") == {"a": [1234.0, 1.5]}
-
-
-def test_a_point_between_thousands_where_the_comma_is_said_to_be_decimal(tmp_path):
     file = tmp_path / "rows.csv"
     file.write_text("a;b\n1.234;0,5\n2.000;1\n")
     table = read_table(file, delimiter=";", decimal=",")
@@ -61,3 +71,78 @@ def test_names_stay_as_they_are_written(tmp_path):
     file.write_text("who;y\n007;1,5\n1,5;2,5\n")
     table = read_table(file, delimiter=";", texts=["who", "not there"])
     assert table.to_pydict() == {"who": ["007", "1,5"], "y": [1.5, 2.5]}
+
+
+# --- typos ------------------------------------------------------------------------------------
+
+
+def table_with(cell, *, column="size", n_rows=400):
+    """Numbers in three columns, one cell of which is something else."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(40, 5, n_rows).round(1)
+    columns = {
+        "size": [str(number) for number in size],
+        "price": [str(number) for number in (2 * size + rng.normal(size=n_rows)).round(1)],
+        "label": np.where(size > 40, "big", "small").tolist(),
+    }
+    columns[column][76] = cell
+    return columns
+
+
+def csv_of(folder, columns):
+    lines = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+    return folder / "rows.csv"
+
+
+@pytest.mark.parametrize("cell", ["4O", "5%", "$5", "€ 5", "1_000", "5 kg", "?", "1 000"])
+@pytest.mark.parametrize("column", ["size", "price"])
+def test_a_cell_among_numbers_that_is_none_is_named(tmp_path, cell, column):
+    """In a feature and in the target; whichever rows are drawn for scoring."""
+    file = csv_of(tmp_path, table_with(cell, column=column))
+    with pytest.raises(InputError, match="row 77 of the training rows holds") as caught:
+        fs.table_game(file, "price", drop=["label"])
+    assert repr(cell) in str(caught.value)
+    assert f"column {column!r}" in str(caught.value)
+    with pytest.raises(InputError, match="row 77 of the test rows holds"):
+        fs.table_game(
+            csv_of(tmp_path, table_with("40")),
+            "price",
+            drop=["label"],
+            test=pd.DataFrame(table_with(cell, column=column)),
+        )
+
+
+@pytest.mark.parametrize("mark", ["{}%", "${}", "1_{:03.0f}", "{} €"])
+def test_a_column_of_numbers_with_signs_is_not_one_of_categories(tmp_path, mark):
+    columns = table_with("40")
+    columns["price"] = [mark.format(float(cell)) for cell in columns["price"]]
+    with pytest.raises(InputError, match=r"row 1 of the training rows holds .* 'price'"):
+        fs.table_game(csv_of(tmp_path, columns), "label")
+
+
+def test_columns_declared_as_text_and_other_columns_are_left_alone(tmp_path):
+    columns = table_with("4O")
+    file = csv_of(tmp_path, columns)
+    game = fs.table_game(read_table(file, texts=["size"]), "label", drop=["price"])
+    assert any("column 'size': text" in note for note in game.notes)
+    frame = pd.DataFrame(columns).astype({"size": "category"})
+    assert fs.table_game(frame, "label", drop=["price"]).notes[-3:] == game.notes[-3:]
+    # Neither what is dropped nor what names players is looked at.
+    for option in ({"drop": ["size", "price"], "group_by": "size"}, {"names": "size"}):
+        columns["size"] = [*(f"{row}" for row in range(399)), "4O"]
+        columns["other"] = [str(row % 7) for row in range(400)]
+        option = {"drop": ["price"], **option}
+        fs.table_game(csv_of(tmp_path, columns), "label", **option)
+
+
+@pytest.mark.parametrize(
+    "cells", [["a1", "b2", "3"], ["007", "008"], ["1", "x", "y", None], ["red", "50%", None]]
+)
+def test_texts_of_which_few_are_numbers_are_categories(cells):
+    check_typos(pa.table({"a": cells}), (), "training")
+
+
+def test_clean_names_a_typo_too(tmp_path):
+    with pytest.raises(InputError, match="row 77 of the training rows holds '4O'"):
+        fs.suspects(csv_of(tmp_path, table_with("4O")), "label")

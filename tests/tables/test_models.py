@@ -2,9 +2,14 @@
 
 import sys
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from fairshapley.errors import InputError
+from fairshapley.tables import table_game
 from fairshapley.tables.models import imported
 
 
@@ -29,3 +34,49 @@ def test_a_module_that_is_nowhere(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(InputError, match="installed or in this folder"):
         imported("no_such_module_at_all:Own")
+
+
+class Foreign(BaseEstimator):
+    """A regressor of another library: it does not say what it predicts."""
+
+    def fit(self, X, y):  # noqa: N803
+        self.mean_ = float(np.mean(np.asarray(y, dtype=float)))
+        return self
+
+    def predict(self, X):  # noqa: N803
+        return np.full(len(X), self.mean_)
+
+
+class ForeignRegressor(RegressorMixin, Foreign):
+    """One that says it."""
+
+
+ROWS = pa.table(
+    {
+        "x": np.arange(20.0),
+        "answer": ["yes", "no"] * 10,
+        "price": np.arange(20.0) ** 1.5,
+    }
+)
+
+
+@pytest.mark.parametrize("model", [ForeignRegressor(), Ridge()])
+def test_an_estimator_object_is_a_model(model):
+    made = table_game(ROWS, "price", model=model, drop=["answer"])
+    assert np.isfinite(made.game(np.ones((1, 16), dtype=bool))).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "message"),
+    [
+        (ForeignRegressor(), "answer", "target 'answer' holds texts"),
+        (Foreign(), "price", "neither that it is a classifier nor that it is a regressor"),
+        (LogisticRegression(), "price", "target 'price' holds numbers such as 2.8"),
+        (Ridge, "price", "give an instance"),
+        (3, "price", "must be a scikit-learn estimator"),
+    ],
+)
+def test_a_model_for_something_else_is_an_error_in_words(model, target, message):
+    other = {"answer": "price", "price": "answer"}[target]
+    with pytest.raises(InputError, match=message):
+        table_game(ROWS, target, model=model, drop=[other])

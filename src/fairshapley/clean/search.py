@@ -30,9 +30,8 @@ from fairshapley.games.game import check_names
 from fairshapley.games.player_data import column, feature_matrix, label_codes, within_reach
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.tables.columns import Target, as_texts, column_of, kind_of, read_target
-from fairshapley.tables.memory import arrow_table, row_labels
 from fairshapley.tables.preprocessing import Preprocessor
-from fairshapley.tables.reading import notes_of
+from fairshapley.tables.reading import arrow_table, check_typos, notes_of, row_labels
 from fairshapley.uses.selecting import better_than_chance
 
 # Rows for the checks, which fit all models twice more.
@@ -201,6 +200,7 @@ def _from_table(
     for part, what in ((table, "training"), (test, "test")):
         if part is not None:
             found = arrow_table(part, f"{what} rows")
+            check_typos(found, {*drop, names}, what)
             given = read_target(found, target, what)
             whole = given.guessed_task() == "classification"
             labels = given.classes(text=given.is_text) if whole else given.values

@@ -34,6 +34,9 @@ class FileOptions:
     delimiter: str = data_option(",", "What separates the cells of a CSV file; \\t is a tab.")
     decimal: str = advanced("auto", "The decimal sign of a CSV file: a point, a comma, or auto.")
     encoding: str = advanced("utf-8", "The encoding of a CSV file, such as latin-1.")
+    texts: str | None = advanced(
+        None, "Columns that are text whatever their cells look like, with commas between them."
+    )
     max_rows: int = advanced(DEFAULT_MAX_ROWS, "Files with more rows are refused.")
     max_size: int = advanced(
         MAX_BYTES // 2**20,

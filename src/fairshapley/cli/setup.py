@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from fairshapley.games.game import Game
     from fairshapley.tables import TabularGame
-    from fairshapley.tables.decimals import Decimal
+    from fairshapley.tables.reading import Decimal
 
 REPORT_ENDINGS = (".html", ".htm")
 UTILITIES = ("model", "volume", "information")
 # What a game of providers takes of the data options.
 PROVIDER_OPTIONS = {
     "--target", "--group-by", "--drop", "--delimiter", "--option decimal", "--option encoding",
-    "--option max-rows", "--option max-size",
+    "--option texts", "--option max-rows", "--option max-size",
 }  # fmt: skip
 SQLITE = b"SQLite format 3\x00"
 
@@ -85,7 +85,10 @@ def read_files(
         delimiter=data.delimiter,
         decimal=cast("Decimal", data.decimal),
         encoding=data.encoding,
-        texts=[name for name in texts if name is not None and name != data.target],
+        texts=[
+            *(name for name in texts if name is not None and name != data.target),
+            *(name.strip() for name in (data.texts or "").split(",") if name.strip()),
+        ],
     )
     test = None if data.test is None else read(data.test, max_rows=data.max_rows)
     return read(data.train, max_rows=most_rows), test

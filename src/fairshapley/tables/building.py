@@ -20,10 +20,9 @@ from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.fitting import task_of
 from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
 from fairshapley.tables.copies import copied_rows, find_copies, merged_players
-from fairshapley.tables.memory import arrow_table, row_labels
 from fairshapley.tables.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
 from fairshapley.tables.preprocessing import Preprocessor
-from fairshapley.tables.reading import notes_of
+from fairshapley.tables.reading import arrow_table, check_typos, notes_of, row_labels
 from fairshapley.tables.splitting import sample_rows, split_table
 
 if TYPE_CHECKING:
@@ -42,8 +41,10 @@ class TabularGame:
     """A data game made from tables, and what was decided on the way."""
 
     game: DataGame
-    notes: tuple[str, ...]
-    """Every decision, a sentence each"""
+    notes_on_rows: tuple[str, ...]
+    """The decisions that hold also where the rows are not valued by this game"""
+    notes_on_game: tuple[str, ...]
+    """The players, the utility, and players with copies of each other's rows"""
     labels: tuple[str, ...] | None
     """The class of each player that is a row; None for groups and for numbers"""
     metric: str
@@ -71,10 +72,9 @@ class TabularGame:
         return self.game.test[0]
 
     @property
-    def notes_on_rows(self) -> tuple[str, ...]:
-        """The decisions that hold also where the rows are not valued by this game."""
-        about_game = (_players(self.game), "no rows are worth")
-        return tuple(note for note in self.notes if not note.startswith(about_game))
+    def notes(self) -> tuple[str, ...]:
+        """Every decision, a sentence each."""
+        return self.notes_on_rows + self.notes_on_game
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def table_game(
     target: str,
     *,
     test: Any = None,
-    model: str = "auto",
+    model: Any = "auto",
     task: str = "auto",
     metric: str | None = None,
     group_by: str | None = None,
@@ -130,7 +130,7 @@ def table_game(
         The rows to score on. None takes some of `train`, which are then not valued.
     model
         "auto" (logistic regression for classes, ridge regression for numbers), another of
-        `MODELS`, or "package:estimator".
+        `MODELS`, "package:estimator", or an unfitted estimator of scikit-learn's kind.
     task
         "classification", "regression", or "auto": by the model, else by the target.
     metric
@@ -180,8 +180,13 @@ def table_game(
         raise InputError("group_by= names the players already: leave names= out")
     labels, train = row_labels(train), arrow_table(train, "training rows")
     notes = notes_of(train)
+    roles = (group_by, names, split_by, split_time, weights)
+    _check_roles(train, target, roles, drop)
+    kept_out = {*roles, *drop}
+    check_typos(train, kept_out, "training")
     if test is not None:
         test = arrow_table(test, "test rows")
+        check_typos(test, kept_out, "test")
         notes.extend(f"test rows: {note}" for note in notes_of(test))
     rows = _Part(train, np.arange(1, train.num_rows + 1), "training")
     if sample is not None and sample < train.num_rows:
@@ -189,8 +194,6 @@ def table_game(
         notes.append(f"{sample:,} of {train.num_rows:,} rows were drawn at random to be valued")
     full = read_target(rows.table, target, "training")
     chosen, kind = _model(model, task, full, notes)
-    roles = (group_by, names, split_by, split_time, weights)
-    _check_roles(rows, target, roles, drop)
     scored = None if test is None else _Part(test, np.arange(1, test.num_rows + 1), "test")
     if scored is None:
         classes = full.classes(text=True) if kind == "classification" else None
@@ -236,29 +239,27 @@ def table_game(
     how = "fitted many at a time" if game.vectorised else "fitted one at a time"
     best = "what the best constant prediction scores on the test rows"
     why = best if game.empty_value == game.constant_value else "as given"
-    notes += [
-        f"{_players(game)}: {wanted} of {game.model!r} on the test rows; coalitions are {how}",
+    on_game = (
+        f"{several(game.n_players, 'player')}; utility: {wanted} of {game.model!r} on the test "
+        f"rows; coalitions are {how}",
         f"no rows are worth {game.empty_value:.6g}, {why}",
-    ]
-    notes.extend(_copies(game, players, grouped=group_by is not None))
+        *_copies(game, players, grouped=group_by is not None),
+    )
     is_rows = group_by is None and kind == "classification"
     labels = tuple(str(one) for one in targets[0]) if is_rows else None
     numbers = tuple(scored.numbers.tolist())
-    return TabularGame(game, tuple(notes), labels, wanted, fitted.feature_names, numbers)
+    return TabularGame(game, tuple(notes), on_game, labels, wanted, fitted.feature_names, numbers)
 
 
-def _players(game: DataGame) -> str:
-    return f"{several(game.n_players, 'player')}; utility"
-
-
-def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
+def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
     """The model, and whether it predicts classes or numbers."""
     if task not in ("auto", *TASKS):
         raise InputError(f"task must be auto, {' or '.join(TASKS)}, not {task!r:.40}")
     kind = target.guessed_task() if task == "auto" else cast("Task", task)
-    if task == "auto" and name == "logistic":
+    named = name if isinstance(name, str) else ""
+    if task == "auto" and named == "logistic":
         kind = "classification"
-    model = make_model(DEFAULT_MODEL[kind] if name == "auto" else name, kind)
+    model = make_model(DEFAULT_MODEL[kind] if named == "auto" else name, kind)
     found = task_of(model)
     if found != "other":
         own: Task = "classification" if found == "classifier" else "regression"
@@ -269,7 +270,7 @@ def _model(name: str, task: str, target: Target, notes: list[str]) -> tuple[Any,
         name_of = type(model).__name__
         notes.append(f"{name_of} is fitted to targets in units of the spread of its training rows")
         model = TransformedTargetRegressor(model, transformer=StandardScaler(), check_inverse=False)
-    if task == "auto" and name != "logistic" and ":" not in name:
+    if task == "auto" and named not in ("", "logistic") and ":" not in named:
         what = "classes" if kind == "classification" else "numbers"
         notes.append(f"target {target.name!r:.60} was taken for {what}; another task can be given")
     return model, kind
@@ -314,11 +315,11 @@ def _targets(
 
 
 def _check_roles(
-    rows: _Part, target: str, roles: tuple[str | None, ...], drop: Sequence[str]
+    table: pa.Table, target: str, roles: tuple[str | None, ...], drop: Sequence[str]
 ) -> None:
-    """An InputError when a column is not there, or is the target and something else too."""
+    """Raise InputError when a column is not there, or is the target and something else too."""
     for name in (*drop, *(role for role in roles if role is not None)):
-        column_of(rows.table, name, rows.what, "a parameter names it")
+        column_of(table, name, "training", "a parameter names it")
         if name == target:
             raise InputError(f"{name!r:.60} is the target, and has another role too: give it one")
 

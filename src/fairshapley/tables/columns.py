@@ -67,7 +67,9 @@ def as_numbers(column: pa.ChunkedArray) -> FloatArray:
     """
     import pyarrow as pa
 
-    plain, types, scale = _decoded(column), pa.types, 1.0
+    plain, types, scale = column, pa.types, 1.0
+    if types.is_dictionary(column.type):
+        plain = column.cast(column.type.value_type)
     if types.is_timestamp(plain.type):
         scale = UNITS[plain.type.unit] / SECONDS_PER_DAY
         plain = plain.cast(pa.int64())
@@ -91,33 +93,12 @@ def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
     >>> as_texts(pa.chunked_array([["a ", " ", None]])).tolist()
     ['a', None, None]
     """
-    parts = [_texts(chunk) for chunk in column.chunks]
-    return np.concatenate([np.empty(0, dtype=object), *parts])
-
-
-def _texts(chunk: pa.Array) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """The texts of an array; those that a dictionary holds once are not copied."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(chunk.type):
-        words = np.concatenate([_texts(chunk.dictionary), np.array([None], dtype=object)])
-        places: IntArray = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy()
-        return words[places]
-    if not pa.types.is_string(chunk.type):
-        chunk = chunk.cast(pa.string())
-    texts = [None if one is None else one.strip() or None for one in chunk.to_pylist()]
-    found = np.empty(len(texts), dtype=object)
-    found[:] = texts
+    cells = column.cast(pa.string()).to_pylist()
+    found = np.empty(len(cells), dtype=object)
+    found[:] = [None if cell is None else cell.strip() or None for cell in cells]
     return found
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values themselves, where a column keeps them once and refers to them."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    return column
 
 
 # Whole numbers of so few values are taken for classes.

@@ -20,13 +20,14 @@ MODELS = ("logistic", "ridge", "knn", "svc", "random-forest")
 DEFAULT_MODEL: dict[Task, str] = {"classification": "logistic", "regression": "ridge"}
 
 
-def make_model(name: str, task: Task) -> Any:
-    """The model of a name, for classes or for numbers.
+def make_model(name: Any, task: Task) -> Any:
+    """Return the model of a name, for classes or for numbers.
 
     Parameters
     ----------
     name
-        One of `MODELS`, or "package:estimator", a class or an object of scikit-learn's kind.
+        One of `MODELS`, "package:estimator" (a class or an object of scikit-learn's kind), or such
+        an object, which is returned as it is.
     task
         What is to be predicted.
 
@@ -37,6 +38,8 @@ def make_model(name: str, task: Task) -> Any:
     >>> make_model("sklearn.naive_bayes:GaussianNB", "classification")
     GaussianNB()
     """
+    if not isinstance(name, str):
+        return name
     if ":" in name:
         return imported(name)
     if name not in MODELS:

@@ -1,26 +1,33 @@
-"""Tables from CSV and Parquet files, read strictly: what is odd about a file is an error."""
+"""Tables from files and from memory as tables of Arrow: what is odd about one is an error."""
 
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import json
 import os
 import sys
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import narwhals as nw
+import numpy as np
 
 from fairshapley._basics.extras import extra
-from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, WatchedStream, as_path
+from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, as_path
+from fairshapley._basics.frames import index_of, is_frame, read_frame
 from fairshapley._basics.text import one_line, quoted
 from fairshapley.errors import InputError
-from fairshapley.tables.decimals import DECIMALS, Decimal, read_decimals
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Decimal: TypeAlias = Literal["auto", ",", "."]
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 GZIP_START, PARQUET_START = b"\x1f\x8b", b"PAR1"
@@ -33,8 +40,22 @@ LONGEST_LINE = 2**24
 CELL_BYTES = 8
 # The index that pandas writes beside the columns.
 PANDAS_INDEX = "__index_level_"
-# Where a table keeps what was decided when it was read.
-NOTES = b"fairshapley notes"
+# Python's codecs for texts that no file of a table is written in.
+NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+# Where a table keeps what was decided when it was read, and which columns are declared as text.
+NOTES, TEXTS = b"fairshapley notes", b"fairshapley texts"
+# Numbers by the sign before their decimals: a whole part, plain or in groups of three; decimals.
+NUMBERS = {
+    ",": r"[+-]?((\d+|\d{1,3}(\.\d{3})+)(,\d*)?|,\d+)([eE][+-]?\d+)?",
+    ".": r"[+-]?((\d+|\d{1,3}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?",
+}
+PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+# What may stand in a number that is not written plainly: signs of currencies, %, _, ', blanks.
+ADORNMENTS = r"[\pSc%_'’\s\p{Zs}]"
+WAYS = {
+    ",": "numbers written with decimal commas",
+    ".": "numbers written with commas between thousands",
+}
 
 
 def read_table(
@@ -47,27 +68,27 @@ def read_table(
     encoding: str = "utf-8",
     texts: Sequence[str] = (),
 ) -> pa.Table:
-    r"""The table in a CSV or Parquet file (by the ending of its name: .parquet, .pq).
+    r"""Read the table in a CSV or Parquet file (by the ending of its name: .parquet, .pq).
 
     A CSV file must have a line of names, each name once, and as many cells in every line; it may be
-    packed by gzip. Empty cells, "NA", "NaN", "null" and the like are missing
-    values. Rows and bytes are counted as they are unpacked, so that a small file which holds a huge
-    table is refused before it fills the memory. A pipe is read like a file.
+    packed by gzip. Empty cells, "NA", "NaN", "null" and the like are missing values. A pipe is read
+    like a file.
 
     Parameters
     ----------
     path
         The file; "-" is standard input.
     max_rows
-        The most rows to read; a file with more is refused. None for any number.
+        The most rows to read; a file with more is an error. None for any number.
     max_bytes
         The most bytes to read, unpacked; a cell counts at least 8.
     delimiter, encoding
         Of a CSV file; a tabulator may be written as ``\t``.
     decimal
-        The sign before decimals in a CSV file: "," or "."; "auto" finds out, see `read_decimals`.
+        The sign before decimals in the whole CSV file: "," or "."; "auto" finds out, see
+        `read_decimals`.
     texts
-        Columns of a CSV file to keep as texts, such as "007", whatever they look like.
+        Columns that are text whatever their cells look like, such as "007".
 
     Examples
     --------
@@ -81,7 +102,7 @@ def read_table(
     _pyarrow()
     if max_bytes < 1:
         raise InputError(f"max_bytes must be at least 1, not {max_bytes}")
-    if decimal not in DECIMALS:
+    if decimal not in get_args(Decimal):
         raise InputError(f"decimal must be auto, ',' or '.', not {decimal!r:.40}")
     file = as_path(path)
     notes: list[str] = []
@@ -89,41 +110,55 @@ def read_table(
         if _is_parquet(file, stream):
             table = _read_parquet(file, stream, max_rows, max_bytes)
         else:
-            census = _Census(file, _separator(delimiter), encoding, max_rows, max_bytes)
-            table = _read_csv(file, stream, census, decimal, texts)
+            content = _csv_content(file, stream, encoding, max_bytes)
+            table = _read_csv(file, content, delimiter, decimal, texts, max_bytes)
+            check_content(table, str(file))  # each name once
             table, notes = read_decimals(table, decimal, file, texts)
     _check_rows(table.num_rows, max_rows, file)
-    notes += check_content(table, str(file))
-    # A Parquet file may come with anything beside its columns: it is not kept.
-    return table.replace_schema_metadata({NOTES: json.dumps(notes).encode()} if notes else None)
+    check_content(table, str(file))
+    return _described(table, notes, texts)
 
 
-def check_content(table: pa.Table, where: str) -> list[str]:
-    """What is to be said of a table; an InputError when its names or numbers cannot be used.
+def arrow_table(data: Any, what: str) -> pa.Table:
+    """Return a table of any kind as one of Arrow, checked as one from a file.
+
+    Parameters
+    ----------
+    data
+        An Arrow table, a pandas or polars DataFrame, a Hugging Face dataset, columns by name, an
+        array of two axes (its columns are x0, x1, …), or the path of a file.
+    what
+        Which rows they are, for messages.
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> check_content(pa.table({"a": [1e30]}), "rows.csv")
-    ["numbers beyond 64 bits, of which the first 15 digits count: 'a'"]
+    >>> arrow_table([[1.0, 2.0], [3.0, 4.0]], "training rows").to_pydict()
+    {'x0': [1.0, 3.0], 'x1': [2.0, 4.0]}
     """
-    _check_names(table.column_names, where)
-    if not table.num_rows:
-        raise InputError(f"{where} has names of columns and no rows: give rows")
-    floating = _pyarrow().types.is_floating
-    huge = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if floating(column.type):
-            _refuse_infinite(name, column, where)
-            if _is_huge(column):
-                huge.append(name)
-    if not huge:
-        return []
-    return [f"numbers beyond 64 bits, of which the first 15 digits count: {quoted(huge)}"]
+    if isinstance(data, str | os.PathLike):
+        return read_table(data)
+    pa = _pyarrow()
+    try:
+        table = _converted(data, pa)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"the {what} cannot be read as a table: {one_line(str(error), 160)}; give each column "
+            "values of one type"
+        ) from None
+    check_content(table, what)
+    return table
+
+
+def row_labels(data: Any) -> tuple[str, ...] | None:
+    """Return the labels of a pandas index, where someone has made one of them."""
+    labels = index_of(data)
+    return None if labels == tuple(map(str, range(len(labels or ())))) else labels
 
 
 def notes_of(table: pa.Table) -> list[str]:
-    """What was decided when a table was read.
+    """Return what was decided when a table was read.
 
     Examples
     --------
@@ -132,6 +167,165 @@ def notes_of(table: pa.Table) -> list[str]:
     []
     """
     return json.loads((table.schema.metadata or {}).get(NOTES, b"[]"))
+
+
+def read_decimals(
+    table: pa.Table, decimal: Decimal, file: object, texts: Sequence[str] = ()
+) -> tuple[pa.Table, list[str]]:
+    """Return the table with columns such as "3,14" as numbers, and a note on them.
+
+    A file has one decimal sign. It is the comma where a column such as "3,14" can be nothing else,
+    and the point where a column such as "2.5" or "1,234.5" can be nothing else. Where a file has
+    neither or both of them beside numbers with commas, `decimal` must tell.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table, notes = read_decimals(pa.table({"a": ["3,14", "2"]}), "auto", "rows.csv")
+    >>> table.to_pydict(), notes
+    ({'a': [3.14, 2.0]}, ["numbers written with decimal commas: 'a'"])
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    fits: dict[str, str] = {}
+    # Without a comma only one who says that decimals have one can mean numbers.
+    mark = "[,.]" if decimal == "," else ","
+    for name, column in columns.items():
+        if not pa.types.is_string(column.type) or name in texts:
+            continue
+        if compute.any(compute.match_substring_regex(column, mark)).as_py():
+            cells = _trimmed(column)
+            signs = [sign for sign, form in NUMBERS.items() if _all_match(cells, form)]
+            if signs:
+                fits[name] = "".join(signs)
+    found = {signs for signs in fits.values() if len(signs) == 1}
+    if any(pa.types.is_floating(column.type) for column in columns.values()):
+        found.add(".")
+    if decimal == "auto" and fits and len(found) != 1:
+        name = next(iter(fits))
+        cell = columns[name].drop_null()[0].as_py()
+        raise InputError(
+            f"column {name!r:.60} of {file} holds numbers such as {cell!r:.40}, and the file does "
+            "not tell what the comma means: give decimal=',' if it is before decimals, or "
+            "decimal='.' if it is between thousands"
+        )
+    sign = found.pop() if decimal == "auto" and fits else decimal
+    written = [name for name, signs in fits.items() if sign in signs]
+    for name in written:
+        plain = compute.replace_substring(_trimmed(columns[name]), "." if sign == "," else ",", "")
+        columns[name] = compute.replace_substring(plain, ",", ".").cast("float64")
+    return pa.table(columns), [f"{WAYS[sign]}: {quoted(written)}"] if written else []
+
+
+def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None:
+    """Raise InputError where most cells of a text column look like numbers: a typo is no category.
+
+    A cell looks like a number if it is one, or would be without currency signs, %, _, ' and
+    blanks. Columns declared as text, and columns of plain numbers that are kept as text ("007"),
+    are left alone.
+
+    Parameters
+    ----------
+    table
+        All rows.
+    but
+        Columns that are not looked at.
+    what
+        Which rows they are, for messages.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> check_typos(pa.table({"size": ["40", "4O", "41"]}), (), "training")
+    Traceback (most recent call last):
+    fairshapley.errors.InputError: row 2 of the training rows holds '4O' in column 'size', where...
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    declared = json.loads((table.schema.metadata or {}).get(TEXTS, b"[]"))
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_categorical = pa.types.is_dictionary(column.type)
+        if name in but or name in declared or is_categorical or not _is_text(column.type):
+            continue
+        cells = _trimmed(column.cast(pa.string()))
+        bare = compute.replace_substring_regex(cells, ADORNMENTS, "")
+        alike = compute.or_(*(_matches(bare, form) for form in NUMBERS.values()))
+        plain = _matches(cells, PLAIN_NUMBER).fill_null(True)
+        count = compute.sum(alike).as_py() or 0
+        if compute.all(plain).as_py() or 2 * count <= len(cells) - cells.null_count:
+            continue
+        row = compute.index(plain, False).as_py()
+        raise InputError(
+            f"row {row + 1} of the {what} rows holds {cells[row].as_py()!r:.40} in column "
+            f"{name!r:.60}, where most cells are numbers: write a plain number, or leave the cell "
+            f"empty; if the column is text, say so with texts= of read_table, or make it "
+            "categorical in a DataFrame"
+        )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _matches(cells: pa.ChunkedArray, form: str) -> pa.ChunkedArray:
+    from pyarrow import compute
+
+    return compute.match_substring_regex(cells, f"^({form})$")
+
+
+def _all_match(cells: pa.ChunkedArray, form: str) -> bool:
+    from pyarrow import compute
+
+    return bool(compute.all(_matches(cells, form)).as_py())
+
+
+def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts without blanks around them; a text of blanks is missing."""
+    from pyarrow import compute
+
+    texts = compute.utf8_trim_whitespace(column)
+    return compute.if_else(compute.equal(texts, ""), None, texts)
+
+
+def _described(table: pa.Table, notes: Sequence[str], texts: Sequence[str]) -> pa.Table:
+    """Return the table with its notes; whatever else a file has beside its columns is dropped."""
+    about = {NOTES: json.dumps(notes).encode(), TEXTS: json.dumps(list(texts)).encode()}
+    return table.replace_schema_metadata(about if notes or texts else None)
+
+
+def check_content(table: pa.Table, where: str) -> None:
+    """Raise InputError where the names or the numbers of a table cannot be used."""
+    from pyarrow import compute, types
+
+    names = table.column_names
+    if not names:
+        raise InputError(f"{where} has no columns: give features and a target")
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{where} has several columns called {name!r:.60}: rename all but one")
+    blank = [place for place, name in enumerate(names, 1) if not name.strip()]
+    if blank:
+        raise InputError(
+            f"column {blank[0]} of {where} has no name: give it one; pandas writes such a column "
+            "unless it is told index=False"
+        )
+    if not table.num_rows:
+        raise InputError(f"{where} has names of columns and no rows: give rows")
+    for name, column in zip(names, table.columns, strict=True):
+        if types.is_floating(column.type):
+            infinite = compute.is_inf(column).fill_null(False)
+            if compute.any(infinite).as_py():
+                raise InputError(
+                    f"column {name!r:.60} of {where} is infinite in row "
+                    f"{compute.index(infinite, True).as_py() + 1}: give a number, or leave the "
+                    "cell empty"
+                )
 
 
 def _pyarrow() -> Any:
@@ -185,113 +379,41 @@ def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
         )
 
 
-class _Census:
-    """Counts what a CSV file holds while it is unpacked, and refuses what is too much."""
-
-    def __init__(
-        self, file: Path, separator: str, encoding: str, max_rows: int | None, max_bytes: int
-    ) -> None:
-        self.file, self.separator, self.encoding = file, separator, encoding
-        self._max_rows, self._max_bytes = max_rows, max_bytes
-        try:
-            # Of UTF-16 and UTF-32 every other byte is zero.
-            self._zeros = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
-        except LookupError:
-            raise InputError(
-                f"unknown encoding {encoding!r:.40}: use 'latin-1', for example"
-            ) from None
-        self._bytes = self._cells = self._lines = 0
-
-    def __call__(self, block: bytes) -> None:
-        if not self._zeros and (place := block.find(b"\x00")) >= 0:
-            line = self._lines + block.count(b"\n", 0, place) + 1
-            if line == 1:
-                raise _wrong_encoding(self.file, self.encoding)
-            raise InputError(
-                f"line {line} of {self.file} holds a zero byte, which no text does: the file is "
-                "damaged; get it again, or remove the byte"
-            )
-        # Files of old have a carriage return alone.
-        lines = max(block.count(b"\n"), block.count(b"\r"))
-        self._bytes += len(block)
-        self._lines += lines
-        self._cells += lines + block.count(self.separator.encode())
-        _check_rows(self._lines - 1, self._max_rows, self.file)
-        if max(self._bytes, CELL_BYTES * self._cells) > self._max_bytes:
-            raise _too_large(self.file, "is larger when it is unpacked", self._max_bytes)
-
-
-def _separator(delimiter: str) -> str:
-    """One character; the two characters of a tabulator, as messages show it, are one too."""
-    sign = "\t" if delimiter == r"\t" else delimiter
-    if len(sign) != 1 or sign in '\r\n"' or not sign.isascii():
-        raise InputError(f"delimiter must be one character such as ';', not {delimiter!r}")
-    return sign
-
-
-def _read_csv(
-    file: Path, stream: io.BufferedReader, census: _Census, decimal: Decimal, texts: Sequence[str]
-) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import csv
-
+def _csv_content(file: Path, stream: io.BufferedReader, encoding: str, max_bytes: int) -> bytes:
+    """Return the whole of a CSV file, unpacked, in UTF-8."""
     try:
-        opened = io.BufferedReader(WatchedStream(_unpacked(file, stream), census), 2**16)
-        head = opened.peek(1)
-        if not head.strip():
-            raise InputError(
-                f"{file} is empty: give a line with the names of the columns, and rows"
-            )
-        _check_separator(file, head, census)
-        if codecs.lookup(census.encoding).name == "utf-8":
-            head.splitlines()[0].decode()  # pyarrow does not check the line of names
-        table = csv.read_csv(
-            opened,
-            # One thread: messages then name the row.
-            read_options=csv.ReadOptions(
-                encoding=census.encoding, use_threads=False, block_size=LONGEST_LINE
-            ),
-            parse_options=csv.ParseOptions(delimiter=census.separator, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                strings_can_be_null=True,
-                decimal_point="," if decimal == "," else ".",
-                column_types=dict.fromkeys(texts, pa.string()),
-            ),
-        )
-    except InputError:
-        raise
-    except UnicodeDecodeError:
-        raise _wrong_encoding(file, census.encoding) from None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        remedy = "; save it as CSV again"
-        if "columns, got" in str(error):
-            sign = census.separator
-            remedy = f"; give each row a cell for each column, and quotes to cells with {sign!r}"
-        said = one_line(str(error), 160)
-        raise InputError(f"{file} is not a table: {said}{remedy}") from None
-    if any(pa.types.is_binary(field.type) for field in table.schema):
-        raise _wrong_encoding(file, census.encoding)
-    return table
-
-
-def _check_separator(file: Path, head: bytes, census: _Census) -> None:
-    """An InputError when something else seems to divide the names of the columns."""
-    names = next(iter(head.strip().splitlines()), b"").decode(census.encoding, "replace")
-    other = next((sign for sign in ";\t|" if sign in names), None)
-    if other is not None and census.separator not in names:
+        "".encode(encoding)
+        is_utf8 = (name := codecs.lookup(encoding).name) == "utf-8"
+    except (LookupError, UnicodeError):
+        name = "undefined"
+    if name in NO_ENCODINGS:
         raise InputError(
-            f"{file} has one column, {names!r:.60}: give delimiter={other!r} if that is what "
-            "divides the cells"
+            f"{encoding!r:.40} is no encoding of texts: give encoding='utf-8', 'latin-1' or "
+            "'utf-16', for example"
         )
-
-
-def _unpacked(file: Path, stream: io.BufferedReader) -> Any:
-    """The bytes of a packed file as they were before; those of others as they are."""
-    import pyarrow as pa
-
-    if file.suffix.lower() != ".gz" and stream.peek(2)[:2] != GZIP_START:
-        return stream
-    return pa.CompressedInputStream(stream, "gzip")
+    packed = file.suffix.lower() == ".gz" or stream.peek(2)[:2] == GZIP_START
+    try:
+        content = (gzip.GzipFile(fileobj=stream) if packed else stream).read(max_bytes + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise InputError(f"{file} cannot be unpacked ({error}): get the file again") from None
+    if len(content) > max_bytes:
+        raise _too_large(file, "is larger when it is unpacked", max_bytes)
+    try:
+        text = content.decode(encoding)
+        content = content if is_utf8 else text.encode()
+    except UnicodeError:
+        raise _wrong_encoding(file, encoding) from None
+    if not text or text.isspace():
+        raise InputError(f"{file} is empty: give a line with the names of the columns, and rows")
+    if (place := text.find("\0")) >= 0:
+        line = text.count("\n", 0, place) + 1
+        if line == 1:
+            raise _wrong_encoding(file, encoding)
+        raise InputError(
+            f"line {line} of {file} holds a zero byte, which no text does: the file is damaged; "
+            "get it again, or remove the byte"
+        )
+    return content
 
 
 def _wrong_encoding(file: Path, encoding: str) -> InputError:
@@ -301,11 +423,54 @@ def _wrong_encoding(file: Path, encoding: str) -> InputError:
     )
 
 
+def _read_csv(
+    file: Path,
+    content: bytes,
+    delimiter: str,
+    decimal: Decimal,
+    texts: Sequence[str],
+    max_bytes: int,
+) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    # The two characters of a tabulator, as messages show it, are one too.
+    sign = "\t" if delimiter == r"\t" else delimiter
+    if len(sign) != 1 or sign in '\r\n"' or not sign.isascii():
+        raise InputError(f"delimiter must be one character such as ';', not {delimiter!r}")
+    names = next(iter(content[:LONGEST_LINE].strip().splitlines())).decode(errors="replace")
+    other = next((one for one in ";\t|" if one in names), None)
+    if other is not None and sign not in names:
+        raise InputError(
+            f"{file} has one column, {names!r:.60}: give delimiter={other!r} if that is what "
+            "divides the cells"
+        )
+    if CELL_BYTES * (content.count(sign.encode()) + content.count(b"\n")) > max_bytes:
+        raise _too_large(file, "is larger when it is unpacked", max_bytes)
+    try:
+        return csv.read_csv(
+            pa.BufferReader(content),
+            # One thread: messages then name the row.
+            read_options=csv.ReadOptions(use_threads=False, block_size=LONGEST_LINE),
+            parse_options=csv.ParseOptions(delimiter=sign, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                strings_can_be_null=True,
+                decimal_point="," if decimal == "," else ".",
+                column_types=dict.fromkeys(texts, pa.string()),
+            ),
+        )
+    except pa.ArrowException as error:
+        remedy = "; save it as CSV again"
+        if "columns, got" in str(error):
+            remedy = f"; give each row a cell for each column, and quotes to cells with {sign!r}"
+        raise InputError(f"{file} is not a table: {one_line(str(error), 160)}{remedy}") from None
+
+
 def _read_parquet(
     file: Path, stream: io.BufferedReader, max_rows: int | None, max_bytes: int
 ) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import parquet
+    from pyarrow import compute, parquet
 
     try:
         source: Any = stream
@@ -315,18 +480,35 @@ def _read_parquet(
                 raise _too_large(file, "is larger", max_bytes)
             source = pa.BufferReader(content)
         with parquet.ParquetFile(source) as opened:
-            _check_rows(opened.metadata.num_rows, max_rows, file)
-            kinds = pa.types.is_string, pa.types.is_large_string
-            texts = [one.name for one in opened.schema_arrow if any(is_(one.type) for is_ in kinds)]
-            shared, rows = _plan(file, opened.metadata, texts, max_bytes)
+            about, schema = opened.metadata, opened.schema_arrow
+        _check_rows(about.num_rows, max_rows, file)
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        sizes = [max(one.total_uncompressed_size, CELL_BYTES * one.num_values) for one in chunks]
+        if sum(sizes) > max_bytes:
+            raise _too_large(file, f"unpacks to {sum(sizes) / 2**20:,.0f} MiB", max_bytes)
+        # A text that is stored once for many rows is read once, and counted before it is repeated.
+        # pyarrow cannot where texts are stored by their differences: then each row may be as long
+        # as all that is stored.
+        texts = [field.name for field in schema if _is_text(field.type)]
+        plain = [
+            field.with_type(pa.string()) if _is_text(field.type) else field for field in schema
+        ]
+        rows = MOST_ROWS_AT_ONCE
+        if any("DELTA" in "".join(one.encodings) for one in chunks):
+            texts, rows = [], max(1, min(rows, max_bytes // (16 * max(sizes))))
         parts, used = [], 0
-        with parquet.ParquetFile(source, read_dictionary=shared) as opened:
+        with parquet.ParquetFile(source, read_dictionary=texts) as opened:
             for part in opened.iter_batches(rows):
                 used += part.nbytes
+                for column in map(part.column, texts):
+                    lengths = compute.binary_length(column.dictionary).take(column.indices)
+                    used += compute.sum(lengths).as_py() or 0
                 if used > max_bytes:
                     raise _too_large(file, "is larger when it is unpacked", max_bytes)
                 parts.append(part)
             table = pa.Table.from_batches(parts, opened.schema_arrow).unify_dictionaries()
+        table = table.cast(pa.schema(plain))
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -335,58 +517,18 @@ def _read_parquet(
     return table.drop_columns(index)
 
 
-def _plan(file: Path, about: Any, texts: Sequence[str], max_bytes: int) -> tuple[list[str], int]:
-    """The columns of texts to keep once each, and how many rows to read before looking again."""
-    groups = (about.row_group(number) for number in range(about.num_row_groups))
-    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-    unpacked = sum(
-        max(chunk.total_uncompressed_size, CELL_BYTES * chunk.num_values) for chunk in chunks
-    )
-    if unpacked > max_bytes:
-        raise _too_large(file, f"unpacks to {unpacked / 2**20:,.0f} MiB", max_bytes)
-    # A file may hold a text once and refer to it, which pyarrow can keep so, or hold what differs
-    # from the text before, which it cannot: then each row may be as long as all that is stored.
-    differing = {one.path_in_schema for one in chunks if "DELTA" in "".join(one.encodings)}
-    shared = [name for name in texts if name not in differing]
-    longest: list[int] = [
-        one.total_uncompressed_size
-        for one in chunks
-        if one.physical_type == "BYTE_ARRAY" and one.path_in_schema not in shared
-    ]
-    return shared, max(1, min(MOST_ROWS_AT_ONCE, max_bytes // max([1, *longest])))
-
-
-def _check_names(names: list[str], file: str) -> None:
-    if not names:
-        raise InputError(f"{file} has no columns: give features and a target")
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        raise InputError(f"{file} has several columns called {name!r:.60}: rename all but one")
-    if any(not name.strip() for name in names):
-        place = [bool(name.strip()) for name in names].index(False) + 1
+def _converted(data: Any, pa: Any) -> Any:
+    found = read_frame(data)
+    if isinstance(found, Mapping):
+        return pa.table(dict(found))
+    if hasattr(found, "iloc"):
+        return pa.Table.from_pandas(found, preserve_index=False)
+    if is_frame(found):
+        return nw.from_native(found, eager_only=True).to_arrow()
+    array = np.asarray(found)
+    if array.ndim != 2:
         raise InputError(
-            f"column {place} of {file} has no name: give it one; pandas "
-            "writes such a column unless it is told index=False"
+            f"a table has rows and columns, and {type(data).__name__} has not: give a frame, a "
+            "table of Arrow, columns by name, an array of two axes or a file"
         )
-
-
-def _refuse_infinite(name: str, column: Any, file: str) -> None:
-    from pyarrow import compute
-
-    infinite = compute.is_inf(column).fill_null(False)
-    if compute.any(infinite).as_py():
-        row = compute.index(infinite, True).as_py() + 1
-        raise InputError(
-            f"column {name!r:.60} of {file} is infinite in row {row}: give a number, or leave the "
-            "cell empty"
-        )
-
-
-def _is_huge(column: Any) -> bool:
-    """Whether a column of floats holds whole numbers alone, one of them beyond 64 bits."""
-    from pyarrow import compute
-
-    largest = compute.max(compute.abs(column)).as_py()
-    if largest is None or largest < 2.0**63:
-        return False
-    return bool(compute.all(compute.equal(column, compute.trunc(column))).as_py())
+    return pa.table({f"x{place}": column for place, column in enumerate(array.T.tolist())})

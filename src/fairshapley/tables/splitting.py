@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -26,7 +27,7 @@ def split_table(
     by: str | None = None,
     time: str | None = None,
 ) -> tuple[IntArray, IntArray, str]:
-    """Training rows, test rows, and in words how they were chosen.
+    """Return training rows, test rows, and in words how they were chosen.
 
     Parameters
     ----------
@@ -40,10 +41,8 @@ def split_table(
     if by is not None and time is not None:
         raise InputError("give split_by= or split_time=, not both")
     if by is not None:
-        texts = texts_of(table, by, "training", "split_by=")
-        groups = np.unique(texts, return_inverse=True)[1]
-        how = f"whole groups by {by!r:.60} (seed {seed})"
-        return *split_groups(groups, test_size, seed), how
+        groups = np.array(texts_of(table, by, "training", "split_by="))
+        return *split_groups(groups, test_size, seed), f"whole groups by {by!r:.60} (seed {seed})"
     if time is not None:
         column = column_of(table, time, "training", "split_time=")
         if kind_of(time, column) not in ("numbers", "dates", "times"):
@@ -55,58 +54,54 @@ def split_table(
                 "row a value"
             )
         return *split_latest(moments, test_size), f"the latest by {time!r:.60}"
-    how = f"drawn at random (seed {seed})"
-    return *split_rows(table.num_rows, test_size, seed, classes), how
+    return *split_rows(table.num_rows, test_size, seed, classes), f"drawn at random (seed {seed})"
 
 
-def split_groups(groups: IntArray, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Training rows and test rows; all rows of a group are on one side.
+def split_groups(
+    groups: NDArray[np.generic], test_size: float, seed: int
+) -> tuple[IntArray, IntArray]:
+    """Return training rows and test rows; all rows of a group are on one side.
 
-    Groups are taken in random order, each that brings the number of test rows nearer to the one
-    wanted; at least one group is on each side.
+    The share of groups among the test rows is that of the rows asked for; at least one group is
+    on each side.
 
     Examples
     --------
-    >>> split_groups(np.array([0, 0, 1, 1, 2, 2]), 2, seed=0)
-    (array([0, 1, 4, 5]), array([2, 3]))
+    >>> train, test = split_groups(np.array([0, 0, 1, 1, 2, 2]), 2, seed=0)
+    >>> len(train), len(test)
+    (4, 2)
     """
-    wanted, sizes = _test_rows(len(groups), test_size), np.bincount(groups)
-    if len(sizes) < 2:
+    n_groups = len(np.unique(groups))
+    wanted = _test_rows(len(groups), test_size)
+    if n_groups < 2:
         raise InputError("all rows are of one group, which cannot be split: leave split_by= out")
-    held: list[int] = []
-    total = 0
-    for group in side_generator(root_seed(seed), "test rows").permutation(len(sizes)).tolist():
-        nearer = abs(total + sizes[group] - wanted) < abs(total - wanted)
-        if (nearer or not held) and len(held) < len(sizes) - 1:
-            held.append(group)
-            total += int(sizes[group])
-    inside = np.isin(groups, held)
-    return np.flatnonzero(~inside), np.flatnonzero(inside)
+    held = min(max(1, round(n_groups * wanted / len(groups))), n_groups - 1)
+    split = GroupShuffleSplit(1, test_size=held, random_state=_state(seed))
+    train, test = next(split.split(groups, groups=groups))
+    return np.sort(train), np.sort(test)
 
 
 def split_latest(moments: FloatArray, test_size: float) -> tuple[IntArray, IntArray]:
-    """Training rows and the latest rows; those of one moment are on one side.
+    """Return training rows and the latest rows; those of one moment are on one side.
 
     Examples
     --------
     >>> split_latest(np.array([3.0, 1.0, 2.0, 3.0]), 1)
     (array([1, 2]), array([0, 3]))
     """
-    wanted = _test_rows(len(moments), test_size)
-    first = np.sort(moments)[-wanted]
+    first = np.sort(moments)[-_test_rows(len(moments), test_size)]
     if first == moments.min():  # so many rows have the first moment that none would be left
         later = moments[moments > first]
         if not len(later):
             raise InputError("all rows are of one moment: leave split_time= out")
         first = later.min()
-    inside = moments >= first
-    return np.flatnonzero(~inside), np.flatnonzero(inside)
+    return np.flatnonzero(moments < first), np.flatnonzero(moments >= first)
 
 
 def split_rows(
     n_rows: int, test_size: float, seed: int, classes: NDArray[np.generic] | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Training rows and test rows, each in the order of the table.
+    """Return training rows and test rows, each in the order of the table.
 
     Parameters
     ----------
@@ -117,7 +112,8 @@ def split_rows(
     seed
         Fixes the choice.
     classes
-        With classes, each gives its share of test rows, and keeps one row for training.
+        With classes, each gives its share of test rows where there are enough rows; the row of a
+        class that is there once stays with the training rows.
 
     Examples
     --------
@@ -125,27 +121,25 @@ def split_rows(
     >>> len(train), len(test)
     (8, 2)
     """
-    wanted = _test_rows(n_rows, test_size)
-    order = side_generator(root_seed(seed), "test rows").permutation(n_rows)
-    if classes is None:
-        test = np.sort(order[:wanted])
-    else:
-        # Spread over the classes: the k-th of c rows of a class is at (k − ½)/c.
-        codes = np.unique(classes, return_inverse=True)[1][order]
-        by_class = np.argsort(codes, kind="stable")
-        rank = np.empty(n_rows, dtype=np.int64)
-        rank[by_class] = np.arange(n_rows) - np.searchsorted(codes[by_class], codes[by_class])
-        counts = np.bincount(codes)[codes]
-        place = (rank + 0.5) / counts
-        place[rank == counts - 1] = 2.0  # one row of each class stays with the training rows
-        first = np.lexsort((order, place))[:wanted]
-        test = np.sort(order[first])
-    train = np.setdiff1d(np.arange(n_rows), test)
-    return train.astype(np.int64), test.astype(np.int64)
+    wanted, rows, strata = _test_rows(n_rows, test_size), np.arange(n_rows), None
+    if classes is not None:
+        codes, counts = np.unique(classes, return_inverse=True, return_counts=True)[1:]
+        several = np.flatnonzero(counts[codes] > 1)
+        if wanted < len(several):
+            rows = several
+        if (counts > 1).sum() <= min(wanted, len(rows) - wanted) and len(rows) == len(several):
+            strata = codes[rows]
+    test = train_test_split(rows, test_size=wanted, random_state=_state(seed), stratify=strata)[1]
+    return np.setdiff1d(np.arange(n_rows), test), np.sort(test)
+
+
+def _state(seed: int) -> int:
+    """Return the seed as scikit-learn takes it."""
+    return root_seed(seed) % 2**32
 
 
 def _test_rows(n_rows: int, test_size: float) -> int:
-    """How many rows are for scoring, or an InputError when none or all would be."""
+    """Return how many rows are for scoring; raise InputError when none or all would be."""
     if math.isnan(test_size) or test_size <= 0:
         raise InputError(f"test_size must be a share such as 0.2 or a number, not {test_size:g}")
     if n_rows < 2:
@@ -164,7 +158,7 @@ def _test_rows(n_rows: int, test_size: float) -> int:
 
 
 def sample_rows(n_rows: int, size: int, seed: int) -> IntArray:
-    """So many rows drawn at random without replacement, in the order of the table.
+    """Return row numbers drawn at random without replacement, in the order of the table.
 
     Examples
     --------
