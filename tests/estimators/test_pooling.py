@@ -35,16 +35,6 @@ def runs(game, estimator, repeats, budget=600):
     ]
 
 
-def test_twins_get_the_same_bits():
-    result = fs.estimate(Twins(), fs.RegressionAdjusted(proxy="linear"), budget=600, seed=0)
-    np.testing.assert_array_equal(result.values[:4], result.values[12:])
-    np.testing.assert_array_equal(result.standard_errors[:4], result.standard_errors[12:])
-    apart = fs.estimate(
-        Twins(), fs.RegressionAdjusted(proxy="linear", pool=False), budget=600, seed=0
-    )
-    assert (apart.values[:4] != apart.values[12:]).all()
-
-
 def test_pooling_lowers_the_error_and_the_reported_one_is_right():
     """80 repeats of 8 twins: the ratio of the errors is known to about ±10 %."""
     truth = fs.exact(Undeclared()).values
@@ -59,13 +49,6 @@ def test_pooling_lowers_the_error_and_the_reported_one_is_right():
     reported = np.array([run.standard_errors for run in pooled])[:, twins]
     assert error(pooled) < 0.9 * error(apart)
     assert 0.8 < np.sqrt(np.square(reported).mean()) / error(pooled) < 1.25
-
-
-def test_values_still_add_up():
-    game = Twins()
-    result = fs.estimate(game, fs.RegressionAdjusted(proxy="linear"), budget=600, seed=1)
-    everyone = game(np.ones((1, 16), dtype=bool))[0]
-    assert result.values.sum() == pytest.approx(everyone, abs=1e-9)
 
 
 def test_a_journal_knows_the_twins(tmp_path):

@@ -13,6 +13,7 @@ from fairshapley.estimators.exact import Exact
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
 from fairshapley.estimators.greedy.proposal import size_explained_variance
 from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.sampling.family import Sampling, SamplingState
 from fairshapley.estimators.sampling.kernel import UnbiasedKernelSHAP
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
 from fairshapley.estimators.sampling.orthogonal import Orthogonal
@@ -32,6 +33,8 @@ __all__ = [
     "Owen",
     "Problem",
     "RegressionAdjusted",
+    "Sampling",
+    "SamplingState",
     "Sobol",
     "Stratified",
     "Traits",

@@ -255,16 +255,6 @@ def test_small_budgets_are_used(n):
     assert np.isfinite(result.standard_errors).all()
 
 
-def test_additive_and_constant_games():
-    weights = np.linspace(-1.0, 2.0, 15)
-    additive = fs.estimate(fs.games.Additive(weights), RegressionAdjusted(), budget=600, seed=0)
-    np.testing.assert_allclose(additive.values, weights, atol=0.01)
-    constant = fs.estimate(
-        fs.games.FunctionGame(lambda s: 3.0, 8), RegressionAdjusted(), budget=100, seed=0
-    )
-    np.testing.assert_allclose(constant.values, 0.0, atol=1e-12)
-
-
 @pytest.mark.parametrize("semivalue", ["shapley", "beta(4,1)"])
 def test_skipped_units_are_left_out(semivalue):
     game, estimator = Table(7), RegressionAdjusted()

@@ -80,16 +80,6 @@ def test_small_games_and_failed_evaluations(method, n_players):
         assert clean.counts.sum() == marginals
 
 
-@pytest.mark.parametrize("method", CONFIGURATIONS, ids=repr)
-def test_a_game_without_any_difference(method):
-    state, _ = rounds(method, fs.games.Additive(np.zeros(4)), 20)
-    now = method.estimate(state)
-    assert (now.values == 0).all()
-    # No scale at all: the variance is not known.
-    assert np.isnan(now.variances).all()
-    assert np.ptp(now.counts) <= 10
-
-
 def test_without_the_bootstrap_its_contributions_are_not_averaged():
     game = fs.games.SumOfUnanimity(6, seed=2)
     method = GreedyActive(bootstrap=3, keep_bootstrap=False, selection="uniform", batch=6)

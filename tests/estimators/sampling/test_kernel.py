@@ -97,15 +97,6 @@ def test_contributions_stay_within_their_width(paired):
         assert spread.max() > width / 4
 
 
-@pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("paired", [False, True])
-def test_tiny_games(n, paired):
-    game = fs.games.SumOfUnanimity(n, n_terms=4, sizes=(1, n), seed=2)
-    result = fs.estimate(game, UnbiasedKernelSHAP(paired=paired), seed=0)
-    assert result.exact
-    np.testing.assert_allclose(result.values, fs.exact(game).values)
-
-
 def test_what_does_not_work_is_said():
     game = fs.games.Additive(np.ones(6))
     for semivalue in ("banzhaf", "beta(4,1)"):

@@ -66,8 +66,3 @@ def test_the_vectors_are_checked():
             Orthogonal(vectors=vectors)
     with pytest.raises(fs.errors.BudgetError, match="larger budget"):
         fs.estimate(fs.games.Additive(np.ones(20)), Orthogonal(), budget=30)
-
-
-def test_numpy_vectors_become_plain_ones():
-    assert type(Orthogonal(vectors=np.int64(3)).vectors) is int
-    assert Orthogonal(vectors=np.int64(3)) == Orthogonal(vectors=3)

@@ -107,49 +107,6 @@ def test_a_grid_takes_out_what_the_level_explains():
     np.testing.assert_allclose(state.moments.means, 8.0)
 
 
-def test_the_fixed_grid_is_biased_as_documented_and_the_shifted_one_is_not():
-    """The unanimity game of all n = 9 players: E[marginal | q] = q^8, φ = 1/9, trapezoid 0.151."""
-    nodes = np.linspace(0, 1, 5)
-    trapezoid = np.trapezoid(nodes**8, nodes)
-    assert trapezoid == pytest.approx(1 / 8 + sum((j / 4) ** 8 for j in (1, 2, 3)) / 4)
-    assert trapezoid == pytest.approx(0.151, abs=5e-4)
-    shifts = (np.arange(10_000) + 0.5) / 10_000
-    shifted = ((np.arange(4) + shifts[:, None]) / 4) ** 8
-    assert shifted.mean() == pytest.approx(1 / 9, abs=1e-6)
-
-
-@pytest.mark.parametrize("estimator", CONFIGURATIONS, ids=repr)
-@pytest.mark.parametrize("n", [2, 3])
-def test_two_and_three_players(estimator, n):
-    game = fs.games.SumOfUnanimity(n, n_terms=5, sizes=(1, n), seed=3)
-    run = fs.estimate(game, estimator, budget=1 << n, seed=1)
-    assert run.exact
-    np.testing.assert_allclose(run.values, game.shapley_values)
-
-
-def test_too_small_a_budget_is_a_clear_error():
-    game = fs.games.SumOfUnanimity(30, seed=0)
-    with pytest.raises(fs.errors.BudgetError, match="smaller than one round of owen"):
-        fs.estimate(game, Owen(levels="grid"), budget=60, seed=0)
-
-
-def test_groups_with_a_skipped_set_are_left_out():
-    """NaN for the neighbours of player 0: it has no contributions, the others have all."""
-    game = fs.games.Additive(np.arange(1.0, 6.0))
-    estimator = Owen(levels="grid", grid=2)
-    state = estimator.start(Problem(5, Shapley(), 0.0, 15.0, 1e-3))
-    for index in range(3):
-        draw = estimator.ask(state, round_generator(0, index))
-        values = game(draw.masks(0, len(draw)))
-        values[1::6] = np.nan
-        estimator.tell(state, draw, values)
-    estimate = estimator.estimate(state)
-    np.testing.assert_array_equal(estimate.counts, [0, 3, 3, 3, 3])
-    np.testing.assert_allclose(estimate.values[1:], [2.0, 3.0, 4.0, 5.0])
-    assert np.isnan(estimate.values[0])
-    assert np.isnan(estimate.variances[0])
-
-
 def test_one_skipped_set_does_not_cost_the_group():
     """v(S) = |S|², one of the four sets fails for player 0: its mean is that of the other three."""
     game = fs.games.FunctionGame(lambda s: float(len(s) ** 2), n_players=5)
@@ -167,13 +124,6 @@ def test_one_skipped_set_does_not_cost_the_group():
     np.testing.assert_array_equal(partial.counts, 1)
     np.testing.assert_allclose(partial.values[0], marginals[[0, 2, 3], 0].mean())
     np.testing.assert_allclose(partial.values[1:], whole.values[1:])
-
-
-def test_numpy_parameters_become_plain_ones():
-    estimator = Owen(levels="grid", grid=np.int64(4), antithetic=np.bool_(True))
-    assert type(estimator.grid) is int
-    assert type(estimator.antithetic) is bool
-    assert estimator == Owen(levels="grid", antithetic=True)
 
 
 def test_equal_groups_are_not_certainty():

@@ -1,5 +1,7 @@
 """Sobol walks, and what they share with other groups of dependent walks."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -132,13 +134,6 @@ def test_equal_walks_and_equal_groups_are_not_certainty():
     np.testing.assert_allclose(variances, [tau2 / 72, group_tau2 / 6, 0.25])
 
 
-def test_before_anything_is_told_nothing_is_known():
-    estimate = combine({}, Moments(2))
-    assert np.isnan(estimate.values).all()
-    assert np.isnan(estimate.variances).all()
-    assert (estimate.counts == 0).all()
-
-
 @pytest.mark.parametrize("estimator", [Sobol(), Orthogonal()], ids=repr)
 def test_skipped_evaluations_are_left_out(estimator):
     def utility(coalition):
@@ -148,15 +143,6 @@ def test_skipped_evaluations_are_left_out(estimator):
     result = fs.estimate(game, estimator, budget=100, seed=1, on_error="skip")
     assert result.skipped == 1
     np.testing.assert_allclose(result.values, np.arange(7.0), atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("estimator", [Sobol(), Sobol(points=1), Orthogonal()], ids=repr)
-def test_tiny_games(estimator, n):
-    game = fs.games.SumOfUnanimity(n, n_terms=4, sizes=(1, n), seed=2)
-    result = fs.estimate(game, estimator, seed=0)
-    assert result.exact
-    np.testing.assert_allclose(result.values, fs.exact(game).values)
 
 
 def test_a_thousand_players():
@@ -179,6 +165,13 @@ def test_too_many_players_and_too_small_a_budget_say_what_to_do():
             Sobol(points=points)
 
 
-def test_numpy_points_become_plain_ones():
-    assert type(Sobol(points=np.int64(4)).points) is int
-    assert Sobol(points=np.int64(4)) == Sobol(points=4)
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        (Sobol(points=np.int64(4)), Sobol(points=4)),
+        (Orthogonal(vectors=np.int64(3)), Orthogonal(vectors=3)),
+        (fs.Owen(grid=np.int64(4), antithetic=np.bool_(True)), fs.Owen(grid=4, antithetic=True)),
+    ],
+)
+def test_numpy_parameters_become_plain_ones(given, plain):
+    assert json.dumps(given.configuration()) == json.dumps(plain.configuration())

@@ -10,7 +10,6 @@ from scipy.stats import t as student
 
 import fairshapley as fs
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.sampling.strata import Part, Pool, Strata
 from fairshapley.estimators.sampling.stratified import Stratified
 from fairshapley.estimators.sampling.sweeps import Sweep
@@ -144,21 +143,6 @@ def test_a_variance_from_two_counts_on_whatever_is_skipped(allocation, n):
     assert {0, 1, 2} <= seen
 
 
-def test_neyman_epochs_without_a_sample_of_a_player_are_left_out():
-    """n = 3 and v({0, 1}) fails: half of the inner samples of players 0 and 1 are skipped."""
-    game = fs.games.FunctionGame(lambda s: float(len(s) ** 2), n_players=3)
-    for seed in range(20):
-        _, estimates = run(
-            Stratified(allocation="neyman"),
-            game,
-            [12, 24, 45, 90, 400],
-            seed=seed,
-            spoil=lambda masks: masks[:, 0] & masks[:, 1] & ~masks[:, 2],
-        )
-        # Both samples of the pilot may be skipped, of a later epoch too; not of all.
-        assert np.isfinite([estimate.values for estimate in estimates[2:]]).all()
-
-
 def test_neyman_gives_every_player_a_value_where_evaluations_fail():
     game = fs.games.FunctionGame(
         lambda s: float("nan") if set(s) == {0, 1} else float(len(s) ** 2), n_players=3
@@ -167,24 +151,6 @@ def test_neyman_gives_every_player_a_value_where_evaluations_fail():
     for seed in range(20):
         result = fs.estimate(game, estimator, budget=90, seed=seed, on_error="skip")
         assert np.isfinite(result.values).all()
-
-
-def test_neyman_is_more_accurate_than_equal_shares_where_strata_differ():
-    """160 marginals per player: 0.62 of the variance by 150 repeats.
-
-    Reported variances, which are honest as above, vary little from run to run.
-    """
-    game = fs.games.Airport(np.linspace(1.0, 3.0, 6))
-    variances = {
-        allocation: np.mean(
-            [
-                run(Stratified(allocation=allocation), game, [960], seed=seed)[1][0].variances
-                for seed in range(12)
-            ]
-        )
-        for allocation in ("neyman", "equal")
-    }
-    assert variances["neyman"] < 0.8 * variances["equal"]
 
 
 @given(st.integers(2, 8), st.integers(0, 1000), st.sampled_from(ALLOCATIONS))
@@ -314,23 +280,6 @@ def test_sweeps_visit_every_block_once():
     assert sorted(seen) == [(p, b) for p in range(3) for b in range(5)]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.floats(-1e3, 1e3)), max_size=30), st.integers(0, 30)
-)
-def test_cells_hold_count_mean_and_squares(samples, cut):
-    moments = Moments(4)
-    for part in (samples[:cut], samples[cut:]):
-        cells = np.array([cell for cell, _ in part], dtype=np.int64)
-        moments.add_at(cells, np.array([value for _, value in part], dtype=float))
-    for cell in range(4):
-        values = np.array([value for at, value in samples if at == cell])
-        assert moments.counts[cell] == len(values)
-        if len(values):
-            assert moments.means[cell] == pytest.approx(values.mean(), abs=1e-9)
-            squares = np.square(values - values.mean()).sum()
-            assert moments.squares[cell] == pytest.approx(squares, rel=1e-9, abs=1e-6)
-
-
 @pytest.mark.parametrize("allocation", ALLOCATIONS)
 def test_the_promised_small_budget_works(allocation):
     """n = 8 with 150 evaluations: all players, finite errors, most of the budget spent."""
@@ -338,15 +287,6 @@ def test_the_promised_small_budget_works(allocation):
     result = fs.estimate(game, Stratified(allocation=allocation), budget=150, seed=0)
     assert np.isfinite(result.standard_errors).all()
     assert result.evaluations > 130
-
-
-@pytest.mark.parametrize("allocation", ALLOCATIONS)
-@pytest.mark.parametrize("n", [2, 3])
-def test_two_and_three_players(allocation, n):
-    game = fs.games.SumOfUnanimity(n, n_terms=5, sizes=(1, n), seed=3)
-    result = fs.estimate(game, Stratified(allocation=allocation), budget=1 << n, seed=1)
-    assert result.exact
-    np.testing.assert_allclose(result.values, game.shapley_values)
 
 
 @pytest.mark.parametrize("budget", [3, 12, 60, 100])
@@ -380,18 +320,6 @@ def test_nothing_left_to_ask_of_two_players_when_an_end_was_skipped():
     assert state.ends_asked == 2
     assert np.isnan(estimate.values[0])
     assert not estimate.exact
-
-
-def test_memory_does_not_grow_with_the_budget():
-    game = fs.games.SumOfUnanimity(6, seed=1)
-
-    def numbers(state):
-        epochs = state.epochs
-        parts = [state, state.cells, state.pool, epochs, epochs.fresh, epochs.closed]
-        return sum(a.size for part in parts for a in vars(part).values() if hasattr(a, "size"))
-
-    sizes = [numbers(run(Stratified(allocation="neyman"), game, [look])[0]) for look in (200, 5000)]
-    assert sizes[0] == sizes[1]
 
 
 @pytest.mark.parametrize(
