@@ -8,9 +8,9 @@ import torch
 
 import fairshapley as fs
 from fairshapley.draws.device import DeviceUnits
-from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.device_stream import DeviceStream
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
+from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.moments import sums_by_size
@@ -31,7 +31,7 @@ class OnTorch(RegressionAdjusted):
 
     def start(self, problem):
         state = super().start(replace(problem, device="cpu"))
-        state.course.first_round = 16
+        state.schedule.first_round = 16
         return state
 
 
@@ -73,29 +73,31 @@ def stream(semivalue="shapley", paired=False, n_players=20):
 @pytest.mark.parametrize(("semivalue", "paired"), [("shapley", True), ("beta(4,1)", False)])
 def test_sums_are_those_of_the_contributions(semivalue, paired):
     """Moments, extremes and power of a second round, against contributions one by one."""
-    course = stream(semivalue, paired)
-    rng, weights = np.random.default_rng(0), course.weights
+    schedule = stream(semivalue, paired)
+    rng, weights = np.random.default_rng(0), schedule.weights
     for number in range(2):
-        draw = course.ask(round_generator(1, number))
+        draw = schedule.ask(round_generator(1, number))
         known = draw.masks(0, len(draw))[:, :3].sum(axis=1)  # for the proxy to learn
         values = torch.as_tensor(known + rng.random(len(draw)))
         if number == 0:
-            course.tell(draw, values)
-    assert course.learner.slopes.any()
-    common = course.constant + course.learner.values
-    plan, before = course.plan, course._through.values
+            schedule.tell(draw, values)
+    assert schedule.learner.slopes.any()
+    common = schedule.constant + schedule.learner.values
+    plan, before = schedule.plan, schedule._through.values
     gains = values.numpy()
     masks, sizes = draw.units.T.numpy(), draw.unit_sizes.numpy()
     if paired:
         gains = 0.5 * (gains[: len(sizes)] - gains[len(sizes) :])
-    fitted = course.level[sizes - 1] + course.learner.predict(masks.astype(np.float32), sizes - 1)
+    fitted = schedule.level[sizes - 1] + schedule.learner.predict(
+        masks.astype(np.float32), sizes - 1
+    )
     scaled = (gains - fitted) / plan[sizes - 1]
     inside, outside = weights.inside[sizes - 1] * scaled, -weights.outside[sizes - 1] * scaled
     rows = np.where(masks, inside[:, None], outside[:, None])
-    course._end = 10**9  # the epoch stays open
-    course.next_planned = 10**9
-    course.tell(draw, values)
-    epoch = course._epoch
+    schedule._end = 10**9  # the epoch stays open
+    schedule.next_planned = 10**9
+    schedule.tell(draw, values)
+    epoch = schedule._epoch
     np.testing.assert_allclose(epoch.moments.means, (rows + common).mean(axis=0), 1e-5, 1e-7)
     np.testing.assert_allclose(epoch.moments.squares, len(rows) * rows.var(axis=0), rtol=1e-4)
     np.testing.assert_allclose(epoch.power, np.square(rows).sum(), rtol=1e-9)

@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 import fairshapley as fs
 from fairshapley.estimators import RegressionAdjusted
 from fairshapley.estimators.adjusted import process
-from fairshapley.estimators.adjusted.game_model import MEMBERS, read, unexplained
+from fairshapley.estimators.adjusted.game_model import MEMBERS, fit_posterior, unexplained
 from fairshapley.estimators.adjusted.process import Observations, Process
 
 PRIORS = tuple(dict.fromkeys(member.prior for member in MEMBERS))
@@ -72,10 +72,10 @@ def test_an_additive_game_is_read_exactly_and_repeats_change_nothing():
     worth = np.array([1.0, -2.0, 3.0, 6.0, 0.0, 0.5])
     masks = np.random.default_rng(0).random((24, 6)) < 0.5
     gains, span = masks @ worth - worth.sum() / 2, worth.sum() / 2
-    reading = read(masks, gains, span)
-    np.testing.assert_allclose(reading.values + worth.mean(), worth, atol=1e-3)
-    again = read(np.concatenate([masks, ~masks]), np.concatenate([gains, -gains]), span)
-    np.testing.assert_array_equal(again.values, reading.values)
+    posterior = fit_posterior(masks, gains, span)
+    np.testing.assert_allclose(posterior.values + worth.mean(), worth, atol=1e-3)
+    again = fit_posterior(np.concatenate([masks, ~masks]), np.concatenate([gains, -gains]), span)
+    np.testing.assert_array_equal(again.values, posterior.values)
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
@@ -83,9 +83,12 @@ def test_a_reading_does_not_hang_on_the_unit_of_utilities(unit):
     game = fs.games.SumOfUnanimity(8, seed=2)
     masks = np.random.default_rng(0).random((30, 8)) < 0.5
     gains, span = 0.5 * (game(masks) - game(~masks)), 0.5
-    plain, scaled = read(masks, gains, span), read(masks, unit * gains, unit * span)
+    plain, scaled = (
+        fit_posterior(masks, gains, span),
+        fit_posterior(masks, unit * gains, unit * span),
+    )
     np.testing.assert_allclose(scaled.values / unit, plain.values, rtol=1e-6, atol=1e-9)
-    nothing = read(masks, 0.0 * gains, 0.0)
+    nothing = fit_posterior(masks, 0.0 * gains, 0.0)
     assert not nothing.values.any()
     assert np.isnan(nothing.variances).all()
 
@@ -259,15 +262,15 @@ def test_what_is_not_known_of_the_noise_widens_the_intervals():
     masks, gains, span = units()
     gains = gains + 0.2 * gains.std() * np.random.default_rng(1).standard_normal(len(gains))
     noise = float(0.04 * gains.var())
-    known = read(masks, gains, span, (noise, noise)).variances
-    doubtful = read(masks, gains, span, (noise / 3, 3 * noise)).variances
+    known = fit_posterior(masks, gains, span, (noise, noise)).variances
+    doubtful = fit_posterior(masks, gains, span, (noise / 3, 3 * noise)).variances
     assert (doubtful >= known).all()
     assert doubtful.mean() > known.mean()
 
 
 def test_a_quick_search_finds_what_a_long_one_finds():
     masks, gains, span = units(count=200)
-    quick, whole = (read(masks, gains, span, quick=one) for one in (True, False))
+    quick, whole = (fit_posterior(masks, gains, span, quick=one) for one in (True, False))
     assert (quick.values != whole.values).any()
     assert np.abs(quick.values - whole.values).max() < np.sqrt(whole.variances).max()
 

@@ -8,7 +8,7 @@ import pytest
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, fitted_units
 from fairshapley.estimators.adjusted.kernel_proxy import (
     KernelPart,
-    _Covariance,
+    _CovarianceParameters,
     _Process,
     differences,
     fit_kernel,
@@ -301,7 +301,7 @@ def test_the_influence_is_a_derivative(monkeypatch):
     """With the covariance fixed, Σ_u y_u of the others is linear in a unit's gain."""
     sample, weights = random_sample(8, 80, 9)
     interior = np.ones(7, dtype=bool)
-    chosen = _Covariance(np.full(3, 0.2), offsets=2.0, noise=0.5, gamma=2.0, share=0.7)
+    chosen = _CovarianceParameters(np.full(3, 0.2), offsets=2.0, noise=0.5, gamma=2.0, share=0.7)
     calls = []
     monkeypatch.setattr(_Process, "_choose", lambda self, half: calls.append(self) or chosen)
     before = Adjustment(sample, weights, interior, "auto")

@@ -125,8 +125,8 @@ def test_later_units_and_a_second_stage_are_unbiased(monkeypatch):
         estimate = estimator.estimate(state)
         values.append(estimate.values)
         variances.append(estimate.variances)
-    assert len(state.course.units) > 60
-    assert [stage.start for stage in state.course.fitted[True]] == [0, 24]
+    assert len(state.schedule.units) > 60
+    assert [stage.start for stage in state.schedule.fitted[True]] == [0, 24]
     values = np.array(values)
     errors = values.mean(axis=0) - exact_values(game.table, Shapley())
     assert (np.abs(errors) < 4.5 * values.std(axis=0) / 10).all()
@@ -151,7 +151,7 @@ def test_standard_errors_without_a_proxy_are_those_of_pairs():
     """proxy="none", fixed sizes, no border: half of v(S) − v(N ∖ S), weighted, and its spread."""
     game, estimator = Table(6), RegressionAdjusted(proxy="none", sizes="fixed", border=False)
     state, told = tell_rounds(estimator, game, "shapley", 12)
-    masks, gains = state.course.units.masks(slice(0, told // 2)), state.course.units.gains
+    masks, gains = state.schedule.units.masks(slice(0, told // 2)), state.schedule.units.gains
     s = masks.sum(axis=1, keepdims=True)
     chance = (1 / np.sqrt(s * (6 - s))) / sum(1 / np.sqrt(k * (6 - k)) for k in range(1, 6))
     y = gains[:, None] / chance * np.where(masks, 1 / s, -1 / (6 - s))
@@ -191,10 +191,10 @@ def even(n=30):
 def test_the_residuals_choose_between_pairs_and_singles(game, paired):
     for seed in range(3):
         state, _ = tell_rounds(RegressionAdjusted(), game, "shapley", 60, seed=seed)
-        assert state.course.weights.paired == paired
+        assert state.schedule.weights.paired == paired
     for units, kept in (("pairs", True), ("singles", False)):
         state, _ = tell_rounds(RegressionAdjusted(units=units), game, "shapley", 40)
-        assert state.course.weights.paired == kept
+        assert state.schedule.weights.paired == kept
 
 
 @pytest.mark.parametrize("semivalue", ["shapley", "banzhaf"])
@@ -217,8 +217,8 @@ def test_units_that_begin_as_pairs_are_unbiased(semivalue, border):
         estimate = estimator.estimate(state)
         values.append(estimate.values)
         variances.append(estimate.variances)
-    assert state.course.split == 64
-    assert len(state.course.units) > 80
+    assert state.schedule.split == 64
+    assert len(state.schedule.units) > 80
     values = np.array(values)
     errors = values.mean(axis=0) - exact_values(game.table, parse_semivalue(semivalue))
     assert (np.abs(errors) < 4.5 * values.std(axis=0) / np.sqrt(150)).all()
@@ -232,14 +232,14 @@ def test_a_split_run_goes_on_as_singles():
     game = saturating(12)
     estimator = RegressionAdjusted(proxy="none", sizes="fixed", border=False)
     state, _ = tell_rounds(estimator, game, "shapley", 60)
-    course = state.course
-    assert 0 < course.split < len(course.units)
-    masks, values = course.units.masks(slice(0, len(course.units))), course.units.gains
+    schedule = state.schedule
+    assert 0 < schedule.split < len(schedule.units)
+    masks, values = schedule.units.masks(slice(0, len(schedule.units))), schedule.units.gains
     np.testing.assert_allclose(values, game(masks))
-    np.testing.assert_array_equal(masks[: course.split : 2], ~masks[1 : course.split : 2])
-    y = np.vstack(list(course.adjust("none").contributions()))
-    pairs = y[: course.split].reshape(-1, 2, 12).sum(axis=1)
-    clusters = np.vstack([pairs - 2 * y.mean(axis=0), y[course.split :] - y.mean(axis=0)])
+    np.testing.assert_array_equal(masks[: schedule.split : 2], ~masks[1 : schedule.split : 2])
+    y = np.vstack(list(schedule.adjust("none").contributions()))
+    pairs = y[: schedule.split].reshape(-1, 2, 12).sum(axis=1)
+    clusters = np.vstack([pairs - 2 * y.mean(axis=0), y[schedule.split :] - y.mean(axis=0)])
     estimate = estimator.estimate(state)
     expected = np.square(clusters).sum(axis=0) / (len(y) * (len(y) - 1))
     np.testing.assert_allclose(estimate.variances, expected)
@@ -274,7 +274,7 @@ def test_skipped_units_are_left_out(semivalue):
 def test_a_size_that_is_skipped_as_a_whole_stays_sampled():
     game, estimator = Table(5), RegressionAdjusted()
     state, _ = tell_rounds(estimator, game, "shapley", 200, spoil=lambda v: np.full_like(v, np.nan))
-    assert state.course.interior.all()
+    assert state.schedule.interior.all()
     assert np.isnan(estimator.estimate(state).values).all()
 
 
@@ -282,8 +282,8 @@ def test_rounds_do_not_depend_on_values_before_the_first_plan():
     draws = []
     for game in (Table(9, 1), Table(9, 2)):
         state, told = tell_rounds(RegressionAdjusted(border=False), game, "shapley", 8)
-        assert state.course.told <= 32
-        draws.append(state.course.units.masks(slice(0, told // 2)))
+        assert state.schedule.told <= 32
+        draws.append(state.schedule.units.masks(slice(0, told // 2)))
     np.testing.assert_array_equal(*draws)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
+from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Stream, StreamedUnits
 from fairshapley.estimators.estimator import Problem
@@ -27,8 +27,8 @@ class Streamed(RegressionAdjusted):
 
 def test_this_estimator_streams():
     problem = Problem(10, parse_semivalue("shapley"), 0.0, 1.0, 1e-3)
-    assert isinstance(Streamed().start(problem).course, Stream)
-    assert not isinstance(RegressionAdjusted().start(problem).course, Stream)
+    assert isinstance(Streamed().start(problem).schedule, Stream)
+    assert not isinstance(RegressionAdjusted().start(problem).schedule, Stream)
 
 
 class Weighted:
@@ -201,7 +201,7 @@ def test_units_are_not_kept():
     for index in range(40):
         draw = estimator.ask(state, round_generator(0, index))
         estimator.tell(state, draw, round_generator(1, index).normal(size=len(draw)))
-        lengths.append((state.course.told, len(pickle.dumps(state))))
+        lengths.append((state.schedule.told, len(pickle.dumps(state))))
     (early, short), (late, long) = lengths[20], lengths[-1]
     assert late > early + 1000
     assert (long - short) / (late - early) < 100

@@ -23,7 +23,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws.device import BLOCK_ENTRIES, DeviceUnits, SizeLaw, Tensor
-from fairshapley.estimators.adjusted.course import Choices
+from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Streaming
 from fairshapley.estimators.estimator import Problem

@@ -82,7 +82,7 @@ DOUBT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Posterior:
     """Shapley values less their mean over the players, with the variances of the model."""
 
     values: FloatArray
@@ -97,14 +97,14 @@ class Reading:
 
 
 @one_thread()
-def read(
+def fit_posterior(
     masks: BoolArray,
     gains: FloatArray,
     span: float,
     noise: Noise | None = None,
     *,
     quick: bool = False,
-) -> Reading:
+) -> Posterior:
     """The values that a model of the game gives.
 
     Where no member can be fitted, from fewer than four units or from gains that are all 0, players
@@ -126,13 +126,13 @@ def read(
     --------
     >>> worth = np.array([1.0, 2.0, 3.0, 6.0])
     >>> masks = np.random.default_rng(0).random((12, 4)) < 0.5
-    >>> reading = read(masks, masks @ worth - 6.0, 6.0)
-    >>> (reading.values + 3.0).round(2)
+    >>> posterior = fit_posterior(masks, masks @ worth - 6.0, 6.0)
+    >>> (posterior.values + 3.0).round(2)
     array([1., 2., 3., 6.])
     """
     members, gains = _distinct(masks, gains) if noise is None else (masks.astype(float), gains)
     unit, n_players = float(np.abs(gains).max(initial=0.0)), masks.shape[1]
-    equal = Reading(np.zeros(n_players), np.full(n_players, np.nan), np.eye(len(MEMBERS))[0])
+    equal = Posterior(np.zeros(n_players), np.full(n_players, np.nan), np.eye(len(MEMBERS))[0])
     if len(gains) < FEWEST_UNITS or unit == 0.0:
         return equal
     least, most = noise or (0.0, 0.0)
@@ -158,7 +158,7 @@ def read(
         spread *= len(gains) / max(len(gains) - len(PRIOR_MEANS), 1)
     if not np.isfinite(mean).all() or not np.isfinite(spread).all():
         return equal
-    return Reading(unit * mean, unit**2 * spread, weights)
+    return Posterior(unit * mean, unit**2 * spread, weights)
 
 
 @one_thread()

@@ -177,7 +177,7 @@ def fit_kernel(sample: Sample, weights: SizeWeights, interior: BoolArray) -> Ker
 
 
 @dataclass(frozen=True, eq=False)
-class _Covariance:
+class _CovarianceParameters:
     """The covariance of two units' gains: linear terms, a size function, the kernel and noise."""
 
     slopes: FloatArray
@@ -216,7 +216,11 @@ class _Process:
         return KernelPart(self.masks, sample.sizes, curve, coefficients, linear), influence
 
     def _solve(
-        self, half: int, chosen: _Covariance, coefficients: FloatArray, influence: FloatArray
+        self,
+        half: int,
+        chosen: _CovarianceParameters,
+        coefficients: FloatArray,
+        influence: FloatArray,
     ) -> None:
         """Fill in the coefficients and the influence of the half's folds."""
         sample = self.sample
@@ -237,7 +241,7 @@ class _Process:
             coefficients[own, fold] = effect[own] = 0.0
             influence += effect
 
-    def _choose(self, half: int) -> _Covariance:
+    def _choose(self, half: int) -> _CovarianceParameters:
         """What leaves the least residual on the other half, each unit left out in turn.
 
         Where the other half's gains are all 0 it says that every gain is: no covariance, no noise,
@@ -247,9 +251,9 @@ class _Process:
         total = float(np.average(self.sample.gains[rows] ** 2, weights=self.importance[rows]))
         slopes = self.variances[:, half]
         if total == 0:
-            return _Covariance(np.zeros_like(slopes), 0.0, 0.0)
+            return _CovarianceParameters(np.zeros_like(slopes), 0.0, 0.0)
         explained = (self.n_players - 1.0) * float(slopes.sum())
-        plain = _Covariance(slopes, total, max(total - explained, MIN_SHARE * total))
+        plain = _CovarianceParameters(slopes, total, max(total - explained, MIN_SHARE * total))
         for _ in range(2):  # the residuals tell the noise, which hardly matters to the residuals
             noise = self._loss(rows, plain)
             plain = replace(plain, noise=max(noise, MIN_NOISE * total))
@@ -260,13 +264,13 @@ class _Process:
                 best, least = tried, loss
         return best
 
-    def _loss(self, rows: IntArray, covariance: _Covariance) -> float:
+    def _loss(self, rows: IntArray, covariance: _CovarianceParameters) -> float:
         """The mean squared residual of units left out in turn."""
         inverse = self._inverse(rows, covariance)
         residuals = (inverse @ self.sample.gains[rows]) / np.diagonal(inverse)
         return float(np.average(residuals**2, weights=self.importance[rows]))
 
-    def _inverse(self, rows: IntArray, covariance: _Covariance) -> FloatArray:
+    def _inverse(self, rows: IntArray, covariance: _CovarianceParameters) -> FloatArray:
         """The inverse of the covariance matrix of these units' gains."""
         slopes, offsets = self.slopes[:, rows], self.offsets[:, rows]
         matrix = (slopes.T * covariance.slopes) @ slopes
@@ -278,11 +282,11 @@ class _Process:
         matrix[np.diag_indices_from(matrix)] += diagonal
         return np.linalg.inv(matrix.astype(np.float64, copy=False))
 
-    def _curve(self, covariance: _Covariance) -> FloatArray:
+    def _curve(self, covariance: _CovarianceParameters) -> FloatArray:
         curve = kernel_curve(covariance.gamma, self.n_players, odd=self.weights.paired)
         return covariance.share * covariance.noise * curve
 
-    def _linear(self, covariance: _Covariance, coefficients: FloatArray) -> LinearProxies:
+    def _linear(self, covariance: _CovarianceParameters, coefficients: FloatArray) -> LinearProxies:
         """The linear terms as linear proxies."""
         slopes = [
             variance * (self.centred.T @ (curve[:, None] * coefficients))
@@ -298,7 +302,7 @@ class _Process:
         outside = (self.weights.outside[at] / self.sample.probabilities)[:, None]
         return self.masks * (inside + outside) - outside
 
-    def _values(self, covariance: _Covariance) -> FloatArray:
+    def _values(self, covariance: _CovarianceParameters) -> FloatArray:
         """E[x_i(k(·, S_t))] of the covariance function k, for every unit t."""
         weights, interior, n = self.weights, self.interior, self.n_players
         scale = self.bases.slopes @ np.where(interior, weights.linear, 0.0)

@@ -11,10 +11,10 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
-from fairshapley.estimators.adjusted.course import EARLY_RATIO, MIN_SPLIT, Choices, Course
-from fairshapley.estimators.adjusted.few_units import course_with_model
-from fairshapley.estimators.adjusted.kept import KeptUnits
+from fairshapley.estimators.adjusted.modelled_units import schedule_with_model
+from fairshapley.estimators.adjusted.schedule import EARLY_RATIO, MIN_SPLIT, Choices, Schedule
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
+from fairshapley.estimators.adjusted.stored_units import StoredUnits
 from fairshapley.estimators.adjusted.streaming import MAX_KEPT, Stream
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.pooling import Pooling
@@ -23,9 +23,9 @@ from fairshapley.estimators.rounds import DEVICE_FIRST, DEVICE_ROUNDS
 
 @dataclass(eq=False)
 class AdjustedState:
-    """The course that the run takes now; pairs may give way to single coalitions."""
+    """The schedule that the run takes now; pairs may give way to single coalitions."""
 
-    course: Course[Any]
+    schedule: Schedule[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +155,8 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
         choices = self._choices()
         if problem.n_players > self._max_kept:
             return AdjustedState(Stream(problem, choices, weights, pooling))
-        course = course_with_model(problem, weights) if self.model else None
-        return AdjustedState((course or KeptUnits).begin(problem, choices, weights, pooling))
+        schedule = schedule_with_model(problem, weights) if self.model else None
+        return AdjustedState((schedule or StoredUnits).begin(problem, choices, weights, pooling))
 
     def _choices(self) -> Choices:
         return Choices(
@@ -170,20 +170,20 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
         """A part of a size that is due to be enumerated, else units drawn by the current plan."""
-        return state.course.ask(rng)
+        return state.schedule.ask(rng)
 
     def tell(self, state: AdjustedState, draw: Draw, values: FloatArray) -> None:
         """Fold in the units; a plan may replace pairs by single coalitions."""
-        state.course = state.course.tell(draw, values)
+        state.schedule = state.schedule.tell(draw, values)
 
     def estimate(self, state: AdjustedState) -> Estimate:
         """The mean of the adjusted contributions; exact when every size was enumerated."""
-        return state.course.estimate()
+        return state.schedule.estimate()
 
     def noise_share(self, state: AdjustedState) -> float | None:
         """What units leave of noise; not known of a model."""
-        return state.course.noise_share()
+        return state.schedule.noise_share()
 
     def remarks(self, state: AdjustedState) -> tuple[str, ...]:
         """Proxies that could not be computed."""
-        return state.course.remarks()
+        return state.schedule.remarks()

@@ -30,8 +30,8 @@ from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws.permutations import packed_sets, random_sizes
-from fairshapley.estimators.adjusted.course import Choices, Course
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
+from fairshapley.estimators.adjusted.schedule import Choices, Schedule
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.two_valued import power_of_two
@@ -111,7 +111,7 @@ class Epoch:
         return cls(Moments(n_players), np.zeros(n_players))
 
 
-class Streaming(Course[Drawn]):
+class Streaming(Schedule[Drawn]):
     """The moments of all units told so far, and the proxy that they taught; nothing else is kept.
 
     An epoch's weight is one over the mean Σ_i x_i² of the epoch before it: known before it begins,

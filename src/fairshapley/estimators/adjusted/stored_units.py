@@ -1,4 +1,4 @@
-"""The course of a run that keeps its units, pairs or single coalitions, and enumerates borders."""
+"""The schedule of a run that keeps its units and enumerates the sizes at the borders."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import FreshCoalitions, ListedCoalitions, random_sets, random_sizes
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, ProxyOption, uses_kernel
-from fairshapley.estimators.adjusted.course import (
+from fairshapley.estimators.adjusted.enumeration import Enumeration
+from fairshapley.estimators.adjusted.sample import Sample
+from fairshapley.estimators.adjusted.schedule import (
     LATE_RATIO,
     MIN_PILOT,
     SURE_SPLIT,
     Choices,
-    Course,
+    Schedule,
 )
-from fairshapley.estimators.adjusted.enumeration import Enumeration
-from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import Border, SizeWeights, borders
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Problem
@@ -32,7 +32,7 @@ LARGE, LARGE_FOLDS = 400, 4
 
 
 @dataclass(eq=False)
-class KeptUnits(Course[ListedCoalitions]):
+class StoredUnits(Schedule[ListedCoalitions]):
     """The units told, how they were drawn, and what is enumerated."""
 
     problem: Problem
@@ -62,7 +62,7 @@ class KeptUnits(Course[ListedCoalitions]):
     @classmethod
     def begin(
         cls, problem: Problem, choices: Choices, weights: SizeWeights, pooling: Pooling | None
-    ) -> KeptUnits:
+    ) -> StoredUnits:
         """Nothing told; all sizes are sampled."""
         return cls(
             problem,
@@ -76,8 +76,8 @@ class KeptUnits(Course[ListedCoalitions]):
             enumerated=np.zeros(problem.n_players),
         )
 
-    def as_singles(self) -> KeptUnits:
-        """The course with each pair as two units; sizes that are enumerated stay so."""
+    def as_singles(self) -> StoredUnits:
+        """The schedule with each pair as two units; sizes that are enumerated stay so."""
         weights = replace(self.weights, paired=False)
         units = self.units.split()
         waiting = _borders(self.problem, self.choices, weights)
@@ -118,7 +118,7 @@ class KeptUnits(Course[ListedCoalitions]):
             return FreshCoalitions(packed, n_players)
         return FreshCoalitions(bits.with_complements(packed, n_players), n_players, unit_length=2)
 
-    def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
+    def tell(self, draw: ListedCoalitions, values: FloatArray) -> StoredUnits:
         """Keep the units, or add up a part of an enumerated size."""
         packed, gains, levels = draw.packed, values, np.zeros_like(values)
         if self.weights.paired:
@@ -133,11 +133,11 @@ class KeptUnits(Course[ListedCoalitions]):
         return self._planned() if self.told == planned else self
 
     @one_thread()
-    def _planned(self) -> KeptUnits:
+    def _planned(self) -> StoredUnits:
         """With the sizes chosen anew, and single coalitions for pairs where they are better."""
         # A linear proxy is good enough to plan by.
         proxy: ProxyOption = "none" if self.choices.proxy == "none" else "linear"
-        course, fit = self, self.adjust(proxy)
+        schedule, fit = self, self.adjust(proxy)
         if self._may_split and self.weights.paired and self.told >= self.choices.min_split:
             singles = self.as_singles()
             other = singles.adjust(proxy)
@@ -145,11 +145,11 @@ class KeptUnits(Course[ListedCoalitions]):
             # A pair costs two evaluations.
             ratio = self.choices.early_ratio if early else LATE_RATIO
             if other.difficulty() < 2.0 * ratio * fit.difficulty():
-                course, fit = singles, other
+                schedule, fit = singles, other
         if self.choices.adaptive:
             sizes, squares = fit.sample.sizes, np.square(fit.residuals)
-            course.plans.append(course.weights.neyman(sizes, squares))
-        return course
+            schedule.plans.append(schedule.weights.neyman(sizes, squares))
+        return schedule
 
     def _tell_border(self, running: Enumeration, masks: BoolArray, gains: FloatArray) -> None:
         """Fold in a part; a size that is through is no longer sampled."""

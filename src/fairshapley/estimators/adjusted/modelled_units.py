@@ -1,4 +1,4 @@
-"""The course of a run while units are few: a model of the game says what they mean."""
+"""The schedule of a run while units are few: a model of the game says what they mean."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
-from fairshapley.estimators.adjusted.course import Choices
 from fairshapley.estimators.adjusted.enumeration import Enumeration
-from fairshapley.estimators.adjusted.game_model import Reading, read, unexplained
-from fairshapley.estimators.adjusted.kept import KeptUnits
+from fairshapley.estimators.adjusted.game_model import Posterior, fit_posterior, unexplained
+from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights, borders
+from fairshapley.estimators.adjusted.stored_units import StoredUnits
 from fairshapley.estimators.adjusted.units import Units
 from fairshapley.estimators.estimator import Estimate, Problem
 from fairshapley.estimators.pooling import Pooling
 from fairshapley.semivalues import Shapley
 
-# The games that are modelled. A smaller one is enumerated soon; on a larger one a reading takes
+# The games that are modelled. A smaller one is enumerated soon; on a larger one a posterior takes
 # seconds.
 FEWEST_PLAYERS, MAX_PLAYERS = 4, 200
 # With more players than this the model explains too little to be followed alone for long.
@@ -42,30 +42,30 @@ SHARE_OF_ROUND = 16
 # Of many players: the plan up to which the model is followed alone, in units per player (of 13
 # games of 70 to 150 players it had .68 of the error of the units with 3.2 evaluations per player,
 # .82 with 6, and more on some with 10); how much larger its variance is said to be, as it may be
-# wrong; and the weight of its last reading below which the units are left to themselves: what a
+# wrong; and the weight of its last posterior below which the units are left to themselves: what a
 # model has a say in is not certified.
-LAST_READING, WRONG_MODEL, MIN_WEIGHT = 2, 2.0, 0.2
+LAST_FIT, WRONG_MODEL, MIN_WEIGHT = 2, 2.0, 0.2
 
 
-def course_with_model(problem: Problem, weights: SizeWeights) -> type[KeptUnits] | None:
-    """The course for this problem; None where no model is for it."""
+def schedule_with_model(problem: Problem, weights: SizeWeights) -> type[StoredUnits] | None:
+    """The schedule for this problem; None where no model is for it."""
     modelled = FEWEST_PLAYERS <= problem.n_players <= MAX_PLAYERS
     if not modelled or not weights.paired or problem.semivalue != Shapley():
         return None
-    return FewUnits if problem.n_players <= MANY_PLAYERS else ManyPlayers
+    return ModelledUnits if problem.n_players <= MANY_PLAYERS else FadingModel
 
 
-def _reading(problem: Problem, stores: list[Units]) -> Reading:
+def _fitted(problem: Problem, stores: list[Units]) -> Posterior:
     """What a model says of these units."""
     masks, gains = _all_of(stores)
     span, noise = problem.full - problem.empty, problem.noise
     quick = problem.in_flight > 1
     if noise is None:
-        return read(masks, gains, 0.5 * span, quick=quick)
+        return fit_posterior(masks, gains, 0.5 * span, quick=quick)
     # One standard deviation of the logarithm of a variance from so many degrees of freedom.
     doubt = np.exp(np.sqrt(2.0 / max(noise.freedom, 1)))
     limits = (0.5 * noise.variance / doubt, 0.5 * noise.variance * doubt)
-    return read(masks, gains, 0.5 * (span + noise.gap), limits, quick=quick)
+    return fit_posterior(masks, gains, 0.5 * (span + noise.gap), limits, quick=quick)
 
 
 def _all_of(stores: list[Units]) -> tuple[BoolArray, FloatArray]:
@@ -73,15 +73,15 @@ def _all_of(stores: list[Units]) -> tuple[BoolArray, FloatArray]:
     return masks, np.concatenate([store.gains for store in stores])
 
 
-def _of_reading(reading: Reading, problem: Problem, count: int) -> Estimate:
+def _as_estimate(posterior: Posterior, problem: Problem, count: int) -> Estimate:
     """The values that a model gives, from so many units."""
     n_players = problem.n_players
-    values = reading.values + (problem.full - problem.empty) / n_players
-    return Estimate(values, reading.variances, np.full(n_players, count), modelled=True)
+    values = posterior.values + (problem.full - problem.empty) / n_players
+    return Estimate(values, posterior.variances, np.full(n_players, count), modelled=True)
 
 
 @dataclass(eq=False)
-class FewUnits(KeptUnits):
+class ModelledUnits(StoredUnits):
     """The units told, kept as ever, and read by a model."""
 
     singles: Units | None = None
@@ -92,18 +92,18 @@ class FewUnits(KeptUnits):
     """The coalitions told, each for itself and its complement: a small game repeats many"""
     rough: bool | None = None
     """Whether the model leaves much unexplained; None before that is decided"""
-    reading: tuple[int, Reading] | None = None
-    """The last reading, with the number of units that it is from"""
+    posterior: tuple[int, Posterior] | None = None
+    """The last posterior, with the number of units that it is from"""
 
     @classmethod
     def begin(
         cls, problem: Problem, choices: Choices, weights: SizeWeights, pooling: Pooling | None
-    ) -> KeptUnits:
+    ) -> StoredUnits:
         """Nothing told; single players are evaluated early also where they are random."""
-        course = super().begin(problem, choices, weights, pooling)
+        schedule = super().begin(problem, choices, weights, pooling)
         if problem.noise is not None and choices.border:
-            course.waiting = [one for one in borders(weights) if one.size == 1]
-        return course
+            schedule.waiting = [one for one in borders(weights) if one.size == 1]
+        return schedule
 
     def noise_share(self) -> float | None:
         """Not known of a model."""
@@ -139,7 +139,7 @@ class FewUnits(KeptUnits):
         if self.told < self._pilot:
             return False
         if self.singles_first is None:
-            self.singles_first = self._pilot == 0 or self._read().tells_players_apart
+            self.singles_first = self._pilot == 0 or self._latest_posterior().tells_players_apart
         return self.singles_first
 
     def _tell_border(self, running: Enumeration, masks: BoolArray, gains: FloatArray) -> None:
@@ -155,16 +155,16 @@ class FewUnits(KeptUnits):
             self.singles = Units(self.problem.n_players)
         self.singles.add(masks, gains, 0)
 
-    def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
+    def tell(self, draw: ListedCoalitions, values: FloatArray) -> StoredUnits:
         """Keep the units; enough of them speak for themselves."""
         masks = draw.masks(0, len(draw))[::2]
         self.distinct.update(map(bytes, bits.pack(masks ^ ~masks[:, :1])))
-        course = super().tell(draw, values)
+        schedule = super().tell(draw, values)
         if self.running is not None or not self._enough():
-            return course
-        kept = {one.name: getattr(course, one.name) for one in fields(KeptUnits)}
+            return schedule
+        kept = {one.name: getattr(schedule, one.name) for one in fields(StoredUnits)}
         kept["waiting"] = [] if self.problem.noise is not None else kept["waiting"]
-        return KeptUnits(**{**kept, "latest": None})
+        return StoredUnits(**{**kept, "latest": None})
 
     def _enough(self) -> bool:
         """Whether the units speak for themselves."""
@@ -183,33 +183,33 @@ class FewUnits(KeptUnits):
     def _count(self) -> int:
         return sum(map(len, self._stores))
 
-    def _read(self) -> Reading:
+    def _latest_posterior(self) -> Posterior:
         """What a model says of the units told so far."""
-        if self.reading is not None and self.reading[0] == self._count:
-            return self.reading[1]
-        reading = _reading(self.problem, self._stores)
-        self.reading = (self._count, reading)
-        return reading
+        if self.posterior is not None and self.posterior[0] == self._count:
+            return self.posterior[1]
+        posterior = _fitted(self.problem, self._stores)
+        self.posterior = (self._count, posterior)
+        return posterior
 
     def _estimate(self) -> Estimate:
         """The values of the model; what is known where every size was enumerated."""
         if not self.interior.any():
             return super()._estimate()
-        return self._shared(_of_reading(self._read(), self.problem, self._count))
+        return self._shared(_as_estimate(self._latest_posterior(), self.problem, self._count))
 
 
 @dataclass(eq=False)
-class ManyPlayers(FewUnits):
+class FadingModel(ModelledUnits):
     """Read by a model up to the second plan; from then on the units speak for themselves.
 
-    The last reading and the mean over all units are then weighted by their variances, over all
-    players together: those of single players are too uncertain. The weight of the reading fades.
+    The last posterior and the mean over all units are then weighted by their variances, over all
+    players together: those of single players are too uncertain. The weight of the posterior fades.
     """
 
     @property
     def _modelled(self) -> bool:
         """Whether the model is followed alone."""
-        return self.weights.paired and self.told < LAST_READING * self.problem.n_players
+        return self.weights.paired and self.told < LAST_FIT * self.problem.n_players
 
     @property
     def _may_split(self) -> bool:
@@ -218,31 +218,31 @@ class ManyPlayers(FewUnits):
     def _round(self, units: int) -> int:
         return super()._round(units) if self._modelled else units
 
-    def tell(self, draw: ListedCoalitions, values: FloatArray) -> KeptUnits:
+    def tell(self, draw: ListedCoalitions, values: FloatArray) -> StoredUnits:
         """Keep the units."""
-        return KeptUnits.tell(self, draw, values)
+        return StoredUnits.tell(self, draw, values)
 
-    def _planned(self) -> KeptUnits:
-        """With a last reading where the model is left."""
-        if self.told == LAST_READING * self.problem.n_players:
-            self._read()
+    def _planned(self) -> StoredUnits:
+        """With a last posterior where the model is left."""
+        if self.told == LAST_FIT * self.problem.n_players:
+            self._latest_posterior()
         return super()._planned()
 
     def noise_share(self) -> float | None:
         """Not known while a model has a say."""
-        return None if self.estimate().modelled else KeptUnits.noise_share(self)
+        return None if self.estimate().modelled else StoredUnits.noise_share(self)
 
     def _estimate(self) -> Estimate:
-        """The reading, later the mean over the units with it, while it has some weight."""
+        """The posterior, later the mean over the units with it, while it has some weight."""
         if self.told < self._pilot:
             return super()._estimate()
-        found = KeptUnits._estimate(self)
+        found = StoredUnits._estimate(self)
         if self._modelled:
-            self._read()
-        if self.reading is None:
+            self._latest_posterior()
+        if self.posterior is None:
             return found
-        count, reading = self.reading
-        model = self._shared(_of_reading(reading, self.problem, count))
+        count, posterior = self.posterior
+        model = self._shared(_as_estimate(posterior, self.problem, count))
         own, said = float(found.variances.mean()), float(model.variances.mean())
         # The two differ by the errors of both: what is more than they say is the model's.
         apart = float(np.square(found.values - model.values).mean())

@@ -1,4 +1,4 @@
-"""The course of a run: units that are kept, or units that stream by."""
+"""The schedule of a run: units that are kept, or units that stream by."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Choices:
     early_ratio: float = EARLY_RATIO
 
 
-class Course(ABC, Generic[Drawn]):
+class Schedule(ABC, Generic[Drawn]):
     """Asks for units, is told their utilities, and estimates."""
 
     problem: Problem
@@ -58,8 +58,8 @@ class Course(ABC, Generic[Drawn]):
         """The coalitions of the next round; None when every size was enumerated."""
 
     @abstractmethod
-    def tell(self, draw: Drawn, values: FloatArray) -> Course[Drawn]:
-        """Fold in what `ask` gave; returns the course that the run takes from here on."""
+    def tell(self, draw: Drawn, values: FloatArray) -> Schedule[Drawn]:
+        """Fold in what `ask` gave; returns the schedule that the run takes from here on."""
 
     @abstractmethod
     def estimate(self) -> Estimate:
