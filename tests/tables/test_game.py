@@ -136,9 +136,9 @@ def test_classes_that_floats_cannot_tell_apart_are_refused():
 def test_features_that_would_fill_the_memory_are_refused():
     table = pa.table({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4})
     rows = _Part(table, np.arange(1, 9), "training")
-    _features(rows, rows, "y", (), (), [], most_bytes=2 * 2 * 8 * 8)
+    _features((rows, rows), {"y"}, [], most_bytes=2 * 2 * 8 * 8)
     with pytest.raises(InputError, match=r"the 2 features of these rows would take"):
-        _features(rows, rows, "y", (), (), [], most_bytes=2 * 2 * 8 * 8 - 1)
+        _features((rows, rows), {"y"}, [], most_bytes=2 * 2 * 8 * 8 - 1)
 
 
 def test_thousands_of_columns_take_time_by_their_number_and_have_few_notes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,10 @@ class _Part:
 
     def texts(self, name: str, role: str) -> list[str]:
         return texts_of(self.table, name, self.what, role, self.numbers)
+
+
+_Parts: TypeAlias = tuple[_Part, _Part]
+_Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 
 @known_names
@@ -194,20 +198,15 @@ def table_game(
         notes.append(f"{sample:,} of {train.num_rows:,} rows were drawn at random to be valued")
     full = read_target(rows.table, target, "training")
     chosen, kind = _model(model, task, full, notes)
-    scored = None if test is None else _Part(test, np.arange(1, test.num_rows + 1), "test")
-    if scored is None:
+    if test is not None:
+        if split_by is not None or split_time is not None:
+            raise InputError("test= has the rows to score on: leave split_by= and split_time= out")
+        scored = _Part(test, np.arange(1, test.num_rows + 1), "test")
+    else:
         classes = full.classes(text=True) if kind == "classification" else None
-        kept, held, how = split_table(
-            rows.table, classes, test_size, split_seed, by=split_by, time=split_time
+        rows, scored = _drawn(
+            rows, classes, (test_size, split_seed), (split_by, split_time), group_by, notes
         )
-        rows, scored = rows.take(kept, "training"), rows.take(held, "test")
-        notes.append(
-            f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, {how}, "
-            f"are for scoring; the other {len(kept):,} are valued"
-        )
-        notes.extend(_unvalued(rows, scored, group_by))
-    elif split_by is not None or split_time is not None:
-        raise InputError("test= has the rows to score on: leave split_by= and split_time= out")
     if split_by is not None and split_by == group_by:
         raise InputError(
             f"all rows of one {group_by!r:.60} would be scored on, and it would get no value: give "
@@ -218,9 +217,12 @@ def table_game(
         kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
         rows = rows.take(kept, rows.what)
         notes.extend(said)
-    targets = _targets(rows, scored, target, kind, notes)
-    features, fitted = _features(rows, scored, target, roles, drop, notes)
-    counting = _weights(rows, scored, weights, notes)
+    parts = (rows, scored)
+    targets = _targets(parts, target, kind, notes)
+    features, fitted = _features(parts, {target, *kept_out}, notes)
+    if drop:
+        notes.append(f"left out on request: {quoted(list(drop))}")
+    counting = _weights(parts, weights, notes)
     notes.extend(_shared_rows(features, targets, drawn=test is None))
     wanted = metric or DEFAULT_METRIC[kind]
     game = DataGame(
@@ -246,7 +248,7 @@ def table_game(
         *_copies(game, players, grouped=group_by is not None),
     )
     is_rows = group_by is None and kind == "classification"
-    labels = tuple(str(one) for one in targets[0]) if is_rows else None
+    labels = tuple(map(str, targets[0])) if is_rows else None
     numbers = tuple(scored.numbers.tolist())
     return TabularGame(game, tuple(notes), on_game, labels, wanted, fitted.feature_names, numbers)
 
@@ -276,11 +278,34 @@ def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any,
     return model, kind
 
 
-def _targets(
-    rows: _Part, scored: _Part, name: str, kind: Task, notes: list[str]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The targets of training and test rows."""
-    train, test = (read_target(part.table, name, part.what) for part in (rows, scored))
+def _drawn(
+    rows: _Part,
+    classes: NDArray[Any] | None,
+    size_and_seed: tuple[float, int],
+    columns: tuple[str | None, str | None],
+    group_by: str | None,
+    notes: list[str],
+) -> _Parts:
+    """Return the rows to be valued and those that are taken for scoring."""
+    kept, held, how = split_table(rows.table, classes, *size_and_seed, *columns)
+    valued, scored = rows.take(kept, "training"), rows.take(held, "test")
+    notes.append(
+        f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, {how}, "
+        f"are for scoring; the other {len(kept):,} are valued"
+    )
+    if group_by is not None:
+        known, drawn = ({*part.texts(group_by, "group_by=")} for part in (valued, scored))
+        if drawn - known:
+            notes.append(
+                f"no value for {quoted(sorted(drawn - known))}: all their rows are for scoring; "
+                "give other rows to score on, and all of these are valued"
+            )
+    return valued, scored
+
+
+def _targets(parts: _Parts, name: str, kind: Task, notes: list[str]) -> _Arrays:
+    """Return the targets of training and test rows."""
+    train, test = (read_target(part.table, name, part.what) for part in parts)
     if kind == "classification":
         classes = train.classes(text=train.is_text)
         few = quoted([str(one) for one in np.unique(classes)])
@@ -325,34 +350,24 @@ def _check_roles(
 
 
 def _features(
-    rows: _Part,
-    scored: _Part,
-    target: str,
-    roles: tuple[str | None, ...],
-    drop: Sequence[str],
-    notes: list[str],
-    *,
-    most_bytes: int = MOST_FEATURE_BYTES,
-) -> tuple[tuple[NDArray[Any], NDArray[Any]], Preprocessor]:
-    """The features of training and test rows, and what made them."""
-    used = {target, *roles, *drop}
+    parts: _Parts, used: set[str | None], notes: list[str], *, most_bytes: int = MOST_FEATURE_BYTES
+) -> tuple[_Arrays, Preprocessor]:
+    """Return the features of training and test rows, and what made them."""
+    rows, scored = parts
     names = [name for name in rows.table.column_names if name not in used]
     fitted = Preprocessor.fit(rows.table, names)
-    needed = 8 * fitted.width * (len(rows.numbers) + len(scored.numbers))
+    needed = 8 * len(fitted.feature_names) * (len(rows.numbers) + len(scored.numbers))
     if needed > most_bytes:
         raise InputError(
-            f"the {fitted.width:,} features of these rows would take {needed / 2**30:,.1f} GiB: "
-            "leave columns of text out with drop=, or take fewer rows with sample="
+            f"the {len(fitted.feature_names):,} features of these rows would take "
+            f"{needed / 2**30:,.1f} GiB: leave columns of text out with drop=, or take fewer rows "
+            "with sample="
         )
-    found = fitted.encode(rows.table, rows.what), fitted.encode(scored.table, scored.what)
-    known = used.union(names)
-    extra = [name for name in scored.table.column_names if name not in known]
     notes.extend((*fitted.notes, *fitted.remarks(scored.table)))
-    if drop:
-        notes.append(f"left out on request: {quoted(list(drop))}")
+    extra = [name for name in scored.table.column_names if name not in used.union(names)]
     if extra:
         notes.append(f"columns of the test rows that the training rows lack: {quoted(extra)}")
-    return found, fitted
+    return (fitted.encode(rows.table, rows.what), fitted.encode(scored.table, scored.what)), fitted
 
 
 def _copies(game: DataGame, players: list[str], *, grouped: bool) -> Sequence[str]:
@@ -366,38 +381,23 @@ def _copies(game: DataGame, players: list[str], *, grouped: bool) -> Sequence[st
 
 
 def _weights(
-    rows: _Part, scored: _Part, name: str | None, notes: list[str]
+    parts: _Parts, name: str | None, notes: list[str]
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """The weights of training and test rows."""
+    """Return the weights of training and test rows."""
     if name is None:
         return None, None
-    train = weights_of(rows.table, name, rows.what)
-    notes.append(f"rows count with the weights in {name!r:.60}, in training and in scoring")
-    if name in scored.table.column_names:
-        return train, weights_of(scored.table, name, scored.what)
-    notes[-1] = f"rows count with the weights in {name!r:.60} in training; test rows count alike"
-    return train, None
+    train, test = (
+        weights_of(part.table, name, part.what) if name in part.table.column_names else None
+        for part in parts
+    )
+    where = ", in training and in scoring"
+    if test is None:
+        where = " in training; test rows count alike"
+    notes.append(f"rows count with the weights in {name!r:.60}{where}")
+    return train, test
 
 
-def _unvalued(rows: _Part, scored: _Part, group_by: str | None) -> list[str]:
-    """A note where all rows of a group were drawn for scoring."""
-    if group_by is None:
-        return []
-    kept, held = ({*part.texts(group_by, "group_by=")} for part in (rows, scored))
-    if not held - kept:
-        return []
-    return [
-        f"no value for {quoted(sorted(held - kept))}: all their rows are for scoring; give other "
-        "rows to score on, and all of these are valued"
-    ]
-
-
-def _shared_rows(
-    features: tuple[NDArray[Any], NDArray[Any]],
-    targets: tuple[NDArray[Any], NDArray[Any]],
-    *,
-    drawn: bool,
-) -> list[str]:
+def _shared_rows(features: _Arrays, targets: _Arrays, *, drawn: bool) -> list[str]:
     """A note where test rows are training rows too; those drawn from the same may be by chance."""
     train, test = (
         [(row.tobytes(), target) for row, target in zip(rows, found.tolist(), strict=True)]

@@ -208,7 +208,10 @@ def _near_shares(
     """The share of the rows of i that have a row of j very near, with the same target."""
     from sklearn.neighbors import NearestNeighbors
 
-    n_players, places = len(counts), _sought(owner, counts)
+    n_players = len(counts)
+    # Some rows of each player, spread over all of them.
+    parts = np.split(np.argsort(owner, kind="stable"), np.cumsum(counts)[:-1])
+    places = np.concatenate([part[:: -(-len(part) // MOST_SOUGHT)] for part in parts])
     points = _points(features, targets)
     distances, spacing = np.full((len(places), n_players), np.inf), np.full(n_players, np.inf)
     for player in range(n_players):
@@ -227,13 +230,6 @@ def _near_shares(
     return sums.T / np.bincount(owner[places], minlength=n_players)[:, None]
 
 
-def _sought(owner: IntArray, counts: IntArray) -> IntArray:
-    """Some rows of each player, spread over all of them."""
-    order = np.argsort(owner, kind="stable")
-    parts = np.split(order, np.cumsum(counts)[:-1])
-    return np.concatenate([part[:: -(-len(part) // MOST_SOUGHT)] for part in parts])
-
-
 def _groups(
     equal: FloatArray, near: FloatArray, inside: FloatArray, counts: IntArray
 ) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
@@ -242,8 +238,13 @@ def _groups(
     `inside` is the share of a player's rows that are there before in its own.
     """
     shares = np.maximum(equal, near)
-    by_the_way = np.maximum(_typical(shares), inside)
-    linked = (shares >= LEAST_SHARE) & (shares - by_the_way[:, None] >= LEAST_EXCESS)
+    # The overlap to expect by chance: the median over the other players, where there are several.
+    n_players, typical = len(shares), np.zeros(len(shares))
+    if n_players >= 4:
+        others = shares[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
+        typical = np.median(others, axis=1)
+    by_chance = np.maximum(typical, inside)
+    linked = (shares >= LEAST_SHARE) & (shares - by_chance[:, None] >= LEAST_EXCESS)
     # One row of one is there again by chance where rows have few different values.
     again = (inside @ counts + 1) / (counts.sum() + 1)
     linked &= binom.sf(np.rint(shares * counts[:, None]) - 1, counts[:, None], again) < BY_CHANCE
@@ -258,12 +259,3 @@ def _groups(
             least = float(pairs.min())
             found.append((tuple(players.tolist()), least, bool(exact.min() < least)))
     return tuple(found)
-
-
-def _typical(shares: FloatArray) -> FloatArray:
-    """What a player has in common with the others by the way: the median over them."""
-    n_players = len(shares)
-    if n_players < 4:
-        return np.zeros(n_players)
-    others = shares[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
-    return np.median(others, axis=1)

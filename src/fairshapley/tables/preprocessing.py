@@ -90,12 +90,6 @@ class Preprocessor:
         return replace(fitted, notes=(*fitted._sentences(cells), *fitted.notes))
 
     @property
-    def width(self) -> int:
-        """The number of features."""
-        parts = (self.scaler, self.encoder)
-        return sum(len(part.get_feature_names_out()) for part in parts if part is not None)
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """A name for each feature.
 
@@ -184,7 +178,7 @@ class Preprocessor:
             yield name, set(known) - rare, rare
 
     def _sentences(self, cells: dict[str, NDArray[Any]]) -> list[str]:
-        """One for all columns of numbers, and one for each that is special."""
+        """Return one for all columns of numbers, and one for each column that is special."""
         said = []
         if self.numbers:
             said.append(
@@ -198,8 +192,7 @@ class Preprocessor:
         for place, (name, kind) in enumerate(self.numbers.items()):
             words = [_SPECIAL_NUMBERS[kind]] if kind in _SPECIAL_NUMBERS else []
             if place in marked:
-                steps = self.scaler["scaled"]
-                median = steps["median"].statistics_[place] * self.sizes[place]
+                median = np.nanmedian(cells[name])
                 missing = several(int(np.isnan(cells[name]).sum()), "missing value")
                 words.append(
                     f"{missing} replaced by the median of the training rows, {median:.6g}, and "
@@ -248,15 +241,10 @@ def _useless(values: NDArray[Any]) -> str | None:
 def _scaler() -> Any:
     """Numbers standardised, the median for missing ones, and a mark for these."""
     from sklearn.impute import MissingIndicator, SimpleImputer
-    from sklearn.pipeline import FeatureUnion, Pipeline
+    from sklearn.pipeline import FeatureUnion, make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    scaled = Pipeline(
-        [
-            ("median", SimpleImputer(strategy="median")),
-            ("standard", StandardScaler()),
-        ]
-    )
+    scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     return FeatureUnion([("scaled", scaled), ("missing", MissingIndicator(error_on_new=False))])
 
 
@@ -275,6 +263,5 @@ def _encoder() -> Any:
 def _shortened(sentences: list[str]) -> list[str]:
     """As many sentences on columns as anybody reads."""
     rest = len(sentences) - MOST_SENTENCES
-    return (
-        [*sentences[:MOST_SENTENCES], f"likewise {rest:,} more columns"] if rest > 0 else sentences
-    )
+    more = [f"likewise {rest:,} more columns"] if rest > 0 else []
+    return [*sentences[:MOST_SENTENCES], *more]

@@ -52,10 +52,6 @@ NUMBERS = {
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 # What may stand in a number that is not written plainly: signs of currencies, %, _, ', blanks.
 ADORNMENTS = r"[\pSc%_'’\s\p{Zs}]"
-WAYS = {
-    ",": "numbers written with decimal commas",
-    ".": "numbers written with commas between thousands",
-}
 
 
 def read_table(
@@ -116,7 +112,9 @@ def read_table(
             table, notes = read_decimals(table, decimal, file, texts)
     _check_rows(table.num_rows, max_rows, file)
     check_content(table, str(file))
-    return _described(table, notes, texts)
+    # Whatever else a file has beside its columns is dropped.
+    about = {NOTES: json.dumps(notes).encode(), TEXTS: json.dumps(list(texts)).encode()}
+    return table.replace_schema_metadata(about if notes or texts else None)
 
 
 def arrow_table(data: Any, what: str) -> pa.Table:
@@ -197,9 +195,9 @@ def read_decimals(
             continue
         if compute.any(compute.match_substring_regex(column, mark)).as_py():
             cells = _trimmed(column)
-            signs = [sign for sign, form in NUMBERS.items() if _all_match(cells, form)]
-            if signs:
-                fits[name] = "".join(signs)
+            for sign, form in NUMBERS.items():
+                if compute.all(_matches(cells, form)).as_py():
+                    fits[name] = fits.get(name, "") + sign
     found = {signs for signs in fits.values() if len(signs) == 1}
     if any(pa.types.is_floating(column.type) for column in columns.values()):
         found.add(".")
@@ -216,7 +214,8 @@ def read_decimals(
     for name in written:
         plain = compute.replace_substring(_trimmed(columns[name]), "." if sign == "," else ",", "")
         columns[name] = compute.replace_substring(plain, ",", ".").cast("float64")
-    return pa.table(columns), [f"{WAYS[sign]}: {quoted(written)}"] if written else []
+    way = "decimal commas" if sign == "," else "commas between thousands"
+    return pa.table(columns), [f"numbers written with {way}: {quoted(written)}"] if written else []
 
 
 def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None:
@@ -279,24 +278,12 @@ def _matches(cells: pa.ChunkedArray, form: str) -> pa.ChunkedArray:
     return compute.match_substring_regex(cells, f"^({form})$")
 
 
-def _all_match(cells: pa.ChunkedArray, form: str) -> bool:
-    from pyarrow import compute
-
-    return bool(compute.all(_matches(cells, form)).as_py())
-
-
 def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return texts without blanks around them; a text of blanks is missing."""
     from pyarrow import compute
 
     texts = compute.utf8_trim_whitespace(column)
     return compute.if_else(compute.equal(texts, ""), None, texts)
-
-
-def _described(table: pa.Table, notes: Sequence[str], texts: Sequence[str]) -> pa.Table:
-    """Return the table with its notes; whatever else a file has beside its columns is dropped."""
-    about = {NOTES: json.dumps(notes).encode(), TEXTS: json.dumps(list(texts)).encode()}
-    return table.replace_schema_metadata(about if notes or texts else None)
 
 
 def check_content(table: pa.Table, where: str) -> None:
@@ -402,25 +389,18 @@ def _csv_content(file: Path, stream: io.BufferedReader, encoding: str, max_bytes
         text = content.decode(encoding)
         content = content if is_utf8 else text.encode()
     except UnicodeError:
-        raise _wrong_encoding(file, encoding) from None
+        raise InputError(
+            f"{file} is not written in {encoding}: save it as UTF-8, or give encoding=, such as "
+            "latin-1 or utf-16"
+        ) from None
     if not text or text.isspace():
         raise InputError(f"{file} is empty: give a line with the names of the columns, and rows")
     if (place := text.find("\0")) >= 0:
-        line = text.count("\n", 0, place) + 1
-        if line == 1:
-            raise _wrong_encoding(file, encoding)
         raise InputError(
-            f"line {line} of {file} holds a zero byte, which no text does: the file is damaged; "
-            "get it again, or remove the byte"
+            f"line {text.count(chr(10), 0, place) + 1} of {file} holds a zero byte: the file is "
+            "damaged, or written in another encoding=, such as utf-16"
         )
     return content
-
-
-def _wrong_encoding(file: Path, encoding: str) -> InputError:
-    return InputError(
-        f"{file} is not written in {encoding}: save it as UTF-8, or give encoding=, such as "
-        "latin-1 or utf-16"
-    )
 
 
 def _read_csv(

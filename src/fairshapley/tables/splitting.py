@@ -23,7 +23,6 @@ def split_table(
     classes: NDArray[np.generic] | None,
     test_size: float,
     seed: int,
-    *,
     by: str | None = None,
     time: str | None = None,
 ) -> tuple[IntArray, IntArray, str]:
