@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 
+import numpy as np
 import pytest
 
 import fairshapley as fs
@@ -44,6 +45,18 @@ def deadly_game(log, flag):
         return float(len(coalition))
 
     return fs.games.FunctionGame(fn, 9, key="deadly")
+
+
+def check_a_killed_worker(engine, tmp_path):
+    """A worker killed in the middle of a chunk costs only what was in flight; the result."""
+    log, flag = tmp_path / "log", tmp_path / "killed"
+    result = fs.estimate(deadly_game(log, flag), "exact", engine=engine, verify=0)
+    assert flag.exists()
+    np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
+    asked = log.read_text().splitlines()
+    assert len(set(asked)) == 512
+    assert len(asked) <= 512 + 4 * engine.chunk_size
+    return result
 
 
 def check_a_failure_reads_as_in_a_serial_run(engine):

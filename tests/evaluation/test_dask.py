@@ -12,8 +12,8 @@ import pytest
 from distributed import Client, LocalCluster
 from tests.engine_checks import (
     check_a_failure_reads_as_in_a_serial_run,
+    check_a_killed_worker,
     check_same_bits,
-    deadly_game,
 )
 
 import fairshapley as fs
@@ -58,14 +58,7 @@ def test_the_same_bits_as_a_serial_run_and_a_worker_killed_in_mid_chunk(client, 
     """One test, so that one process starts one cluster."""
     check_same_bits(client, tmp_path)
 
-    log, flag = tmp_path / "log", tmp_path / "killed"
-    result = fs.estimate(deadly_game(log, flag), "exact", engine=DaskEngine(client, chunk_size=8))
-    assert flag.exists()
-    np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
-    asked = log.read_text().splitlines()
-    assert len(set(asked)) == 512
-    assert len(asked) <= 512 + 4 * 8  # what was in flight
-
+    check_a_killed_worker(DaskEngine(client, chunk_size=8), tmp_path)
     check_a_failure_reads_as_in_a_serial_run(client)
     lock = threading.Lock()
     locked = fs.games.FunctionGame(lambda s: float(lock.locked()), 4)

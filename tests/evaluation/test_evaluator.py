@@ -39,11 +39,6 @@ class Recorder:
 masks_of_five = arrays(bool, st.tuples(st.integers(0, 40), st.just(5)))
 
 
-@given(st.integers(1, 20).flatmap(lambda n: arrays(bool, st.tuples(st.integers(1, 9), st.just(n)))))
-def test_packing_is_reversible(masks):
-    np.testing.assert_array_equal(unpack(pack(masks), masks.shape[1]), masks)
-
-
 @given(masks_of_five, masks_of_five, st.integers(1, 50))
 def test_each_distinct_coalition_is_computed_once(one, other, chunk_size):
     game = Recorder(5)

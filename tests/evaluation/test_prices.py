@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley import errors
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.evaluation.prices import Prices
 from fairshapley.results.wording import number
@@ -126,15 +127,15 @@ def test_forecasts_speak_of_money():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(fs.InputError, match="needs prices"):
+    with pytest.raises(errors.InputError, match="needs prices"):
         fs.estimate(fs.games.Airport([1.0, 2.0, 3.0]), "mc", budget=fs.Budget(cost=3))
-    with pytest.raises(fs.errors.BudgetError, match="cost"):
+    with pytest.raises(errors.BudgetError, match="cost"):
         fs.Budget(cost=-1)
-    with pytest.raises(fs.errors.BudgetError, match="a cost of up to"):
+    with pytest.raises(errors.BudgetError, match="a cost of up to"):
         fs.estimate(game(), "mc", budget=fs.Budget(cost=100))
-    with pytest.raises(fs.InputError, match="positive number for each"):
+    with pytest.raises(errors.InputError, match="positive number for each"):
         Prices(lambda masks: np.zeros(len(masks)), 3).by_size()
-    with pytest.raises(fs.InputError, match="cost must be a function"):
+    with pytest.raises(errors.InputError, match="cost must be a function"):
         fs.games.FunctionGame(utility, 12, cost=3.0)
 
 
@@ -194,13 +195,13 @@ def test_batches_that_fail_are_paid_again(engine, tmp_path):
 def test_what_an_interrupted_round_has_paid_is_in_the_cost():
     fn = Charging(0, wrong=[(1, 2, 3)])
     broken = fs.games.FunctionGame(fn, 5, cost=price, key="broken")
-    with pytest.raises(fs.GameError) as caught:
+    with pytest.raises(errors.GameError) as caught:
         fs.estimate(broken, "exact", engine=fs.SerialEngine())
     assert caught.value.partial.cost == pytest.approx(sum(fn.paid))
 
 
 def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
-    with pytest.raises(fs.BudgetError, match=r"v\(∅\) and v\(N\) alone cost 80 euros"):
+    with pytest.raises(errors.BudgetError, match=r"v\(∅\) and v\(N\) alone cost 80 euros"):
         fs.estimate(game(), "mc", budget=fs.Budget(cost=79))
     fn = Charging(0)
     service = fs.games.FunctionGame(fn, 12, cost=price, key="service")
@@ -211,7 +212,7 @@ def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
         first.cost + again.cost - min(first.cost, again.cost), rel=0.05
     )
     assert again.cost <= 9000
-    with pytest.raises(fs.BudgetError, match="verify=200"):
+    with pytest.raises(errors.BudgetError, match="verify=200"):
         fs.estimate(service, "mc", verify=200, **options | {"budget": fs.Budget(cost=3000)})
 
 
@@ -227,7 +228,7 @@ def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
     ],
 )
 def test_a_price_that_is_none_is_said(cost, said):
-    with pytest.raises(fs.InputError, match=f"the game's {said}"):
+    with pytest.raises(errors.InputError, match=f"the game's {said}"):
         fs.estimate(fs.games.FunctionGame(utility, 12, cost=cost), budget=100)
 
 

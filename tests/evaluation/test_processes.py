@@ -18,7 +18,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
-from tests.engine_checks import check_a_utility_that_exits_is_a_failure, plain
+from tests.engine_checks import (
+    check_a_killed_worker,
+    check_a_utility_that_exits_is_a_failure,
+    check_same_bits,
+    plain,
+)
 
 import fairshapley as fs
 from fairshapley.errors import EngineError
@@ -60,19 +65,10 @@ def same(result, other):
     return plain(result) == plain(other)
 
 
-@pytest.mark.parametrize("method", ["mc", "gae", "kernel"])
-def test_the_same_bits_as_a_serial_run(engine, method, tmp_path):
-    data, target = load_breast_cancer(return_X_y=True)
-    data = (data - data.mean(axis=0)) / data.std(axis=0)
-    weights = np.linalg.lstsq(data, target - 0.5)[0]
-    game = fs.games.FunctionGame(
-        lambda s: float(np.mean((data[:, list(s)] @ weights[list(s)] > 0) == target)), 30, key="b"
-    )
-    serial = fs.estimate(game, method, budget=700, seed=2)
-    journal = tmp_path / "j.db"
-    result = fs.estimate(game, method, budget=700, seed=2, engine=engine, journal=journal)
-    assert same(result, serial)
-    assert fs.estimate(game, method, budget=700, seed=2, journal=journal).computed == 0
+def test_the_same_bits_as_a_serial_run_and_a_process_killed_in_mid_chunk(engine, tmp_path):
+    check_same_bits(engine, tmp_path)
+    with altered(engine, chunk_size=4):
+        assert "lost with workers" in check_a_killed_worker(engine, tmp_path).notes[0]
 
 
 def test_a_learner_gives_the_same_bits(engine):
@@ -82,25 +78,6 @@ def test_a_learner_gives_the_same_bits(engine):
     serial = fs.estimate(game, "mc", budget=40, seed=0)
     assert same(fs.estimate(game, "mc", budget=40, seed=0, engine=engine), serial)
     np.testing.assert_array_equal(fs.leave_one_out(game, engine=engine), fs.leave_one_out(game))
-
-
-def test_a_process_killed_in_mid_chunk_costs_only_what_was_in_flight(engine, tmp_path):
-    log, flag = str(tmp_path / "log"), tmp_path / "killed"
-
-    def kill_once(coalition):
-        if len(coalition) == 5:
-            with contextlib.suppress(FileExistsError):
-                flag.touch(exist_ok=False)
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    with altered(engine, chunk_size=4):
-        result = fs.estimate(counting(log, 9, kill_once), "exact", engine=engine, seed=0, verify=0)
-    assert flag.exists()
-    assert same(result, fs.estimate(counting(os.devnull, 9), "exact", seed=0, verify=0))
-    assert "lost with workers" in result.notes[0]
-    asked = Path(log).read_text().splitlines()
-    assert len(set(asked)) == 512
-    assert len(asked) <= 512 + 4 * 4  # four chunks in flight, of four coalitions
 
 
 @pytest.mark.full

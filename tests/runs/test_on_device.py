@@ -11,8 +11,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import fairshapley as fs
 from fairshapley.draws.device import DeviceUnits, SizeLaw
-from fairshapley.evaluation.block import Tally
 from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.ledger import Tally
 from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.games.abilities import device_form
 from fairshapley.randomness import round_generator

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import EngineError, GameError
 from fairshapley.evaluation.engines import Engine
 from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
@@ -49,9 +49,9 @@ class Chunk:
     """
 
     def __init__(
-        self, rows: IntArray, masks: BoolArray, packed: ByteArray, split: Split | None = None
+        self, rows: IntArray, masks: BoolArray, keys: list[bytes], split: Split | None = None
     ) -> None:
-        self.rows, self.masks, self.packed = rows, masks, packed
+        self.rows, self.masks, self.keys = rows, masks, keys
         self.split = split
         self.values: FloatArray | None = None
         self.unusable: IntArray = np.empty(0, dtype=np.int64)
@@ -82,7 +82,7 @@ class Chunk:
         """Replace the chunk by two."""
         middle, split = len(self) // 2, Split(len(self), self.split)
         one, two = (
-            Chunk(self.rows[part], self.masks[part], self.packed[part], split)
+            Chunk(self.rows[part], self.masks[part], self.keys[part], split)
             for part in (slice(middle), slice(middle, None))
         )
         one.sent = two.sent = True

@@ -20,13 +20,20 @@ from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArra
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
-from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache
 from fairshapley.evaluation.dispatch import Chunk, Dispatcher
 from fairshapley.evaluation.engines import Engine, SerialEngine, Session
-from fairshapley.evaluation.failures import changed, failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.ledger import Ledger
+from fairshapley.evaluation.ledger import (
+    Block,
+    JournalSlot,
+    Ledger,
+    OnError,
+    Tally,
+    changed,
+    failure,
+    reason_of,
+)
 from fairshapley.evaluation.noise import Noise, SeededGame
 from fairshapley.evaluation.on_device import OnDevice
 from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
@@ -418,7 +425,7 @@ class Evaluator:
             else:
                 mask = np.zeros(self.n_players, dtype=bool)
                 mask[: self.n_active] = bits.from_keys([key], self.n_active)[0]
-            chunks.append(Chunk(np.arange(1), mask[None], np.empty((1, 0), dtype=np.uint8)))
+            chunks.append(Chunk(np.arange(1), mask[None], [key]))
             chunks[-1].sent = chunks[-1].known = True
         return self._opened(self.game)[1].compute(chunks)
 
@@ -469,6 +476,10 @@ class Evaluator:
             return
         if self.prices is not None:
             block.cost = float(self.prices.each(block.masks[block.rows, : self.n_players]).sum())
+        if self.slot is not None or self.replicates is not None:
+            whole = len(block.first) == len(block.rows)
+            keys = list(block.first) if whole else bits.packed_keys(block.packed[block.rows])
+            block.keys = dict(zip(block.rows.tolist(), keys, strict=True))
         wanted = self._ledger.read_journal(block)
         if self._ledger.remember and behind:
             self._ledger.pending.update(block.first)
@@ -482,6 +493,7 @@ class Evaluator:
             size = self.pace.share(len(wanted) + behind, session.workers)
             rows, wanted = wanted[:size], wanted[size:]
             part = slice(None) if len(rows) == len(block) else rows  # which copies nothing
-            block.chunks.append(Chunk(rows, block.masks[part], block.packed[part]))
+            keys = [block.keys[row] for row in rows.tolist()] if block.keys else []
+            block.chunks.append(Chunk(rows, block.masks[part], keys))
         block.leaves = list(block.chunks)
         dispatcher.push(block.chunks)

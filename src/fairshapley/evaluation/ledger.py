@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from fairshapley._basics import bits, checks
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics import checks
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray, SizeArray
 from fairshapley.errors import GameError, JournalError
-from fairshapley.evaluation.block import Block, JournalSlot, OnError, Tally
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk, Split
-from fairshapley.evaluation.failures import failure, reason_of, shorten
+from fairshapley.evaluation.engines.engine import RemoteError, WorkerLostError
+from fairshapley.evaluation.journal.records import Journal
 from fairshapley.evaluation.pace import Pace
-from fairshapley.evaluation.replicates import Replicates, packed_rows
+from fairshapley.evaluation.replicates import Replicates, rows_as_bytes
 from fairshapley.games.game import members
 
 # Variances are sums of squares, of weighted contributions and of their rounding errors, and must
@@ -22,6 +24,82 @@ from fairshapley.games.game import members
 # a least one; beside that one, those below NEGLIGIBLE are 0 to thirty digits and are taken as 0.
 LARGEST_UTILITY, LEAST_SCALE = 1e120, 1e-120
 NEGLIGIBLE = 1e-150
+
+
+OnError = Literal["raise", "skip"]
+
+
+@dataclass(eq=False)
+class Tally:
+    """What evaluation has cost so far."""
+
+    evaluations: int = 0
+    """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
+    that the bounded cache forgot counts again when it is needed again"""
+    computed: int = 0
+    """Utilities computed for this run, failed attempts included"""
+    cache_hits: int = 0
+    """Requests answered from memory"""
+    largest: float = 0.0
+    """The size of the largest utility"""
+    skipped: int = 0
+    """Evaluations that failed and were skipped on request"""
+    first_failure: str = ""
+    """The first of them, with the reason"""
+    recovered: int = 0
+    """Batches that failed as a whole and succeeded in parts"""
+    cost: float = 0.0
+    """What the evaluations cost, where the game has prices"""
+    retried: int = 0
+    """Evaluations that failed with a transient error and were computed again"""
+    lost: int = 0
+    """Chunks that were lost with their worker and computed again"""
+
+    @property
+    def requests(self) -> int:
+        """Coalitions asked for, known ones too: what a run without memory would have computed."""
+        return self.evaluations + self.cache_hits
+
+
+@dataclass(eq=False)
+class JournalSlot:
+    """A journal together with the number that the game has in it."""
+
+    journal: Journal
+    game: int
+
+
+@dataclass(eq=False)
+class Block:
+    """Some rows of a draw, from `start` on."""
+
+    start: int
+    masks: BoolArray
+    """The coalitions as the engine takes them: of a random game, with their seeds"""
+    packed: ByteArray
+    """The bits by which caches and journals know them"""
+    sizes: SizeArray
+    values: FloatArray
+    """The utility of each row, as far as it is known"""
+    first: dict[bytes, int]
+    """Coalitions that nothing knew when they were looked up, each with its first row"""
+    again: list[tuple[bytes, int]]
+    """Further rows of those, and rows of which an earlier block has the coalition"""
+    rows: IntArray
+    """All rows that need a utility, in order: those of `first`, and those not looked up"""
+    keys: dict[int, bytes] = field(default_factory=dict)
+    """The keys of those rows, where utilities or replicates are kept"""
+    failures: dict[int, str] = field(default_factory=dict)
+    """The rows that are skipped, with the reason"""
+    cost: float = 0.0
+    """What the new coalitions cost"""
+    chunks: list[Chunk] = field(default_factory=list)
+    """The chunks it was cut into"""
+    leaves: list[Chunk] = field(default_factory=list)
+    """Those, or their parts, that are not settled yet, in order"""
+
+    def __len__(self) -> int:
+        return len(self.masks)
 
 
 class Ledger:
@@ -75,7 +153,7 @@ class Ledger:
         if self.slot is None:
             return block.rows
         journal, game = self.slot.journal, self.slot.game
-        keys = bits.packed_keys(block.packed[block.rows])
+        keys = list(block.keys.values())
         utilities = journal.lookup(game, keys)
         known = np.array([key in utilities for key in keys], dtype=bool)
         values = np.array([utilities[key] for key in keys if key in utilities])
@@ -117,13 +195,14 @@ class Ledger:
             rows = self._replicates(chunk)
             if rows is not None and self.replicates is not None:
                 rows = dict(self.replicates.wanted(rows))
-            journal.append(game, bits.packed_keys(chunk.packed[usable]), values[usable], rows)
+            keys = [key for key, good in zip(chunk.keys, usable.tolist(), strict=True) if good]
+            journal.append(game, keys, values[usable], rows)
         self.tally.computed += len(values) - len(chunk.unusable)
 
     def _replicates(self, chunk: Chunk) -> dict[bytes, bytes] | None:
         if self.replicates is None or chunk.replicates is None:
             return None
-        return packed_rows(bits.packed_keys(chunk.packed), chunk.replicates)
+        return rows_as_bytes(chunk.keys, chunk.replicates)
 
     def settle(self, block: Block) -> bool:
         """Take what the chunks brought, in order; whether all have brought it."""
@@ -165,8 +244,7 @@ class Ledger:
     def _fail(self, block: Block, chunk: Chunk, at: int, reason: str) -> None:
         """NaN when failures are to be skipped, else a GameError; recorded either way."""
         if self.slot is not None:
-            [key] = bits.packed_keys(chunk.packed[at : at + 1])
-            self.slot.journal.append_failure(self.slot.game, key, reason)
+            self.slot.journal.append_failure(self.slot.game, chunk.keys[at], reason)
         if self.on_error == "raise":
             raise failure(chunk.masks[at][: self.n_players], reason) from chunk.error
         self.tally.computed += 1
@@ -222,3 +300,54 @@ def _beyond(value: float) -> str:
         ", which is outside the value_range that the game states: give the lowest and the "
         "highest utility there can be, or leave value_range out"
     )
+
+
+def reason_of(error: Exception | None) -> str:
+    """What went wrong, in the words that a serial run would use.
+
+    Examples
+    --------
+    >>> reason_of(ValueError("singular"))
+    'ValueError: singular'
+    """
+    if isinstance(error, GameError | WorkerLostError):
+        return str(error)
+    name = error.name if isinstance(error, RemoteError) else type(error).__name__
+    return f"{name}: {error}"
+
+
+def failure(mask: BoolArray, reason: str) -> GameError:
+    """The error that names a coalition and the remedies."""
+    coalition = members(mask)
+    return GameError(
+        f"the utility of coalition {shorten(coalition)} failed: {reason}",
+        coalition,
+        remedy=(
+            "make the utility return a finite number for every coalition",
+            "leave such coalitions out with {on_error:'skip'} (no certificate is issued then)",
+        ),
+    )
+
+
+def changed(mask: BoolArray, value: float, journalled: float, path: object) -> JournalError:
+    """The error of a utility that is not what the journal holds."""
+    return JournalError(
+        f"the utility of coalition {shorten(members(mask))} is {value!r} now and {journalled!r} "
+        f"in the journal {path}: the game has changed or is random. Use a new journal, fix its "
+        "random seed, or give the game another key; where the expected utility is meant, say "
+        "random=True or use fs.games.Random"
+    )
+
+
+def shorten(coalition: tuple[int, ...]) -> str:
+    """The members, cut in the middle when there are very many.
+
+    Examples
+    --------
+    >>> shorten((0, 2))
+    '(0, 2)'
+    """
+    if len(coalition) <= 30:
+        return str(coalition)
+    head, tail = ", ".join(map(str, coalition[:12])), ", ".join(map(str, coalition[-3:]))
+    return f"({head}, …, {tail}) of {len(coalition)} players"

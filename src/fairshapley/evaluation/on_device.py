@@ -12,10 +12,8 @@ from collections.abc import Callable
 
 from fairshapley.draws.device import DeviceDraw, Tensor, host_rows
 from fairshapley.errors import FairShapleyError, GameError
-from fairshapley.evaluation.block import Tally
-from fairshapley.evaluation.failures import failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.ledger import LARGEST_UTILITY
+from fairshapley.evaluation.ledger import LARGEST_UTILITY, Tally, failure, reason_of
 from fairshapley.games.abilities import DeviceGame
 
 NOTE = (

@@ -38,7 +38,7 @@ class WithReplicates:
         return self.game.with_replicates(coalitions)
 
 
-def packed_rows(keys: Sequence[bytes], changes: FloatArray) -> dict[bytes, bytes]:
+def rows_as_bytes(keys: Sequence[bytes], changes: FloatArray) -> dict[bytes, bytes]:
     """Coalitions with their changes as bytes, in single precision: they become an error."""
     rows = changes.astype("<f4")
     return {key: row.tobytes() for key, row in zip(keys, rows, strict=True)}

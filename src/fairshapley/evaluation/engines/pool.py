@@ -6,7 +6,6 @@ in which errors mean that a worker was lost. An engine says these; the rest is h
 
 from __future__ import annotations
 
-import pickle
 import time
 import uuid
 from abc import ABC, abstractmethod
@@ -20,7 +19,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray
-from fairshapley.errors import EngineError, InputError
+from fairshapley.errors import EngineError, GameError, InputError
 from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
@@ -281,9 +280,7 @@ def _pickled(game: Game, dumps: Callable[[Game], bytes]) -> bytes:
 def _exception(failure: Failure) -> Exception:
     """The utility's exception, with the traceback of the worker as a note."""
     error: Exception = RemoteError(failure.name, failure.text)
-    if failure.pickled is not None:
-        with suppress(Exception):
-            again = pickle.loads(failure.pickled)  # noqa: S301 (it comes from our own worker)
-            error = again if isinstance(again, Exception) else error
+    if failure.name == GameError.__name__:
+        error = GameError(failure.text, failure.coalition)
     error.add_note(f"in the worker:\n{failure.trace}")
     return error

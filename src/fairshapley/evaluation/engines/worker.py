@@ -53,13 +53,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception in plain words; `pickled` is the exception itself where that is possible."""
+    """An exception in words that any process can read."""
 
     kind: Literal["game", "load", "timeout"]
     name: str
+    """The name of its type"""
     text: str
     trace: str
-    pickled: bytes | None = None
+    coalition: tuple[int, ...] | None = None
+    """That of a GameError"""
 
 
 @dataclass(frozen=True)
@@ -191,18 +193,11 @@ def _end_soon() -> None:
 
 
 def _describe(kind: Literal["game", "load"], error: BaseException) -> Failure:
-    """An exception in words that any process can read."""
+    """An exception in words; one of another process's type could not be unpickled."""
     try:
         text = str(error)
     except Exception:
         text = "(its message cannot be shown)"
     trace = "".join(traceback.format_exception(error))
-    pickled = None
-    try:
-        pickled = pickle.dumps(error)
-        again = pickle.loads(pickled)  # noqa: S301
-        if type(again) is not type(error) or str(again) != text:
-            pickled = None
-    except Exception:
-        pickled = None
-    return Failure(kind, type(error).__name__, text, trace, pickled)
+    coalition = getattr(error, "coalition", None)
+    return Failure(kind, type(error).__name__, text, trace, coalition)
