@@ -41,8 +41,7 @@ OF_WHOLE_ROUNDS = {
     *("values", "standard_errors", "counts", "extremes", "marginals", "rounds", "endpoints"),
     *("configuration", "seed", "xi", "exact", "contribution_width"),
 }
-# The certificate that is compared; it follows from the fields for any other tolerances too.
-EPSILON1, DELTA = 0.5, 0.1
+# What a journal records of a run beside its numbers, in words.
 WORDS = {
     "player_names": "player names",
     "unit": "units",
@@ -92,8 +91,8 @@ def verify(
 ) -> Verification:
     """Check a result, and its journal and report where given, without the game.
 
-    The digests of all files are compared. From the journal the values, their errors and the
-    certificate are computed again. Whoever changes all files on purpose, the utilities in the
+    The digests of all files are compared, and what the journal records of the run: names, unit,
+    input files and command line. From its utilities values and errors are computed again. Whoever changes all files on purpose, the utilities in the
     journal with them, can make them fit: then only the game itself tells, see `estimate`'s
     ``verify``.
 
@@ -124,7 +123,13 @@ def verify(
     ...     fs.verify(Path(folder) / "result.json", journal=run).holds
     True
     """
-    checks, checked = _result(result)
+    checked: Result | None
+    if isinstance(result, Result):
+        contradiction = next(contradictions(result), "")
+        sentence = contradiction or "its numbers fit each other"
+        checks, checked = [Check("result", not contradiction, sentence)], result
+    else:
+        checks, checked = _saved(as_path(result, "result"))
     if checked is not None:  # otherwise there is nothing to compare the other files with
         if report is not None:
             checks.append(Check("report", *_page(as_path(report, "report"), checked)))
@@ -136,15 +141,8 @@ def verify(
     return Verification(tuple(checks))
 
 
-def _result(given: Result | str | os.PathLike[str]) -> tuple[list[Check], Result | None]:
-    if not isinstance(given, Result):
-        return _saved(as_path(given, "result"))
-    found = next(contradictions(given), "")
-    return [Check("result", not found, found or "its numbers fit each other")], given
-
-
 def _saved(path: Path) -> tuple[list[Check], Result | None]:
-    """The checks of a file with a result, and the result unless it cannot be read."""
+    """Return the checks of a file with a result, and the result unless it cannot be read."""
     try:
         data = read_plain(path)
         result = from_plain(Result, data)
@@ -182,7 +180,7 @@ def _page(path: Path, result: Result) -> Finding:
 def _journal(
     path: Path, result: Result, method: Estimator[Any, Any] | None, recompute: bool
 ) -> Iterator[Check]:
-    """The checks of a journal: its file, its rows, and what they give."""
+    """Check a journal: its file, what it records of the run, and what its utilities give."""
     try:
         # Before SQLite opens the file, for what is in a damaged one may keep it from opening.
         found = file_digest(path)
@@ -203,7 +201,7 @@ def _journal(
 
 
 def _record(journal: Journal, result: Result) -> RunRecord | None:
-    """The run that made the result: the newest that recorded these values, or could have."""
+    """Return the newest run that recorded the result's values, or could have."""
     configuration = plain(result.configuration)
     runs = [
         run
@@ -218,7 +216,7 @@ def _record(journal: Journal, result: Result) -> RunRecord | None:
 
 
 def _origin(result: Result) -> dict[str, Any]:
-    """The names, unit, command and input files of a result, as a journal records them."""
+    """Return the names, unit, command and input files of a result, as a journal records them."""
     return described(result.player_names, result.unit, result.command, result.inputs)
 
 
@@ -294,13 +292,13 @@ def _recomputed(
         ]
         reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
         closeness = f"to rounding{reason}"
-    return True, f"values, errors and certificate come out the same {closeness}, {effort}"
+    return True, f"values and errors come out the same {closeness}, {effort}"
 
 
 def _replay(
     journal: Journal, record: RunRecord, result: Result, method: Estimator[Any, Any] | None
 ) -> tuple[Result | None, set[str]]:
-    """What the journal gives, and the fields that cannot be compared."""
+    """Return the result that the journal gives, and the fields that cannot be compared."""
     plan = Plan.from_record(
         replace(record, limits=result.limits), budget=None, until=None, estimator=method
     )
@@ -330,35 +328,21 @@ def _replay(
 
 
 def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0) -> list[str]:
-    """The fields, and the certificate, in which two results differ.
+    """Return the fields in which two results differ; certificates follow from the fields.
 
     Fields that `other` lacks, as one of an older version may, are not compared.
     """
-    names = [item.name for item in fields(Result) if item.name not in but]
-    found = [
-        name
-        for name in names
-        if getattr(other, name) is not None
-        and not _same(getattr(one, name), getattr(other, name), rounding)
+    return [
+        item.name
+        for item in fields(Result)
+        if item.name not in but
+        and getattr(other, item.name) is not None
+        and not _same(getattr(one, item.name), getattr(other, item.name), rounding)
     ]
-    if not found and not rounding and _certificate(one, but) != _certificate(other, but):
-        found.append("certificate")
-    return found
-
-
-def _certificate(result: Result, but: set[str]) -> str:
-    """The certificate in words; nothing where what it rests on is not compared."""
-    if "level_share" in but:
-        return ""
-    try:
-        # A replay from the journal knows no test rows.
-        return str(replace(result, replicates=None).certificate(EPSILON1, DELTA))
-    except FairShapleyError as error:
-        return str(error)
 
 
 def _same(one: Any, other: Any, rounding: float) -> bool:
-    """Whether values of a field agree: to the bit, or in their floats up to rounding."""
+    """Return whether values of a field agree: to the bit, or in their floats up to rounding."""
 
     def both(kind: type) -> bool:
         return bool(rounding) and isinstance(one, kind) and isinstance(other, kind)
