@@ -92,9 +92,9 @@ def verify(
     """Check a result, and its journal and report where given, without the game.
 
     The digests of all files are compared, and what the journal records of the run: names, unit,
-    input files and command line. From its utilities values and errors are computed again. Whoever changes all files on purpose, the utilities in the
-    journal with them, can make them fit: then only the game itself tells, see `estimate`'s
-    ``verify``.
+    input files and command line. From its utilities values and errors are computed again. Whoever
+    changes all files on purpose, the utilities in the journal with them, can make them fit: then
+    only the game itself tells, see `estimate`'s ``verify``.
 
     Parameters
     ----------
