@@ -32,11 +32,11 @@ class Draw(Protocol):
         ...
 
     def __len__(self) -> int:
-        """The number of coalitions."""
+        """Return the number of coalitions."""
         ...
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1 as a boolean array, one row each."""
+        """Return the coalitions `start` … `stop` − 1 as a boolean array, one row each."""
         ...
 
 
@@ -70,7 +70,7 @@ class Walks:
         return max(1, int(self.ranks.shape[1]) - 1)
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1."""
+        """Return the coalitions `start` … `stop` − 1."""
         n_players = self.ranks.shape[1]
         steps = n_players - 1
         first, last = start // steps, -(-stop // steps)
@@ -84,7 +84,7 @@ class Walks:
         return self.ranks[walk] <= places[place, None]
 
     def marginal_contributions(self, values: FloatArray, empty: float, full: float) -> FloatArray:
-        """Entry (w, k): what the player at place k of walk w added."""
+        """Return what the player at place k of walk w added, entry (w, k)."""
         walks, n_players = self.ranks.shape
         path = np.empty((walks, n_players + 1))
         path[:, 0] = empty
@@ -131,7 +131,7 @@ class SingleMarginals:
         return 2 * len(self.players)
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1: S, then S ∪ {i}, for one player after the other."""
+        """Return the coalitions `start` … `stop` − 1: S, then S ∪ {i}, player by player."""
         first, last = start // 2, -(-stop // 2)
         ranks = self.ranks[first:last]
         rows = np.arange(last - first)
@@ -162,7 +162,7 @@ class AllCoalitions:
         return 1 << self.n_players
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions with the bit masks `start` … `stop` − 1."""
+        """Return the coalitions with the bit masks `start` … `stop` − 1."""
         masks = bits.numbered(range(start, stop), self.n_players)
         return np.pad(masks, ((0, 0), (0, self.n_nulls))) if self.n_nulls else masks
 
@@ -180,7 +180,7 @@ class ListedCoalitions:
 
     @classmethod
     def of(cls, masks: BoolArray, unit_length: int = 1) -> ListedCoalitions:
-        """The draw of these coalitions.
+        """Return the draw of these coalitions.
 
         Examples
         --------
@@ -194,7 +194,7 @@ class ListedCoalitions:
         return len(self.packed)
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1."""
+        """Return the coalitions `start` … `stop` − 1."""
         return bits.unpack(self.packed[start:stop], self.n_players)
 
 
@@ -205,7 +205,7 @@ class FreshCoalitions(ListedCoalitions):
 
 
 def packed_rows(draw: Draw, start: int, masks: BoolArray) -> ByteArray:
-    """The coalitions from `start` on as bits, given as `masks`; those kept as bits stay packed.
+    """Return the coalitions from `start` on, which are `masks`, as bits.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class Neighbourhoods:
         return int(self.centres.shape[1]) + 1
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1."""
+        """Return the coalitions `start` … `stop` − 1."""
         centre, flipped = np.divmod(np.arange(start, stop), self.centres.shape[1] + 1)
         masks = self.centres[centre]
         rows = np.flatnonzero(flipped)
@@ -250,7 +250,7 @@ class Neighbourhoods:
         return masks
 
     def marginal_contributions(self, values: FloatArray) -> FloatArray:
-        """Entry (c, i): v(S ∪ {i}) − v(S ∖ {i}) for the centre S = c."""
+        """Return v(S ∪ {i}) − v(S ∖ {i}) for the centre S = c, entry (c, i)."""
         centres, n_players = self.centres.shape
         table = values.reshape(centres, n_players + 1)
         difference: FloatArray = table[:, 1:] - table[:, :1]

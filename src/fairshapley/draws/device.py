@@ -36,7 +36,7 @@ class DeviceDraw(Draw, Protocol):
     """A draw that also gives its coalitions as columns on a device."""
 
     def columns(self, start: int, stop: int) -> Tensor:
-        """The coalitions `start` … `stop` − 1, boolean (players, coalitions)."""
+        """Return the coalitions `start` … `stop` − 1, boolean (players, coalitions)."""
         ...
 
     @property
@@ -45,12 +45,12 @@ class DeviceDraw(Draw, Protocol):
         ...
 
     def cut(self, coalitions: int) -> DeviceDraw | None:
-        """Whole units with at most so many coalitions; None where there is none."""
+        """Return whole units with at most so many coalitions; None if not even one unit fits."""
         ...
 
 
 def host_rows(columns: Tensor) -> BoolArray:
-    """Columns on a device as rows of numpy."""
+    """Return columns on a device as rows of numpy."""
     return np.ascontiguousarray(columns.T.cpu().numpy())
 
 
@@ -122,7 +122,7 @@ class DeviceUnits:
     def draw(
         cls, rng: np.random.Generator, count: int, law: SizeLaw, device: str, *, paired: bool
     ) -> DeviceUnits:
-        """`count` units."""
+        """Draw `count` units."""
         import torch
 
         random, n_players = device_generator(rng, device), law.n_players
@@ -155,14 +155,14 @@ class DeviceUnits:
         return torch.cat([self.unit_sizes, len(self.units) - self.unit_sizes])
 
     def cut(self, coalitions: int) -> DeviceUnits | None:
-        """The first units, with at most so many coalitions."""
+        """Return the first units, with at most so many coalitions."""
         count = coalitions // (2 if self.paired else 1)
         if not count:
             return None
         return DeviceUnits(self.units[:, :count], self.unit_sizes[:count], self.paired)
 
     def columns(self, start: int, stop: int) -> Tensor:
-        """The coalitions `start` … `stop` − 1: first those of all units, then complements."""
+        """Return the coalitions `start` … `stop` − 1: all units first, then complements."""
         import torch
 
         count = self.units.shape[1]
@@ -172,7 +172,7 @@ class DeviceUnits:
         return torch.cat([first, ~self.units[:, max(start - count, 0) : stop - count]], dim=1)
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1, as rows on the host."""
+        """Return the coalitions `start` … `stop` − 1, as rows on the host."""
         return host_rows(self.columns(start, stop))
 
 
@@ -188,7 +188,7 @@ class DeviceWalks:
     def draw(
         cls, rng: np.random.Generator, count: int, n_players: int, device: str, *, antithetic: bool
     ) -> DeviceWalks:
-        """`count` walks, each followed by its reverse when antithetic."""
+        """Draw `count` walks, each followed by its reverse when antithetic."""
         import torch
 
         random = device_generator(rng, device)
@@ -217,13 +217,13 @@ class DeviceWalks:
         return torch.arange(1, n_players, device=self.ranks.device).repeat(walks)
 
     def cut(self, coalitions: int) -> DeviceWalks | None:
-        """The first walks, with their reverses, of at most so many coalitions."""
+        """Return the first walks, with their reverses, of at most so many coalitions."""
         count = coalitions // max(1, self.ranks.shape[1] - 1)
         count -= count % 2 if self.antithetic else 0
         return DeviceWalks(self.ranks[:count], self.antithetic) if count else None
 
     def columns(self, start: int, stop: int) -> Tensor:
-        """The coalitions `start` … `stop` − 1."""
+        """Return the coalitions `start` … `stop` − 1."""
         import torch
 
         steps = self.ranks.shape[1] - 1
@@ -248,5 +248,5 @@ class DeviceWalks:
         return 0.5 * (rows[::2] + rows[1::2]) if self.antithetic else rows
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1, as rows on the host."""
+        """Return the coalitions `start` … `stop` − 1, as rows on the host."""
         return host_rows(self.columns(start, stop))

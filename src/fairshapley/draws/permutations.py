@@ -22,7 +22,7 @@ BLOCK_BYTES, DEVIATIONS = 1 << 22, 2.0
 
 
 def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArray:
-    """`rows` uniform permutations as ranks: entry (r, i) is the place of player i in row r."""
+    """Draw `rows` uniform permutations; entry (r, i) is the place of player i in row r."""
     # One below 2**16, so that sizes up to n_players fit as well.
     small = n_players < 1 << 16
     ranks: RankArray = np.empty((rows, n_players), dtype=np.uint16 if small else np.uint32)
@@ -32,7 +32,7 @@ def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArr
 
 
 def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> IntArray:
-    """`rows` sizes drawn with the probabilities `weights`."""
+    """Draw `rows` sizes with the probabilities `weights`."""
     cumulative = np.cumsum(weights)
     # The last entry may be 1 − 1e−16; dividing keeps every draw inside.
     sizes = np.searchsorted(cumulative / cumulative[-1], rng.random(rows), side="right")
@@ -42,7 +42,7 @@ def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> In
 def random_sets(
     rng: np.random.Generator, sizes: IntArray, n_players: int, *, key_entries: int = KEY_ENTRIES
 ) -> BoolArray:
-    """One uniform coalition of each given size, 0 … n_players; a row each.
+    """Draw one uniform coalition of each given size, 0 … n_players; a row each.
 
     The players with the smallest of n random keys: sorting keys of 32 bits takes vector
     instructions, and a quarter of the time of a permutation.
@@ -68,7 +68,7 @@ def random_sets(
 def _smallest_keys(
     rng: np.random.Generator, sizes: IntArray, n_players: int
 ) -> tuple[BoolArray, BoolArray]:
-    """Sets of these sizes, and those whose last player is tied with the next: to be redrawn.
+    """Draw sets of these sizes, and say whose last player is tied with the next: draw those again.
 
     A tie is equally likely for all players, so sets without one stay uniform.
     """
@@ -84,7 +84,7 @@ def _smallest_keys(
 
 
 def _random_words(rng: np.random.Generator, count: int) -> NDArray[np.uint32]:
-    """What ``rng.integers(1 << 32, dtype=np.uint32)`` draws, in a third of its time.
+    """Draw what ``rng.integers(1 << 32, dtype=np.uint32)`` does, in a third of its time.
 
     It takes the lower and then the upper half of each number that the bit generator gives, and
     keeps an upper half that is left for the next call.
@@ -99,7 +99,7 @@ def _random_words(rng: np.random.Generator, count: int) -> NDArray[np.uint32]:
 
 
 def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> ByteArray:
-    """One uniform coalition of each given size, 0 … n_players; a row of bits each.
+    """Draw one uniform coalition of each given size, 0 … n_players; a row of bits each.
 
     For very many players: sorting n keys takes a millisecond at n = 100 000. Here a player is in
     when a random byte is below a limit, which takes a tenth of that, and a few players more or
@@ -126,7 +126,7 @@ def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> By
 
 
 def _sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> BoolArray:
-    """Sets of at most half of the players."""
+    """Draw sets of at most half of the players."""
     deviation = np.sqrt(sizes * (1.0 - sizes / max(n_players, 1)))
     aim = np.maximum(sizes - DEVIATIONS * deviation, 0.0)
     limits = (256.0 * aim / max(n_players, 1)).astype(np.uint8)

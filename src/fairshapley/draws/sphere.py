@@ -19,7 +19,7 @@ from fairshapley.draws.permutations import RankArray
 
 @lru_cache(maxsize=64)
 def _sobol_cells(points: int, dimensions: int) -> IntArray:
-    """In which of `points` equal cells of each axis the first points of the sequence lie."""
+    """Return in which of `points` equal cells of each axis the first points of the sequence lie."""
     from scipy.stats import qmc  # slow to import
 
     plain = qmc.Sobol(dimensions, scramble=False).random(points)
@@ -29,7 +29,7 @@ def _sobol_cells(points: int, dimensions: int) -> IntArray:
 
 
 def scrambled_sobol(rng: np.random.Generator, points: int, dimensions: int) -> FloatArray:
-    """The first `points` = 2**k of a Sobol sequence in the unit cube, scrambled (Owen 1995).
+    """Draw the first `points` = 2**k of a scrambled Sobol sequence in the unit cube (Owen 1995).
 
     On every axis the points lie in 2**k different cells, so that Owen's nested
     scrambling is this: at each node of the binary tree over the cells swap its halves or not, then
@@ -54,7 +54,7 @@ def scrambled_sobol(rng: np.random.Generator, points: int, dimensions: int) -> F
 
 
 def angle_coordinates(u: FloatArray, exponents: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Cosine and sine of the angle θ in [0, π] with density ∝ sin^m(θ), at the quantile u.
+    """Return cosine and sine of the angle θ in [0, π] with density ∝ sin^m(θ), at the quantile u.
 
     (1 − cos θ)/2 has the distribution Beta((m + 1)/2, (m + 1)/2), whose quantile function is the
     inverse of the regularised incomplete beta function; no angle and no root search is needed.
@@ -71,12 +71,12 @@ def angle_coordinates(u: FloatArray, exponents: FloatArray) -> tuple[FloatArray,
 
 
 def sphere_dimensions(n_players: int) -> int:
-    """The coordinates that `sphere_points` needs: the n − 2 angles, for two players a sign."""
+    """Return how many coordinates `sphere_points` needs: n − 2 angles, for two players a sign."""
     return max(1, n_players - 2)
 
 
 def sphere_points(u: FloatArray, n_players: int) -> FloatArray:
-    """Points of the unit sphere of R^{n−1} from points of the unit cube, keeping uniformity.
+    """Map points of the unit cube to the unit sphere of R^{n−1}, keeping uniformity.
 
     The j-th polar angle has density ∝ sin^{n−2−j} on [0, π], the last is uniform on [0, 2π). The
     product of the first j sines is the length of what is left of the vector, about √(1 − j/n):
@@ -96,7 +96,7 @@ def sphere_points(u: FloatArray, n_players: int) -> FloatArray:
 
 
 def into_hyperplane(points: FloatArray) -> FloatArray:
-    """Vectors of R^{n−1} as vectors of Rⁿ with sum zero; lengths and angles are kept.
+    """Map vectors of R^{n−1} to vectors of Rⁿ with sum zero, keeping lengths and angles.
 
     The k-th basis vector is (1, …, 1, −k, 0, …)/√(k(k + 1)) with k ones (Helmert; Mitchell et al.
     2022, equation 11). Entry i of the image collects the ones of the basis vectors k ≥ i + 1 and a
@@ -118,7 +118,7 @@ def into_hyperplane(points: FloatArray) -> FloatArray:
 
 
 def ranks_of(vectors: FloatArray) -> RankArray:
-    """The permutations that sort the rows, as ranks: entry (r, i) is the place of entry i.
+    """Return the permutations that sort the rows, as ranks: entry (r, i) is the place of entry i.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def ranks_of(vectors: FloatArray) -> RankArray:
 
 
 def sobol_ranks(rng: np.random.Generator, points: int, n_players: int) -> RankArray:
-    """`points` = 2**k permutations from a scrambled Sobol sequence on the sphere.
+    """Draw `points` = 2**k permutations from a scrambled Sobol sequence on the sphere.
 
     The players are renamed at random: the first angles move some players more than others, and
     no player is to have a better estimate because of its number.
@@ -144,7 +144,7 @@ def sobol_ranks(rng: np.random.Generator, points: int, n_players: int) -> RankAr
 
 
 def orthogonal_directions(rng: np.random.Generator, vectors: int, n_players: int) -> FloatArray:
-    """`vectors` ≤ n − 1 orthonormal rows of the hyperplane Σ x_i = 0, uniform among all such.
+    """Draw `vectors` ≤ n − 1 orthonormal rows of the hyperplane Σ x_i = 0, uniform among all such.
 
     Gram–Schmidt on Gaussian vectors (Mitchell et al. 2022, algorithm 3), by QR.
     """
@@ -154,7 +154,7 @@ def orthogonal_directions(rng: np.random.Generator, vectors: int, n_players: int
 
 
 def orthogonal_ranks(rng: np.random.Generator, vectors: int, n_players: int) -> RankArray:
-    """2·`vectors` permutations from orthogonal directions, each followed by its reverse."""
+    """Draw 2·`vectors` permutations from orthogonal directions, each followed by its reverse."""
     ranks = ranks_of(orthogonal_directions(rng, vectors, n_players))
     last = np.asarray(n_players - 1, dtype=ranks.dtype)
     pairs: RankArray = np.stack([ranks, last - ranks], axis=1)

@@ -79,7 +79,7 @@ class Estimate:
 
     @classmethod
     def unknown(cls, n_players: int) -> Estimate:
-        """Before anything is known."""
+        """Return the estimate before anything is known."""
         values, variances = np.full((2, n_players), np.nan)
         return cls(values, variances, np.zeros(n_players, dtype=np.int64))
 
@@ -149,11 +149,11 @@ class Estimator(ABC, Generic[State, Drawn]):
 
     @abstractmethod
     def start(self, problem: Problem) -> State:
-        """The state before anything was told."""
+        """Return the state before anything was told."""
 
     @abstractmethod
     def ask(self, state: State, rng: np.random.Generator) -> Drawn | None:
-        """The coalitions of the next round; None when there is nothing left to ask."""
+        """Return the coalitions of the next round; None when there is nothing left to ask."""
 
     @abstractmethod
     def tell(self, state: State, draw: Drawn, values: FloatArray) -> None:
@@ -161,18 +161,18 @@ class Estimator(ABC, Generic[State, Drawn]):
 
     @abstractmethod
     def estimate(self, state: State) -> Estimate:
-        """What the state says of the values."""
+        """Return the values and their errors by the present state."""
 
     def noise_share(self, state: State) -> float | None:
-        """The mean variance of a value that noise of variance 1 leaves; None where not known."""
+        """Return the mean variance of a value that noise of variance 1 leaves; None if unknown."""
         return None
 
     def remarks(self, state: State) -> tuple[str, ...]:
-        """Sentences for the notes of a result: diagnostics of this method."""
+        """Return diagnostics of this method, as sentences for the notes of a result."""
         return ()
 
     def contribution_width(self, problem: Problem, value_width: float) -> float | None:
-        """The width of the interval in which every contribution lies, where one can be derived.
+        """Return the width of the interval in which every contribution lies, if it is known.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class Estimator(ABC, Generic[State, Drawn]):
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def configuration(self) -> dict[str, Any]:
-        """The name and the parameters, as they go into a result and a journal.
+        """Return the name and the parameters, as they go into a result and a journal.
 
         Examples
         --------

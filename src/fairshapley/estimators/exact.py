@@ -18,7 +18,7 @@ MAX_EXACT_PLAYERS = MAX_TABLE_PLAYERS
 
 
 def exact_values(table: FloatArray, semivalue: Semivalue, n_nulls: int = 0) -> FloatArray:
-    """The values of the game with the 2**n utilities `table` (player 0 is the lowest bit).
+    """Return the values of the game with the 2**n utilities `table` (player 0 is the lowest bit).
 
     Marginal contributions are formed first and weighted after, so that a null player's value is
     exactly 0.
@@ -52,7 +52,7 @@ def exact_values(table: FloatArray, semivalue: Semivalue, n_nulls: int = 0) -> F
 
 
 def coalition_weights(semivalue: Semivalue, n_players: int, n_nulls: int) -> FloatArray:
-    """The weight of a coalition of j others: that of all it becomes with some null players."""
+    """Return the weight of a coalition of j others: of all it becomes with some null players."""
     log_weights = semivalue.log_coalition_weights(n_players + n_nulls)
     added = np.arange(n_nulls + 1, dtype=np.float64)
     sizes = np.arange(n_players)[:, None] + np.arange(n_nulls + 1)
@@ -60,7 +60,7 @@ def coalition_weights(semivalue: Semivalue, n_players: int, n_nulls: int) -> Flo
 
 
 def check_enumerable(n_players: int) -> None:
-    """An InputError when 2**n coalitions are too many to enumerate."""
+    """Raise InputError if 2**n coalitions are too many to enumerate."""
     if n_players > MAX_EXACT_PLAYERS:
         raise InputError(
             f"{n_players} players have 2**{n_players} coalitions; exact values are computed for "
@@ -104,12 +104,12 @@ class Exact(Estimator[ExactState, AllCoalitions]):
         return Traits(independent=True)
 
     def start(self, problem: Problem) -> ExactState:
-        """Nothing known, or an InputError when the game is too large."""
+        """Return the empty state; raise InputError if the game is too large."""
         check_enumerable(problem.n_players - problem.n_nulls)
         return ExactState(problem)
 
     def ask(self, state: ExactState, rng: np.random.Generator) -> AllCoalitions | None:
-        """All coalitions at once, then nothing more; random ones again and again."""
+        """Ask for all coalitions at once, then for nothing; for random ones again and again."""
         if state.values is not None and state.problem.noise is None:
             return None
         n_nulls = state.problem.n_nulls
@@ -126,7 +126,7 @@ class Exact(Estimator[ExactState, AllCoalitions]):
         state.values = exact_values(values, state.problem.semivalue, state.problem.n_nulls)
 
     def estimate(self, state: ExactState) -> Estimate:
-        """The exact values, or NaN before they are known."""
+        """Return the exact values, or NaN before they are known."""
         n_players = state.problem.n_players
         known = state.values is not None and not np.isnan(state.values).any()
         values = state.values if state.values is not None else np.full(n_players, np.nan)
@@ -136,7 +136,7 @@ class Exact(Estimator[ExactState, AllCoalitions]):
         return Estimate(values, variances, np.full(n_players, int(known)), exact=known)
 
     def _variances(self, state: ExactState) -> FloatArray:
-        """What the noise of all coalitions leaves in each value; NaN before the second draw."""
+        """Return the variances that noise leaves in the values; NaN before the second draw."""
         problem = state.problem
         variances = np.zeros(problem.n_players)
         active = problem.n_players - problem.n_nulls
@@ -148,14 +148,14 @@ class Exact(Estimator[ExactState, AllCoalitions]):
         return variances
 
     def noise_share(self, state: ExactState) -> float | None:
-        """Noise is all there is."""
+        """Return the share of the noise, which is the only error."""
         active = state.problem.n_players - state.problem.n_nulls
         each = np.full(1 << active, 1.0 / max(state.draws, 1))
         each[[0, -1]] = 0.0  # their draws are counted elsewhere
         return float(_weighted_pairs(each, state.problem).sum() / state.problem.n_players)
 
     def remarks(self, state: ExactState) -> tuple[str, ...]:
-        """What exact means where utilities are random."""
+        """Say what exact means where utilities are random."""
         if state.problem.noise is None or not state.draws:
             return ()
         return (
@@ -165,7 +165,7 @@ class Exact(Estimator[ExactState, AllCoalitions]):
 
 
 def _freedom(state: ExactState) -> IntArray:
-    """The degrees of freedom of each variance (Satterthwaite), for noise alike everywhere."""
+    """Return the degrees of freedom of each variance (Satterthwaite) if all noise is alike."""
     problem = state.problem
     active = problem.n_players - problem.n_nulls
     ones = np.ones(1 << active)
@@ -177,7 +177,7 @@ def _freedom(state: ExactState) -> IntArray:
 
 
 def _weighted_pairs(table: FloatArray, problem: Problem, power: int = 2) -> FloatArray:
-    """Σ_S w_S²·(t(S ∪ {i}) + t(S)): the variance of a value, t that of each utility."""
+    """Return Σ_S w_S²·(t(S ∪ {i}) + t(S)), the variance of a value if t is that of each utility."""
     n_players = table.size.bit_length() - 1
     weights = coalition_weights(problem.semivalue, n_players, problem.n_nulls)
     sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))

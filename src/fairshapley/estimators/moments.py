@@ -140,7 +140,7 @@ class Moments(Means):
         lowest: FloatArray | float = np.inf,
         highest: FloatArray | float = -np.inf,
     ) -> Moments:
-        """Of as many contributions of every player; without extremes, if they are not given."""
+        """Return the moments of `count` contributions of every player; extremes may be left out."""
         moments = cls(len(means))
         moments.counts += count
         moments.means, moments.squares = means, squares
@@ -184,20 +184,20 @@ class Moments(Means):
         self.highest = np.maximum(self.highest, other.highest)
 
     def variances_with_floor(self, each: int = 1) -> FloatArray:
-        """The variance of each mean, with a floor where all contributions were equal.
+        """Return the variance of each mean, with a floor where all contributions were equal.
 
         A contribution may be the mean of so many marginals `each`, which then were equal too.
         """
         return floor_variances(self.variances_of_means, each * self.counts, self.mean_square)
 
     def estimate(self, each: int = 1) -> Estimate:
-        """The means as an estimate; `each` as in `variances_with_floor`."""
+        """Return the means as an estimate; `each` as in `variances_with_floor`."""
         values = np.where(self.counts > 0, self.means, np.nan)
         variances = self.variances_with_floor(each)
         return Estimate(values, variances, self.counts.copy(), extremes=self.extremes())
 
     def extremes(self) -> FloatArray:
-        """The largest squared deviation of a contribution, in units of their variance.
+        """Return the largest squared deviation of a contribution, in units of their variance.
 
         About 2·log(m) for m normal contributions, more when tails are heavy; NaN below two
         contributions, 0 where they are all equal but for rounding.
@@ -211,7 +211,7 @@ class Moments(Means):
 
 
 def floor_variances(variances: FloatArray, counts: IntArray, mean_square: float) -> FloatArray:
-    """Variances of means, with a floor where all contributions were equal.
+    """Return variances of means, with a floor where all contributions were equal.
 
     m equal contributions do not prove that every other would be equal too: by the rule of
     succession an unseen kind of contribution still has a probability of about 1/(m + 1). The
@@ -262,13 +262,13 @@ class WeightedParts:
 
     @classmethod
     def none(cls, n_players: int) -> WeightedParts:
-        """No part yet."""
+        """Return the sums over no part."""
         return cls(*np.zeros((3, n_players)))
 
     def plus(
         self, weights: FloatArray | float, values: FloatArray, variances: FloatArray | float
     ) -> WeightedParts:
-        """With one part more; a weight of 0 leaves a player out."""
+        """Return the sums with one more part; a weight of 0 leaves a player out."""
         return WeightedParts(
             self.weights + weights,
             self.values + weights * values,
@@ -276,13 +276,13 @@ class WeightedParts:
         )
 
     def mean(self) -> tuple[FloatArray, FloatArray]:
-        """The weighted means and their variances; NaN for a player without a part."""
+        """Return the weighted means and their variances; NaN for a player without a part."""
         total = np.where(self.weights > 0, self.weights, np.nan)
         return self.values / total, self.variances / np.square(total)
 
 
 def whole_below(numbers: FloatArray) -> IntArray:
-    """The whole numbers below, but for rounding: what should be whole must not fall below itself.
+    """Round down to whole numbers, but for rounding errors.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def whole_below(numbers: FloatArray) -> IntArray:
 
 
 def _device_moments(contributions: Any) -> Moments:
-    """The moments of rows of contributions that are a tensor on a device."""
+    """Return the moments of rows of contributions that are a tensor on a device."""
     import torch
 
     means = contributions.mean(dim=0)
@@ -304,7 +304,7 @@ def _device_moments(contributions: Any) -> Moments:
 
 
 def sums_by_size(at: Any, numbers: Any, length: int) -> Any:
-    """How many numbers belong to each entry `at`, their sums and the sums of their squares.
+    """Return how many numbers belong to each entry `at`, their sums and sums of squares.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Pooling:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """The groups that the pairs of a problem make up.
+        """Return the groups that the pairs of a problem make up.
 
         Examples
         --------
@@ -54,12 +54,12 @@ class Pooling:
         return cls(group, members, sizes)
 
     def shared(self, contributions: FloatArray) -> FloatArray:
-        """Rows of one contribution per player, with the mean of its group for each."""
+        """Return rows of one contribution per player, with the mean of its group for each."""
         means: FloatArray = (contributions @ self.members) / self.sizes
         return means[:, self.group]
 
     def share(self, found: Estimate, *, independent: bool) -> Estimate:
-        """The estimate in which the players of a group have the mean of their estimates.
+        """Return the estimate in which the players of a group have the mean of their estimates.
 
         The standard error of a mean is at most the mean of the standard errors, however the
         estimates depend on each other; where they are independent the variances add up. A group
@@ -107,7 +107,7 @@ class Pooling:
         )
 
     def widest(self, values: FloatArray) -> tuple[int, int]:
-        """The two players of a group whose values are farthest apart, the lower value first."""
+        """Return the two players of a group with values farthest apart, the lower value first."""
         order = np.lexsort((values, self.group))
         ends = np.cumsum(self.sizes)
         lowest, highest = order[ends - self.sizes], order[ends - 1]

@@ -37,7 +37,7 @@ def round_length(
     late_share: int = 16,
     busy: int = 1,
 ) -> int:
-    """The units of the next round: a quarter of those before, then a sixteenth.
+    """Return the units of the next round: a quarter of those before, then a sixteenth.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def round_length(
 
 
 def walks_of_round(told: int, coalitions: int, in_flight: int = 1, *, long: bool = False) -> int:
-    """The walks of the next round, each with its coalitions: a few on a small game, or one.
+    """Return the walks of the next round, each with its coalitions: a few on a small game, or one.
 
     Long runs have longer rounds, where `long` says so.
 
@@ -80,7 +80,7 @@ def walks_of_round(told: int, coalitions: int, in_flight: int = 1, *, long: bool
 
 
 def busy_units(in_flight: int, coalitions: int) -> int:
-    """The fewest units, each with its coalitions, that keep an engine busy.
+    """Return the fewest units, each with its coalitions, that keep an engine busy.
 
     It computes `in_flight` coalitions at a time, and a few beyond take as long as so many.
 
@@ -98,7 +98,7 @@ def busy_units(in_flight: int, coalitions: int) -> int:
 
 
 def early_length(n_players: int, per_unit: int) -> int:
-    """Where early rounds end, in units of `per_unit` coalitions.
+    """Return where early rounds end, in units of `per_unit` coalitions.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def early_length(n_players: int, per_unit: int) -> int:
 
 
 def device_units(told: int, n_players: int, per_unit: int, first: int = DEVICE_FIRST) -> int:
-    """The units of the next round on a device, each of `per_unit` coalitions.
+    """Return the units of the next round on a device, each of `per_unit` coalitions.
 
     Examples
     --------

@@ -96,7 +96,7 @@ class Epochs:
         return self.position >= self.passes * self.n_players
 
     def next_players(self, at_most: int, epsilon1: float | None) -> IntArray:
-        """Whose turn it is, to the end of the pass at most."""
+        """Return whose turn it is, to the end of the pass at most."""
         index, offset = divmod(self.position, self.n_players)
         count = min(at_most, self.n_players - offset)
         if index < 2 or (index >= MIN_PASSES and index % 2 == 0):

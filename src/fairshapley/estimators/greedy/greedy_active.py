@@ -196,7 +196,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         )
 
     def start(self, problem: Problem) -> ActiveState:
-        """Nothing told; a given proposal is checked against the number of players."""
+        """Return the empty state; raise InputError if a given proposal does not fit the game."""
         n_players = problem.n_players
         base, bootstrap = problem.semivalue.weights(n_players), WeightedMean(n_players)
         return ActiveState(
@@ -214,7 +214,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         return state.bootstrapped < self.bootstrap * state.problem.n_players
 
     def ask(self, state: ActiveState, rng: np.random.Generator) -> WeightedDraw | None:
-        """A bootstrap permutation, or marginals of the players selected."""
+        """Draw a bootstrap permutation, or marginals of the players selected."""
         n_players = state.problem.n_players
         if self._in_bootstrap(state):
             if not self._given:
@@ -230,7 +230,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         return selected_marginals(rng, state.proposal, state.base, players)
 
     def _select(self, state: ActiveState) -> IntArray:
-        """The players of the next round."""
+        """Return the players of the next round."""
         n_players = state.problem.n_players
         default = 1 if self.reuse == "walk" else min(n_players, ROUND_MARGINALS)
         batch = default if self.batch is None else self.batch
@@ -284,7 +284,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             state.proposal = learned_proposal(moments, state.base, self.alpha)
 
     def estimate(self, state: ActiveState) -> Estimate:
-        """The means; the bootstrap's as long as there is nothing else to average."""
+        """Return the means; of the bootstrap as long as there is nothing else to average."""
         if state.epochs is not None:
             combined = state.epochs.combined(state.average.mean_square)
             if self.keep_bootstrap or not np.isnan(combined.values).any():
@@ -294,7 +294,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         return state.bootstrap.estimate()
 
     def contribution_width(self, problem: Problem, value_width: float) -> float | None:
-        """A marginal lies within ± the width of the utilities, times its weight α_c/q'(c).
+        """Return the width of a marginal times its largest weight α_c/q'(c).
 
         Only a given proposal and players in turn make the contributions i.i.d.
         """
@@ -305,7 +305,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         return float(2.0 * value_width * weights.max())
 
     def remarks(self, state: ActiveState) -> tuple[str, ...]:
-        """How much the cardinality assumption holds, which is how to choose `alpha`."""
+        """Say how much the cardinality assumption holds, which is how to choose `alpha`."""
         share = state.sizes.explained_by_size()
         if self._in_bootstrap(state) or np.isnan(share):
             return ()
@@ -316,7 +316,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
 
 def told_invariability(state: ActiveState, players: IntArray | slice = ALL_PLAYERS) -> FloatArray:
-    """r_i of the contributions told: those that are averaged, or else the bootstrap's.
+    """Return r_i of the contributions that are averaged, or else of the bootstrap.
 
     Where it is unknown, it is taken to be the median of the others (1 where nobody's is known): a 0
     would give a player whose evaluations fail all of the budget. Only then does it take O(n).

@@ -55,7 +55,7 @@ class SizeStatistics:
         return np.where(seen, _squares(self.own).reshape(shape), pooled)
 
     def explained_by_size(self) -> float:
-        """See `size_explained_variance`."""
+        """Return the number of `size_explained_variance`."""
         counts, means = self.pooled.counts, self.pooled.means
         total, sizes = int(counts.sum()), int(np.count_nonzero(counts))
         if total <= sizes:
@@ -75,7 +75,7 @@ def _squares(means: Means) -> FloatArray:
 
 
 def size_explained_variance(sizes: ArrayLike, marginals: ArrayLike) -> float:
-    """The share of the marginal contributions' variance that the size explains.
+    """Return the share of the marginal contributions' variance that the size explains.
 
     1 − (variance within sizes)/(variance), with both sums of squares over their degrees of
     freedom (the adjusted R²), so that a game in which sizes do not matter gives about 0 from
@@ -111,7 +111,7 @@ def size_explained_variance(sizes: ArrayLike, marginals: ArrayLike) -> float:
 
 
 def learned_proposal(second_moments: FloatArray, base: FloatArray, alpha: float) -> FloatArray:
-    """The MAP estimate of q' with a Dirichlet prior (App. "Estimating the Parameters").
+    """Return the MAP estimate of q' with a Dirichlet prior (App. "Estimating the Parameters").
 
     θ_c ∝ n·w_c + α with w_c ∝ √E[σ²], which is a mixture of w and the uniform distribution with
     the share α/(1 + α). For semivalues w_c ∝ α_c·√E[σ²] is mixed with α_c, so that α → ∞ gives
@@ -131,7 +131,7 @@ def learned_proposal(second_moments: FloatArray, base: FloatArray, alpha: float)
 
 
 def plain_probabilities(proposal: object) -> tuple[float | tuple[float, ...], ...]:
-    """Probabilities by size, or by player and size, as tuples; an InputError for anything else."""
+    """Return probabilities by size, or by player and size, as tuples."""
     try:
         q = np.asarray(proposal, dtype=np.float64)
     except (TypeError, ValueError):
@@ -145,7 +145,7 @@ def plain_probabilities(proposal: object) -> tuple[float | tuple[float, ...], ..
 
 
 def given_proposal(proposal: ArrayLike, n_players: int) -> FloatArray:
-    """A user's proposal, checked: (n,) for all players or (n, n), one row for each."""
+    """Check a user's proposal: (n,) for all players or (n, n), one row for each."""
     q = np.asarray(proposal, dtype=np.float64)
     if q.shape not in ((n_players,), (n_players, n_players)):
         raise InputError(
@@ -161,12 +161,12 @@ def given_proposal(proposal: ArrayLike, n_players: int) -> FloatArray:
 
 
 def by_player(proposal: FloatArray) -> FloatArray:
-    """One row for each player, whether they have a proposal each or one together."""
+    """Return one row for each player, whether they have a proposal each or one together."""
     return np.broadcast_to(proposal, (proposal.shape[-1], proposal.shape[-1]))
 
 
 def proposed_sizes(rng: np.random.Generator, proposal: FloatArray, players: IntArray) -> IntArray:
-    """One size for each of the players, drawn from its proposal."""
+    """Return one size for each of the players, drawn from its proposal."""
     if proposal.ndim == 1:
         return random_sizes(rng, len(players), proposal)
     cumulative = np.cumsum(proposal[players], axis=1)
@@ -176,7 +176,7 @@ def proposed_sizes(rng: np.random.Generator, proposal: FloatArray, players: IntA
 
 
 def row_normalised(weights: FloatArray, base: FloatArray) -> FloatArray:
-    """Rows that add up to 1; `base` where a row is all zero."""
+    """Scale rows to add up to 1; return `base` where a row is all zero."""
     total = weights.sum(axis=-1, keepdims=True)
     scaled: FloatArray = weights / np.where(total > 0, total, 1.0)
     return np.where(total > 0, scaled, base)

@@ -19,7 +19,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 
 
 def invariability(values: FloatArray, variances: FloatArray, xi: float) -> FloatArray:
-    """r_i = (|φ_i| + ξ)² / V_i, the fidelity of one contribution, whose variance is V_i.
+    """Return r_i = (|φ_i| + ξ)² / V_i, the fidelity of one contribution with the variance V_i.
 
     Infinite where the variance is 0, and NaN where it is unknown (NaN).
 

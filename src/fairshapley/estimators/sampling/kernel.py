@@ -20,7 +20,7 @@ MAX_COALITIONS = 256
 
 
 def size_probabilities(n_players: int) -> FloatArray:
-    """p(s) ∝ 1/(s(n − s)) for the sizes s = 1 … n − 1: how often KernelSHAP draws each.
+    """Return p(s) ∝ 1/(s(n − s)) for the sizes s = 1 … n − 1, as KernelSHAP draws them.
 
     Examples
     --------
@@ -33,7 +33,9 @@ def size_probabilities(n_players: int) -> FloatArray:
 
 
 def expected_products(n_players: int) -> tuple[float, float]:
-    """The entries of A = E[z zᵀ]: (A_ii, A_ij) = (1/2, 1/2 − 1/(2·H)), H = 1 + 1/2 + … + 1/(n − 1).
+    """Return the entries (A_ii, A_ij) = (1/2, 1/2 − 1/(2·H)) of A = E[z zᵀ].
+
+    H is 1 + 1/2 + … + 1/(n − 1).
 
     Covert & Lee (2021, appendix; quoted in the paper's) give A_ij as a quotient of two sums. It
     simplifies: A_ii − A_ij is the probability that z holds i and not j, Σ_s p(s)·s(n − s)/(n(n −
@@ -112,7 +114,7 @@ class UnbiasedKernelSHAP(Sampling[ListedCoalitions]):
         return super().start(problem)
 
     def ask(self, state: SamplingState, rng: np.random.Generator) -> ListedCoalitions | None:
-        """A few coalitions, each followed by its complement when paired."""
+        """Draw a few coalitions, each followed by its complement when paired."""
         n_players = state.problem.n_players
         per_sample = 2 if self.paired else 1
         early, most = early_length(n_players, per_sample), MAX_COALITIONS // per_sample

@@ -77,7 +77,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
     def ask(
         self, state: SamplingState, rng: np.random.Generator
     ) -> Walks | SingleMarginals | DeviceWalks | None:
-        """A few permutations: whole walks, or one marginal of each of the next players."""
+        """Draw a few permutations: whole walks, or one marginal of each of the next players."""
         n_players, device = state.problem.n_players, state.problem.device
         if not self.walk:
             count = min(n_players, ROUND_MARGINALS)
@@ -115,7 +115,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
         state.told += len(draw.players)
 
     def noise_share(self, state: SamplingState) -> float | None:
-        """Two draws in each marginal, but for those at the ends of a walk."""
+        """Return the share for two draws in each marginal, but for one at either end of a walk."""
         if not self.walk or not state.told:
             return None
         draws = np.full(len(state.weights), 2.0)
@@ -125,5 +125,5 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
         return float(np.mean(draws * state.weights**2)) / walks
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
-        """A marginal lies within ± the width of the utilities; a walk's is weighted by n·α_k."""
+        """Return the width for a marginal; on a walk it is weighted by n·α_k."""
         return super().contribution_width(problem, value_width) if self.walk else 2.0 * value_width

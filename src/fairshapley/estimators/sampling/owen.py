@@ -83,7 +83,7 @@ class Owen(Sampling[Neighbourhoods]):
         return super().start(problem)
 
     def ask(self, state: SamplingState, rng: np.random.Generator) -> Neighbourhoods | None:
-        """A few groups of sets with all their neighbours."""
+        """Draw a few groups of sets with all their neighbours."""
         n_players = state.problem.n_players
         sets = self._group_size * (n_players + 1)
         groups = walks_of_round(state.told, sets, state.problem.in_flight)
@@ -99,7 +99,7 @@ class Owen(Sampling[Neighbourhoods]):
         return group_means(draw.marginal_contributions(values), self._group_size)
 
     def estimate(self, state: SamplingState) -> Estimate:
-        """The means of the groups.
+        """Return the means of the groups.
 
         m equal groups are m·Q sets that showed nothing else, not m: on a budget of few groups the
         floor of the variances would otherwise exceed those of players that do vary.
@@ -107,7 +107,7 @@ class Owen(Sampling[Neighbourhoods]):
         return state.moments.estimate(self._group_size)
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
-        """A group's mean lies, as each marginal does, within ± the width of the utilities."""
+        """Return the width of a marginal, which is that of the mean of a group too."""
         return 2.0 * value_width
 
     @property
@@ -120,7 +120,7 @@ class Owen(Sampling[Neighbourhoods]):
     def _quantiles(
         self, rng: np.random.Generator, groups: int, n_players: int
     ) -> tuple[FloatArray, FloatArray]:
-        """The quantile of each set's level (groups, sets), and a uniform number for each player.
+        """Draw the quantile of each set's level, (groups, sets), and a number for each player.
 
         The mirror image takes 1 − u for every uniform number u, of the level and of the players.
         """
@@ -137,7 +137,7 @@ class Owen(Sampling[Neighbourhoods]):
 
 
 def semivalue_levels(semivalue: Semivalue, quantiles: FloatArray) -> FloatArray:
-    """The levels q at the given quantiles of the semivalue's density of levels.
+    """Return the levels q at the given quantiles of the semivalue's density of levels.
 
     α_k = C(n−1, k)·∫ q^k (1−q)^(n−1−k) dF(q) is B(k + b, n−1−k + a)/B(a, b)·C(n−1, k) for
     q ~ Beta(b, a).

@@ -63,7 +63,7 @@ class Sobol(SpreadWalks):
         checks.settle(self, points=points)
 
     def start(self, problem: Problem) -> SamplingState:
-        """No contributions yet, or an InputError when there are too many players."""
+        """Return a state without contributions; raise InputError if there are too many players."""
         if problem.n_players > MAX_PLAYERS:
             raise InputError(
                 f"Sobol permutations are for up to {MAX_PLAYERS} players, there are "

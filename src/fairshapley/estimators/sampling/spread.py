@@ -24,7 +24,7 @@ GROUP_SHARE = 16
 
 
 def group_size(told: int, first: int, largest: int) -> int:
-    """The walks of the next group after `told` walks: doubling from `first` up to `largest`.
+    """Return the walks of the next group after `told` walks: doubling from `first` up to `largest`.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def group_size(told: int, first: int, largest: int) -> int:
 
 
 def combine(levels: dict[int, Moments], singles: Moments) -> Estimate:
-    """The mean of all walks and its variance, from the means of independent groups.
+    """Return the mean of all walks and its variance, from the means of independent groups.
 
     Groups are weighted by their walks. Let a group of g walks have the variance r_g/g; its rate
     r_g is estimated from the groups of its own size, because r_g falls as g grows. With W_g walks
@@ -71,7 +71,7 @@ def combine(levels: dict[int, Moments], singles: Moments) -> Estimate:
 
 
 def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) -> FloatArray:
-    """The variances with the floor of `floor_variances` where they vanish.
+    """Return the variances with the floor of `floor_variances` where they vanish.
 
     A player whose single walks were all equal has that many equal contributions: the walks of a
     group are spread more evenly than independent ones, so that they prove no less. Where only the

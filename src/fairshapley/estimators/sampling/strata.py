@@ -56,7 +56,7 @@ class Pool:
 
     @classmethod
     def empty(cls, n_players: int) -> Pool:
-        """No part yet.
+        """Return the pool of no part.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Pool:
         return cls(parts, parts, *np.zeros((2, n_players)))
 
     def plus(self, weights: FloatArray | IntArray | float, part: Part) -> Pool:
-        """With one part more, for the players to which it gives a value."""
+        """Return the pool with one more part, for the players to which it gives a value."""
         valued = ~np.isnan(part.values)
         known = valued & ~np.isnan(part.variances) & (part.degrees > 0)
         used = np.where(known, weights, 0.0)
@@ -85,7 +85,7 @@ class Pool:
         )
 
     def mean(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """The weighted mean, its variance and the degrees of freedom of that.
+        """Return the weighted mean, its variance and the degrees of freedom of that.
 
         Welch's formula (1947), V²/Σ[(c_j·s_j²)²/(ν_j + 2)] − 2 for V = Σ c_j·s_j²: 2·V²/Var(V)
         with both estimated without bias, hence ν for a single component whatever it is. At least
@@ -108,7 +108,7 @@ class Pool:
         return values, variances, whole_below(np.where(varied, degrees, self.degrees))
 
     def estimate(self, contributions: IntArray, mean_square: float) -> Estimate:
-        """The weighted mean, with a floor under its variance where nothing varied.
+        """Return the weighted mean, with a floor under its variance where nothing varied.
 
         Counts are one more than the degrees of freedom, or all contributions where nothing varied.
         """
@@ -144,7 +144,7 @@ class Strata:
 
     @classmethod
     def of(cls, weights: FloatArray) -> Strata:
-        """The strata for the weights α_0 … α_{n−1}."""
+        """Return the strata for the weights α_0 … α_{n−1}."""
         inner = weights[1:-1]
         cumulative = np.concatenate([[0.0], np.cumsum(inner)])
         closes = []
@@ -176,19 +176,19 @@ class Strata:
         return float(self.cumulative[-1])
 
     def at(self, quantiles: FloatArray) -> IntArray:
-        """The strata at quantiles of the distribution over all strata."""
+        """Return the strata at quantiles of the distribution over all strata."""
         found = np.searchsorted(np.cumsum(self.masses), quantiles * self.total, side="right")
         return np.minimum(found, self.count - 1)
 
     def random_sizes(self, rng: np.random.Generator, strata: IntArray) -> IntArray:
-        """A size from each of the given strata, with the probabilities α_k."""
+        """Return a size from each of the given strata, with the probabilities α_k."""
         first, last = self.first[strata], self.last[strata]
         levels = self.cumulative[first - 1] + rng.random(len(strata)) * self.masses[strata]
         sizes = np.searchsorted(self.cumulative, levels, side="right")
         return np.clip(sizes, first, last)
 
     def sums(self, cells: Means) -> Part:
-        """Σ_k α_k·mean_ik of every player, with the variance Σ_k α_k²·s²_ik/m_ik.
+        """Return Σ_k α_k·mean_ik of every player, with the variance Σ_k α_k²·s²_ik/m_ik.
 
         Strata without a sample leave their weight to the others of the same player, and those
         with a single one take their variance from all players. A player that has two samples in
@@ -209,7 +209,7 @@ class Strata:
         return Part(values, variances, variance_errors, own)
 
     def variances(self, cells: Means, prior: float = 0.0) -> FloatArray:
-        """s²_ik; from all players' samples of that stratum where it has less than two.
+        """Return s²_ik, from all players' samples of a stratum where it has less than two.
 
         `prior` adds so many degrees of freedom of that pooled variance to every stratum.
         """
@@ -245,7 +245,7 @@ class NeymanEpochs:
 
     @classmethod
     def after_pilot(cls, strata: Strata, pilot: Means, asked: int) -> NeymanEpochs:
-        """The pilot is the first epoch: all samples so far, equally many for every player."""
+        """Return epochs of which the first is the pilot: all samples so far."""
         epochs = cls(strata, len(pilot.counts) // strata.count)
         epochs.fresh, epochs.told = pilot, asked
         epochs._begin(pilot)
@@ -270,7 +270,7 @@ class NeymanEpochs:
         return 2 * len(self.plan)
 
     def next_cells(self, limit: int) -> IntArray:
-        """The (player, stratum) of the next samples: all twice, then in proportion to the plan."""
+        """Return (player, stratum) of the next samples: all twice, then as planned."""
         places = np.arange(self.told, min(self.told + limit, self.before))
         levels = (places + 1) * GOLDEN % 1.0 * self.plan[-1]
         planned = np.searchsorted(self.plan[:-1], levels, side="right")
@@ -284,7 +284,7 @@ class NeymanEpochs:
             self._begin(everything)
 
     def pool(self) -> Pool:
-        """The epochs, weighted by their lengths.
+        """Return the epochs, weighted by their lengths.
 
         The epoch in progress counts once it has visited every stratum twice. An epoch in which
         all samples of a player were skipped is left out for that player.

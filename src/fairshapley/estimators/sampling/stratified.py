@@ -122,7 +122,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         )
 
     def start(self, problem: Problem) -> StratifiedState:
-        """Nothing seen yet; an InputError where the strata are too many."""
+        """Return the empty state; raise InputError if the strata are too many."""
         n_players = problem.n_players
         if n_players > MAX_PLAYERS:
             raise InputError(
@@ -143,7 +143,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         )
 
     def ask(self, state: StratifiedState, rng: np.random.Generator) -> StratumMarginals | None:
-        """The exact strata first, then sweeps, then the strata that are furthest behind."""
+        """Ask for the exact strata first, then sweeps, then the strata furthest behind."""
         n_players, strata = state.problem.n_players, state.strata
         marginals = min(n_players, ROUND_MARGINALS)
         if state.ends_asked < n_players:
@@ -210,7 +210,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
                 state.epochs = NeymanEpochs.after_pilot(strata, state.cells, asked)
 
     def estimate(self, state: StratifiedState) -> Estimate:
-        """The pooled mean of the sweeps, or the sum over the strata once all were reached."""
+        """Return the pooled mean of the sweeps, or the sum over all strata once reached."""
         strata, cells = state.strata, state.cells
         known = ~np.isnan(state.ends)
         ends = np.where(known, state.ends, 0.0) @ strata.ends
@@ -233,7 +233,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
 
 
 def _pool(state: StratifiedState) -> Pool:
-    """The sweeps, the epochs, or all strata as one part."""
+    """Return the sweeps, the epochs, or all strata as one part."""
     if state.sweep is not None:
         return state.pool.plus(*state.sweep.summary())
     if state.epochs is not None:
@@ -242,7 +242,7 @@ def _pool(state: StratifiedState) -> Pool:
 
 
 def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None:
-    """1, 2, 4, … blocks, at most half the number of strata, then the strata; then no more."""
+    """Return the next sweep: 1, 2, 4, … blocks, at last the strata themselves; then None."""
     if last is not None and last.blocks == strata:
         return None
     blocks = 1 if last is None else 2 * last.blocks
@@ -250,7 +250,7 @@ def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None
 
 
 def _ask_ends(n_players: int, first: int) -> StratumMarginals:
-    """The marginal contributions of the next players to ∅ and to all others."""
+    """Return the marginal contributions of the next players to ∅ and to all others."""
     players = np.arange(first, min(n_players, first + ROUND_MARGINALS // 2)).repeat(2)
     sizes = np.tile([0, n_players - 1], len(players) // 2)
     # Any permutation will do: there is one coalition of either size.

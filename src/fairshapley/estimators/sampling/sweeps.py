@@ -51,7 +51,7 @@ class Sweep:
         return self.turn >= self.n_players * -(-self.blocks // BLOCKS_PER_TURN)
 
     def choose(self, rng: np.random.Generator, marginals: int) -> tuple[IntArray, IntArray]:
-        """The next players, and for each the blocks that it visits now: about so many marginals."""
+        """Return the next players and the blocks of each, for about so many marginals."""
         lap, first = divmod(self.turn, self.n_players)
         visits = min(BLOCKS_PER_TURN, self.blocks - BLOCKS_PER_TURN * lap)
         turns = max(1, marginals // (2 * visits))
@@ -79,7 +79,7 @@ class Sweep:
             self.between.add_at(players, column, once=True)
 
     def summary(self) -> tuple[IntArray, Part]:
-        """Blocks that count, and the mean over them with its variance, of each player.
+        """Return how many blocks count for each player, and the mean over them with its variance.
 
         With P of B blocks visited, variance s₁² of the pairs' means and mean variance s₂² within
         the pairs: (1 − P/B)·s₁²/P + s₂²/(2B). s₁² has P − 1 degrees of freedom and every pair 1
