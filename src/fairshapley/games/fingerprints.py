@@ -220,15 +220,10 @@ def _array(obj: Any, path: str) -> Parts:
         # A class of the user may compute with what it keeps beside the numbers, such as a unit.
         kept = {name: value for name, value in vars(obj).items() if not name.startswith("_")}
         yield path, (type(obj), kept)
-    if array.dtype.names is not None:
-        # Field by field: the padding between the fields has no meaning and no fixed value.
-        for name in array.dtype.names:
-            yield f"{path}[{name!r}]", np.asarray(array[name])
-            yield name.encode()
-    elif array.dtype.kind in "OT":
+    yield str(array.dtype).encode()
+    if array.dtype.kind in "OTV":  # the padding between fields has no meaning and no fixed value
         yield path, array.ravel().tolist()
     else:
-        yield array.dtype.str.encode()
         yield array.tobytes()
 
 

@@ -20,7 +20,7 @@ _FLOOR = 1e-8
 # exp(709) is the largest double; the rest is for the sums on the way.
 _LARGEST_LOG = 700.0
 # Whole numbers up to here are exact as doubles, so that neighbouring cubes stay apart.
-_MOST_CUBES = 2.0**53
+_MAX_CUBES = 2.0**53
 
 
 class VolumeGame:
@@ -109,7 +109,7 @@ class VolumeGame:
             return
         with np.errstate(over="ignore"):
             cubes = (np.ptp(pooled / self._scale, axis=0) / self.omega * self._scale).max()
-        if not cubes < _MOST_CUBES:
+        if not cubes < _MAX_CUBES:
             raise InputError(
                 f"omega = {self.omega:g} is too small for features that range over "
                 f"{cubes:.1e} cubes: standardise the features, or give a larger omega"

@@ -15,6 +15,7 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.abilities import DeviceGame
+from fairshapley.games.data.device_data import DeviceData
 from fairshapley.games.data.fitting import (
     Fitter,
     check_seeds,
@@ -30,7 +31,6 @@ from fairshapley.games.data.metric_choice import (
     read_score,
     value_of_no_rows,
 )
-from fairshapley.games.data.on_device import DeviceData
 from fairshapley.games.data.players import first_missing, read_classes, read_players, real_targets
 from fairshapley.games.data.rows import as_labels, check_alike, read_rows
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer, TestGroups

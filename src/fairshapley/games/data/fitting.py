@@ -141,7 +141,7 @@ def needs_more_rows_than_classes(model: Any) -> bool:
 
 
 # Only the most frequent classes are tried: a rarer one is no better answer for all rows.
-MOST_CLASSES = 20
+MAX_CLASSES = 20
 
 
 def constant_classifier(classes: Any, frequencies: FloatArray) -> Any:
@@ -317,7 +317,7 @@ class Fitter:
             ]
         else:
             counts = np.array([np.count_nonzero(answers == one) for one in self.classes])
-            frequent = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+            frequent = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
             shares = [counts / counts.sum(), *np.eye(len(counts))[frequent]]
             models = [constant_classifier(self.classes, share) for share in shares]
         scores = []

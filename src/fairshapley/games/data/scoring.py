@@ -21,11 +21,11 @@ from fairshapley.games.learners.learner import Predicted
 from fairshapley.randomness import root_seed, side_generator
 
 # With 40 groups a standard error is known to 11 %, which the quantile of Student's t allows for.
-MOST_GROUPS = 40
+MAX_GROUPS = 40
 # Below this many groups, or rows in each, the spread says little.
-LEAST_GROUPS = 5
+MIN_GROUPS = 5
 # Values without each group are kept in results: with many players there are fewer groups.
-MOST_NUMBERS = 1_000_000
+MAX_NUMBERS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class TestGroups:
     count: int
 
     @classmethod
-    def drawn(cls, clusters: IntArray, n_players: int, most: int = MOST_GROUPS) -> TestGroups:
+    def drawn(cls, clusters: IntArray, n_players: int, most: int = MAX_GROUPS) -> TestGroups:
         """Groups drawn at random, since test rows may be sorted; none of too few rows.
 
         Parameters
@@ -54,8 +54,8 @@ class TestGroups:
         (40, 0)
         """
         n_clusters = int(clusters.max()) + 1
-        count = min(n_clusters, most, max(LEAST_GROUPS, MOST_NUMBERS // n_players))
-        if count < LEAST_GROUPS:
+        count = min(n_clusters, most, max(MIN_GROUPS, MAX_NUMBERS // n_players))
+        if count < MIN_GROUPS:
             return cls(np.zeros(len(clusters), dtype=np.int64), 0)
         order = side_generator(root_seed(0), "groups of test rows").permutation(n_clusters)
         return cls((order.astype(np.int64) % count)[clusters], count)
@@ -111,7 +111,7 @@ class Metric(ABC):
     weights: FloatArray | None = None
 
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
-    most_groups: ClassVar[int] = MOST_GROUPS
+    most_groups: ClassVar[int] = MAX_GROUPS
     """Into how many groups test rows are put to find the error of the test set"""
 
     def score(self, predictions: Array) -> FloatArray:
@@ -131,7 +131,7 @@ class Metric(ABC):
         """
         return self.weighed(predictions, [self.weights])[:, 0]
 
-    def score_there(self, predictions: Array) -> Array:
+    def device_scores(self, predictions: Array) -> Array:
         """The score of each model, in the namespace and on the device of the predictions."""
         return _beside(predictions, self.score(predictions))
 
@@ -190,7 +190,7 @@ class MeanMetric(Metric):
         """The scores that follow from the means of these numbers."""
         return means
 
-    def score_there(self, predictions: Array) -> Array:
+    def device_scores(self, predictions: Array) -> Array:
         """The score of each model, where the predictions are."""
         return self._scores(self.rows(predictions), self.weights)
 

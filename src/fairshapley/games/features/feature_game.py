@@ -221,7 +221,7 @@ class FeatureGame:
 Loss = Literal["squared", "log"] | Callable[[Any, FloatArray], ArrayLike]
 
 # A probability of 0 has an infinite loss: it counts as this.
-LEAST = 1e-12
+SMALLEST_PROBABILITY = 1e-12
 
 
 class FeatureLossGame:
@@ -285,5 +285,5 @@ class FeatureLossGame:
         if callable(self._loss):
             return self._loss(self._targets, predictions)
         if self._loss == "log":
-            return -np.log(np.maximum(predictions[self._rows, self._targets], LEAST))
+            return -np.log(np.maximum(predictions[self._rows, self._targets], SMALLEST_PROBABILITY))
         return np.square(predictions[:, 0] - self._targets)

@@ -20,7 +20,7 @@ _METHODS = ("predict_proba", "decision_function", "inplace_predict", "predict")
 # Entries of a mixture of rows or of its predictions: 2**22 doubles are 32 MiB.
 _ENTRIES = 1 << 22
 # More rows in a call do not make them cheaper, but delay Ctrl-C.
-_MOST_ROWS = 1 << 16
+_MAX_ROWS = 1 << 16
 # A GPU is busy with 2**26 entries, 256 MiB in single precision; hidden layers take some times that.
 _CUDA_ENTRIES = 1 << 26
 # Rows predicted twice when a game is made.
@@ -85,7 +85,7 @@ class Predictor:
         self.handed = table.kind
         self.n_outputs = int(self._probe(table).shape[1])
         widest = max(self.n_outputs, len(table.labels))
-        self.max_rows = max_rows or max(1, min(_MOST_ROWS, _ENTRIES // widest))
+        self.max_rows = max_rows or max(1, min(_MAX_ROWS, _ENTRIES // widest))
         if self.place and self.place["device"].type == "cuda":
             self.max_rows = max_rows or max(1, _CUDA_ENTRIES // widest)
 

@@ -21,7 +21,7 @@ Splitter = Callable[[str], Sequence[str]]
 WORDS = r"\W*\w+(?:['’-]\w+)*"
 SENTENCES = r"[^.!?]+[.!?]*\s*|[.!?]+\s*"
 # Texts predicted at a time: what a model makes of them is far larger than they are.
-MOST_TEXTS = 2048
+MAX_TEXTS = 2048
 
 
 class Texts:
@@ -74,7 +74,7 @@ class Texts:
         if not self.counts.all():
             raise InputError(f"text {self.counts.argmin()} has no words to explain: leave it out")
         self.n_rows = len(self.texts)
-        self.predictor = Predictor(as_function(predict), self, max_rows or MOST_TEXTS)  # type: ignore[arg-type]
+        self.predictor = Predictor(as_function(predict), self, max_rows or MAX_TEXTS)  # type: ignore[arg-type]
         self.output_names = self.predictor.output_names(output_names)
         self.player_names = tuple(f"piece {place}" for place in range(int(self.counts.max())))
 

@@ -146,66 +146,53 @@ class ModelUtility:
                 names[name]: torch.tensor(entry, device=device)
                 for name, entry in record.fixed.items()
             }
+            slices = {names[name]: place for name, place in record.layout.slices.items()}
             parts = []
-            # Models are combined many at a time, whatever is then computed at once.
-            step = size * max(1, _MODELS_AT_ONCE[self._kind] // size)
-            for first in range(0, len(padded), step):
-                vectors = _combine(server, deltas, shares[first : first + step])
-                vectors = vectors.to(self._dtype(torch))
-                for start in range(0, len(vectors), size):
-                    some = vectors[start : start + size]
-                    weights = {
-                        names[name]: some[:, part].reshape(size, *shape)
-                        for name, (part, shape) in record.layout.slices.items()
-                    }
-                    parts.append(self._batch(weights, fixed))
+            for start in range(0, len(padded), size):
+                vectors = _combine(server, deltas, shares[start : start + size])
+                weights = {
+                    name: vectors[:, part].reshape(size, *shape).to(self._dtype(torch))
+                    for name, (part, shape) in slices.items()
+                }
+                parts.append(self._batch(weights, fixed))
             # The only place where the device is waited for.
             values: FloatArray = torch.cat(parts).cpu().numpy()[:count]
         return values
 
     def _batch(self, weights: dict[str, Any], fixed: dict[str, Any]) -> Any:
-        """The utilities of one batch of models, as a tensor on the device."""
+        """Return the utilities of one batch of models, as a tensor on the device."""
         torch = import_torch("ModelUtility")
         model, rows, targets = self._placed()
-        size = self.models_per_batch
 
         def run(entries: dict[str, Any], chunk: Any) -> Any:
             return torch.func.functional_call(model, entries | fixed, (chunk,), tie_weights=False)
 
-        many = torch.func.vmap(run, in_dims=(0, None)) if size > 1 else None
-        alone = {name: entry[0] for name, entry in weights.items()}
-        sums = torch.zeros(size, dtype=torch.float64, device=rows.device)
-        finite = torch.ones(size, dtype=torch.bool, device=rows.device)
-        kept = []
-        for start in range(0, len(rows), self.rows_per_batch):
-            chunk = slice(start, start + self.rows_per_batch)
-            outputs = run(alone, rows[chunk])[None] if many is None else many(weights, rows[chunk])
-            finite &= torch.isfinite(outputs).flatten(1).all(dim=1)
-            if callable(self.metric):
-                kept.append(outputs)
-            else:
-                sums += _score(torch, self.metric, outputs, targets[chunk])
-        if callable(self.metric):
-            sums = self._scores(torch.cat(kept, dim=1), targets)
+        chunks = rows.split(self.rows_per_batch)
+        if self.models_per_batch > 1:
+            many = torch.func.vmap(run, in_dims=(0, None))
+            outputs = torch.cat([many(weights, chunk) for chunk in chunks], dim=1)
         else:
-            sums /= len(rows)
+            alone = {name: entry[0] for name, entry in weights.items()}
+            outputs = torch.cat([run(alone, chunk) for chunk in chunks])[None]
         # A model whose outputs overflow has no utility; the caller names its coalition.
-        return torch.where(finite, sums, torch.nan)
+        finite = torch.isfinite(outputs).flatten(1).all(dim=1)
+        return torch.where(finite, self._scores(torch, outputs, targets), torch.nan)
 
-    def _scores(self, outputs: Any, targets: Any) -> Any:
-        """What the user's function makes of each model's outputs."""
-        torch = import_torch("ModelUtility")
-        assert callable(self.metric)  # noqa: S101 - the caller asked
-        scores = []
-        for model in outputs:
-            score = self.metric(model, targets)
-            try:
-                scores.append(float(score))
-            except (TypeError, ValueError, RuntimeError):
-                raise GameError(
-                    f"the metric returned {score!r}, which is not a number: return a float"
-                ) from None
-        return torch.tensor(scores, dtype=torch.float64, device=outputs.device)
+    def _scores(self, torch: Any, outputs: Any, targets: Any) -> Any:
+        """Return the score of each model, from outputs (models, rows, …)."""
+        if self.metric == "accuracy":
+            return (outputs.argmax(dim=-1) == targets).double().mean(dim=1)
+        if self.metric == "log_likelihood":
+            logs = torch.log_softmax(outputs.double(), dim=-1)
+            return logs.gather(-1, targets.expand(len(outputs), -1)[..., None])[..., 0].mean(dim=1)
+        assert callable(self.metric)  # noqa: S101 - checked when the utility was made
+        scores = [self.metric(model, targets) for model in outputs]
+        try:
+            return torch.tensor(list(map(float, scores)), dtype=torch.float64).to(outputs.device)
+        except (TypeError, ValueError, RuntimeError):
+            raise GameError(
+                f"the metric returned {scores[0]!r}, which is not a number: return a float"
+            ) from None
 
     def _dtype(self, torch: Any) -> Any:
         return getattr(torch, self.precision)
@@ -255,14 +242,6 @@ def _combine(server: Any, deltas: Any, shares: Any) -> Any:
     for place, delta in enumerate(deltas):
         vectors += shares[:, place : place + 1] * delta
     return vectors
-
-
-def _score(torch: Any, metric: str, outputs: Any, targets: Any) -> Any:
-    """The sum over rows of each model's score; outputs are (models, rows, classes)."""
-    if metric == "accuracy":
-        return (outputs.argmax(dim=-1) == targets).sum(dim=1)
-    logs = torch.log_softmax(outputs.double(), dim=-1)
-    return logs.gather(-1, targets.expand(len(outputs), -1)[..., None]).squeeze(-1).sum(dim=1)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from fairshapley.games.game import check_coalitions
 Agent = TypeVar("Agent", bound=Hashable)
 Given: TypeAlias = Literal["weights", "deltas"]
 # Changes hardly look like weights by chance with this many entries and all agents this close.
-LEAST_ENTRIES = 10
+MIN_ENTRIES = 10
 CLOSE = 0.5
 Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None
 
@@ -179,7 +179,7 @@ def read_round(
         server=before,
         deltas=deltas,
         layout=layout,
-        fixed=_settle(server_fixed, fixed, given, wheres),
+        fixed=_fixed_entries(server_fixed, fixed, given, wheres),
         server_known=server is not None,
     )
 
@@ -188,7 +188,7 @@ def _warn_of_weights(deltas: NDArray[Any], server: NDArray[Any], number: int) ->
     """Say so when deltas look like the weights themselves: each is close to the server's."""
     size = float(np.linalg.norm(server.astype(np.float64)))
     distances = np.linalg.norm(deltas.astype(np.float64) - server, axis=1)
-    if len(server) >= LEAST_ENTRIES and size > 0 and (distances < CLOSE * size).all():
+    if len(server) >= MIN_ENTRIES and size > 0 and (distances < CLOSE * size).all():
         warnings.warn(
             f"round {number}: what is given as deltas is close to the server's weights, as weights "
             "after training are, so that adding it would double the model: if these are weights, "
@@ -319,20 +319,20 @@ def _per_round(given: object, count: int, what: str) -> list:  # type: ignore[ty
     return list(given)
 
 
-def _settle(
+def _fixed_entries(
     server: Fixed | None, fixed: Sequence[Fixed], given: Given, wheres: Sequence[str]
 ) -> Fixed:
     """The entries that are not averaged: the server's, or those on which all agents agree."""
-    settled: Fixed = dict(fixed[0] if server is None else server)
+    kept: Fixed = dict(fixed[0] if server is None else server)
     for where, entries in zip(wheres, fixed, strict=True):
         for name, entry in entries.items():
-            unchanged = np.zeros_like(entry) if given == "deltas" else settled[name]
+            unchanged = np.zeros_like(entry) if given == "deltas" else kept[name]
             if entry.ndim > 0 and not np.array_equal(entry, unchanged):
                 raise InputError(
                     f"{where}: entry {name!r} is of {entry.dtype} and was changed by the agent, "
                     "but only floating-point entries can be averaged: convert it, or leave it out"
                 )
-    return settled
+    return kept
 
 
 WeightArrays = dict[str, NDArray[np.generic]]

@@ -144,5 +144,5 @@ class RidgeClassifierLearner(RidgeLearner):
             return label_of_two(self.where, values[:, :, 0], sizes)
         # With two of several classes the two columns are each other's negative, so that the
         # larger one is the sign that scikit-learn looks at.
-        there = xp.permute_dims(present, (1, 0))[:, None, :]
-        return label(self.where, xp.where(there, values, -xp.inf), sizes[:, :, None])
+        held = xp.permute_dims(present, (1, 0))[:, None, :]
+        return label(self.where, xp.where(held, values, -xp.inf), sizes[:, :, None])

@@ -77,7 +77,7 @@ class DeviceData:
         return torch.where(fitted, scores, self._constants[constant])
 
     def _scores(self, rows: Any) -> Any:
-        return self._metric.score_there(self._learner.predict_sets(rows, self._metric.kind))
+        return self._metric.device_scores(self._learner.predict_sets(rows, self._metric.kind))
 
     def _constant(self, columns: Any) -> Any:
         """The constant prediction that coalitions stand for, −1 for those that are fitted."""
