@@ -25,7 +25,7 @@ HARMS = ("labels 10 %", "labels 20 %", "features 20 %")
 def _adult() -> Rows:
     from fairshapley.tables import Preprocessor, read_table
 
-    table = read_table(copy_path("adult"))
+    table = read_table(copy_path("adult"), max_rows=None)
     names = [name for name in table.column_names if name != "income"]
     y = np.array(table.column("income").to_pylist()) == ">50K"
     return Preprocessor.fit(table, names).encode(table, "all"), y.astype(np.int64)

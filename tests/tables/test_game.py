@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -103,11 +101,6 @@ def test_named_models_fit_what_they_are_for(name):
             make_model(name, "regression")
 
 
-def test_a_regressor_and_texts_do_not_go_together():
-    with pytest.raises(InputError, match="predicts numbers"):
-        table_game(TRAIN, "y", model="sklearn.linear_model:Lasso")
-
-
 def test_what_was_decided_in_reading_is_said(tmp_path):
     (tmp_path / "rows.csv").write_text("x;y\n" + "0,5;1,25\n1,5;2,5\n3,5;7,5\n2,5;3,75\n" * 2)
     made = table_game(read_table(tmp_path / "rows.csv", delimiter=";"), "y", test_size=4)
@@ -141,14 +134,12 @@ def test_features_that_would_fill_the_memory_are_refused():
         _features((rows, rows), {"y"}, [], most_bytes=2 * 2 * 8 * 8 - 1)
 
 
-def test_thousands_of_columns_take_time_by_their_number_and_have_few_notes():
+def test_thousands_of_columns_have_few_notes():
     columns = {f"c{number}": [1.0, 2.0, None, 4.0] for number in range(3000)}
     same = {f"s{number}": [1, 1, 1, 1] for number in range(1000)}
-    start = time.process_time()
     made = table_game(pa.table({**columns, **same, "y": ["a", "b"] * 2}), "y", test_size=1)
     assert len(made.notes) < 120
     assert "likewise 2,950 more columns" in made.notes
-    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(

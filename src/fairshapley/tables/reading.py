@@ -260,8 +260,7 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
         raise InputError(
             f"row {row + 1} of the {what} rows holds {cells[row].as_py()!r:.40} in column "
             f"{name!r:.60}, where most cells are numbers: write a plain number, or leave the cell "
-            f"empty; if the column is text, say so with texts= of read_table, or make it "
-            "categorical in a DataFrame"
+            "empty; if the column is text, name it in texts=, or make it categorical"
         )
 
 
