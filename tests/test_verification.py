@@ -84,19 +84,6 @@ def test_any_changed_bit_is_found(files, trials):
     assert check(files, recompute=False).holds, "and what was put back passes"
 
 
-def test_without_digests_changed_bits_are_overlooked(files):
-    # The counterpart of the test above: it is the digests that find all.
-    data = json.loads((files / "result.json").read_text())
-    for name in ("digest", "journal_digest"):
-        del data[name]
-    (files / "result.json").write_text(json.dumps(data))
-    assert overlooked(files, "result.json", 200, seed=1)
-    assert overlooked(files, "run.db", 200, seed=1, journal=files / "run.db")
-
-
-# -- what a file is changed to ---------------------------------------------------------------------
-
-
 def test_a_result_with_other_values_does_not_come_out_of_the_journal(files):
     result = fs.Result.load(files / "result.json")
     values = result.values.copy()

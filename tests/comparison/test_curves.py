@@ -67,13 +67,6 @@ def test_no_order_of_an_additive_game_beats_that_of_its_values(worth):
         np.testing.assert_array_equal(back.utilities[::-1], best.utilities)
 
 
-def test_steps_take_fewer_points():
-    game = fs.games.Additive(np.arange(10.0))
-    curve = fs.curve(game, np.arange(10.0), steps=3)
-    np.testing.assert_array_equal(curve.counts, [0, 3, 7, 10])
-    np.testing.assert_array_equal(curve.utilities, [0, 24, 42, 45])
-
-
 @pytest.mark.parametrize("steps", [1, 3, 10, 99])
 def test_steps_go_from_nobody_to_all(steps):
     values = np.random.default_rng(0).permutation(10)

@@ -4,12 +4,10 @@ import warnings
 from math import factorial
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.datasets import load_diabetes, load_wine
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.tree import DecisionTreeRegressor
 
 import fairshapley as fs
 from fairshapley.explanations import explain
@@ -98,37 +96,6 @@ def test_probabilities_of_all_classes_have_the_closed_form_of_trees(forest, wine
     assert_allclose(found.predictions, forest.predict_proba(rows), atol=1e-12)
 
 
-@pytest.mark.parametrize("probability", [False, True])
-def test_values_agree_with_treeshap(shap, probability):
-    """As far as shap's single precision goes: its values miss the prediction by as much.
-
-    Features are rounded to single precision, lest one that is equal to a threshold only after
-    that goes down one branch in shap and the other in the tree.
-    """
-    features, malignant = load_breast_cancer(return_X_y=True)
-    features = features[:, :8].astype(np.float32).astype(np.float64)
-    if probability:
-        model = RandomForestClassifier(5, max_depth=4, random_state=0).fit(features, malignant)
-        largest = 1.0
-    else:
-        radius, features = features[:, 0], features[:, 1:]
-        model = DecisionTreeRegressor(max_depth=5, random_state=0).fit(features, radius)
-        largest = radius.max()
-    game = FeatureGame(model, features, output=int(probability), background=30)
-    explainer = shap.TreeExplainer(
-        model,
-        data=game.background,
-        feature_perturbation="interventional",
-        model_output="probability" if probability else "raw",
-    )
-    rows = [0, 300, 568]
-    theirs = np.asarray(explainer.shap_values(features[rows]))
-    theirs = theirs[..., 1] if probability else theirs
-    found = explain(game, rows)
-    assert_allclose(found.values, theirs, rtol=0, atol=4 * np.finfo(np.float32).eps * largest)
-    assert_allclose(found.base_values, np.atleast_1d(explainer.expected_value)[-1], rtol=1e-8)
-
-
 # --- outputs, rows, seeds -----------------------------------------------------------------------
 
 
@@ -152,17 +119,6 @@ def test_the_mean_of_the_rows_is_the_game_of_the_mean(wine_game):
     found = explain(mean)
     assert found.rows == (0, 40, 80, 120, 160)
     assert_allclose(found.values.mean(axis=0), fs.exact(mean).values, atol=1e-12)
-
-
-def test_an_error_names_its_row():
-    """Only mixtures of row 1 fail, which no row of the data shows."""
-
-    def predict(rows):
-        return np.where(rows[:, 0] > rows[:, 1], np.nan, rows[:, 0])
-
-    game = FeatureGame(predict, [[1.0, 1.0], [2.0, 2.0]], background=[[1.0, 1.0]])
-    with pytest.raises(fs.errors.GameError, match=r"for row 1 where coalition \(0,\)"):
-        explain(game)
 
 
 def test_frames_have_a_line_per_row_and_output(wine_game):
@@ -220,30 +176,6 @@ def test_shap_draws_the_explanation(shap, wine_game):
             labels = {text.get_text() for text in plt.gca().get_yticklabels()}
             assert any("alcohol" in label for label in labels)
             plt.close("all")
-
-
-def test_shap_draws_groups_and_texts(shap):
-    """A group shows the name of its hot column, a text itself."""
-    import matplotlib.pyplot as plt
-
-    frame = pd.DataFrame(
-        {"size": [1.0, 2.0, 4.0], "red": [1, 0, 0], "blue": [0, 1, 0], "town": ["Oslo", "", "Bari"]}
-    )
-    game = FeatureGame(
-        lambda rows: rows["size"] * rows["red"] + rows["town"].str.len(),
-        frame,
-        groups={"colour": ["red", "blue"]},
-    )
-    explanation = explain(game).to_shap()
-    assert explanation.data.tolist() == [
-        [1.0, "red", "Oslo"],
-        [2.0, "blue", ""],
-        [4.0, "0, 0", "Bari"],
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        shap.plots.waterfall(explanation[0], show=False)
-        plt.close("all")
 
 
 # --- the paper's setting ------------------------------------------------------------------------

@@ -182,12 +182,6 @@ def test_many_players_are_estimated():
     assert np.isfinite(found.standard_errors).all()
 
 
-def test_one_background_row_and_one_row():
-    found = fs.explain(curved, ROWS, ROWS[:1], rows=5, budget=200, seed=0)
-    assert found.values.shape == (1, 12)
-    assert found.base_values[0] == pytest.approx(curved(ROWS[:1])[0])
-
-
 # --- models -------------------------------------------------------------------------------------
 
 
@@ -315,34 +309,6 @@ def test_words_of_a_linear_model_have_their_closed_form():
         assert np.isnan(found.values[place, len(pieces) :]).all()
     assert found.data[1].tolist()[:4] == ["a", "bad", "film", "bad"]
     assert "good +" in str(found)
-
-
-def test_words_of_a_torch_classifier():
-    """A bag of embeddings behind a hidden layer: seven words exactly, twelve by sampling."""
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    torch.manual_seed(0)
-    words = ["a", "good", "bad", "film", "not", "very", "dull"]
-    embed, head = torch.nn.Embedding(8, 4, padding_idx=7), torch.nn.Linear(4, 2)
-    embed.weight.data[7] = 0.0
-
-    def classify(texts):
-        codes = [[words.index(word) for word in text.split()] + [7] for text in texts]
-        sums = torch.stack([embed(torch.tensor(row)).sum(dim=0) for row in codes])
-        return torch.softmax(head(torch.tanh(sums)), dim=1)
-
-    short, long = "not a very good bad dull film", "a good film not a very good film not a bad film"
-    found = fs.explain(classify, [short, long], outputs=1, budget=600, seed=0)
-
-    def of_coalition(coalition):
-        text = " ".join(short.split()[at] for at in sorted(coalition))
-        return float(classify([text])[0, 1])
-
-    exact = fs.exact(fs.games.FunctionGame(of_coalition, 7))
-    assert_allclose(found.values[0, :7], exact.values, atol=1e-6)
-    assert found.results[0][0].exact
-    assert found.data[1].tolist() == long.split()
-    assert_allclose(found.values[1].sum(), found.predictions[1] - found.base_values[1], atol=1e-6)
-    assert (found.standard_errors[1] < 0.01).all()
 
 
 def test_sentences_and_masks_of_texts():
