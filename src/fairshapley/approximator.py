@@ -15,7 +15,7 @@ from fairshapley.runs.calls import estimate
 def shapiq_approximator(
     n_players: int, method: str | Estimator[Any, Any] = "auto", *, seed: int | None = None
 ) -> Any:
-    """One of our methods as an approximator of shapiq, for its explainers (needs shapiq).
+    """Return a method of this package as an approximator for shapiq's explainers (needs shapiq).
 
     It gives Shapley values (shapiq's index "SV"). After a call, `result` is the whole result, with
     standard errors and certificate.
@@ -41,7 +41,7 @@ def shapiq_approximator(
         from shapiq.approximator.base import Approximator
 
     class FairShapley(Approximator[Any]):
-        """Asks fairshapley."""
+        """The approximator."""
 
         valid_indices = ("SV",)
         result: Result

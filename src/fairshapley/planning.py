@@ -142,28 +142,28 @@ class Forecast:
         return f"{several(self.evaluations, 'evaluation')} of {each}: {total}"
 
     def sentences(self) -> list[str]:
-        """What a pilot has shown, in words."""
-        said = [str(self)]
+        """Return what a pilot has shown, in words."""
+        sentences = [str(self)]
         if self.needed is not None:
             most = max(self.needed_at_most or 0, self.needed)
             slow = f" ({most:,} if errors shrink no faster than those of plain averages)"
             enough = "" if most <= self.allowed else f"; the {self.allowed:,} allowed may not do"
             if self.needed > self.allowed:
                 enough = f", more than the {self.allowed:,} allowed"
-            said.append(
+            sentences.append(
                 f"the aim is predicted to take {self.needed:,} evaluations"
                 f"{slow if most > self.needed else ''}{enough}"
             )
         if self.epsilon1 is not None:
-            said.append(
+            sentences.append(
                 f"then each value should be known to {self.epsilon1:.2g} times its size plus "
                 f"{self.epsilon1:.2g} · ξ (ε1 = {self.epsilon1:.2g})"
             )
         if self.evaluations >= 2**self.n_players:
-            said.append("every coalition will be evaluated: the values will be exact")
+            sentences.append("every coalition will be evaluated: the values will be exact")
         if self.pilot:
-            said.append(f"predicted from a pilot of {self.pilot:,} evaluations")
-        return said
+            sentences.append(f"predicted from a pilot of {self.pilot:,} evaluations")
+        return sentences
 
 
 @known_names
@@ -182,7 +182,7 @@ def forecast(
     journal: JournalOption = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Forecast:
-    """What `estimate` with the same arguments would take, from a few evaluations or from a pilot.
+    """Return what `estimate` with the same arguments would take, measured or from a pilot.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class _Pilot(Evaluations):
         return known and all(aim.waits(evaluations, last_look, n_players) for aim in self.aims)
 
     def looks_now(self, snapshot: Snapshot) -> bool:
-        """As the aims do."""
+        """Return whether an aim looks now."""
         return any(aim.looks_now(snapshot) for aim in self.aims)
 
     def met(self, snapshot: Snapshot) -> str | None:
@@ -305,14 +305,14 @@ class _Pilot(Evaluations):
         return None
 
     def configuration(self) -> dict[str, Any]:
-        """As plain data, that of a rule that a journal knows."""
+        """Return the plain data of a rule that a journal knows."""
         return Evaluations(at_least=self.at_least).configuration()
 
 
 def _predicted(
     plain: Forecast, result: Result, pilot: _Pilot, delta: float | None, *, iid: bool
 ) -> Forecast:
-    """The forecast with what a pilot shows."""
+    """Return the forecast with what a pilot shows."""
     made = result.evaluations
     if result.exact:
         return replace(plain, allowed=made, pilot=made, needed=made, epsilon1=0.0)
@@ -355,7 +355,7 @@ def _predicted(
 
 
 def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:
-    """The power of the evaluations with which variances shrink, from the second half of the pilot.
+    """Return the power of the evaluations with which variances shrink, from half of the pilot.
 
     Those of i.i.d. contributions shrink as these grow: faster than evaluations where coalitions
     come again. For the others half of what is seen counts, as what is usual does.
@@ -374,7 +374,7 @@ def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:
 
 
 def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]) -> int:
-    """The evaluations at the first planned look at which the aim is predicted to be reached."""
+    """Return the evaluations at the planned look at which the aim is predicted to be reached."""
     made, look = result.evaluations, 0
     here = Snapshot(made, None, 0.0, result, result.xi, sequential=result.sequential)
     if rule.judge(here, result.level_share * rule.delta).said == result.stopped:
@@ -395,7 +395,7 @@ def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]
 def _seconds_each(
     game: Game, n_players: int, evaluations: float, clock: Callable[[], float]
 ) -> float:
-    """What an evaluation takes: that of all players, or the mean of coalitions of all sizes."""
+    """Return the time of an evaluation: of all players, or the mean over all sizes."""
     game(np.ones((1, n_players), dtype=bool))  # what a game sets up at its first call
     started = clock()
     game(np.ones((1, n_players), dtype=bool))

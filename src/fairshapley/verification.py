@@ -232,7 +232,7 @@ def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Fi
 
 
 def _described(record: RunRecord, result: Result) -> Finding:
-    """Compare for whom, from which files and by which command the run was made."""
+    """Compare the names, the unit, the input files and the command line of the run."""
     given = _origin(result)
     other = [
         f"other {WORDS[name]} ({visible(str(record.origin.get(name)))!r:.80}, the result has "

@@ -80,7 +80,7 @@ def audit(
 
 
 class _Ground(NamedTuple):
-    """What is true of a game: its values, and where the axioms speak of it."""
+    """The true values of a game, and the cases of the axioms in it."""
 
     truth: FloatArray
     premises: Premises
@@ -95,7 +95,7 @@ def _audited(
     run: dict[str, Any],
     **judged: float,
 ) -> Audit:
-    """An audit against a truth that is known; `run` are options of `estimate`."""
+    """Audit a method against a known truth; `run` are options of `estimate`."""
     first = root_seed(seed)
     runs = [
         estimate(game, method, seed=first + repeat, progress=False, **run)
@@ -136,14 +136,14 @@ def compare(
     judged = {"epsilon1": epsilon1, "delta": delta}
     return Comparison(
         {
-            label: _audited(game, one, ground, repeats, first, run, **judged)
-            for label, one in named.items()
+            label: _audited(game, method, ground, repeats, first, run, **judged)
+            for label, method in named.items()
         }
     )
 
 
 def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Estimator[Any, Any]]:
-    """Methods by name, or by configuration where a name would appear twice."""
+    """Return methods by name, or by configuration where a name would appear twice."""
     names = [method if isinstance(method, str) else method.name for method in methods]
     labels = [
         str(method) if names.count(name) > 1 else name
@@ -155,7 +155,7 @@ def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Est
 
 
 def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
-    """The values to compare with, given, known to the game or enumerated; and the cases."""
+    """Return the true values, given, known to the game or enumerated; and the cases."""
     facts = game_facts(game, needed=False)
     n_players, nulls = facts.n_players, facts.n_players - facts.n_active
     small = n_players <= EXACT_TRUTH_PLAYERS
@@ -179,7 +179,7 @@ def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
 
 
 def _declared(game: Game, facts: GameFacts) -> Premises:
-    """What a game says of its players."""
+    """Return the cases that a game declares."""
     return Premises(
         abilities.null_players(game), facts.identical_players, abilities.dominated_pairs(game)
     )

@@ -59,7 +59,7 @@ class Curve:
         return float(np.trapezoid(self.utilities, self.counts) / self.counts[-1])
 
     def to_frame(self, kind: Any = "pandas") -> Any:
-        """One row per point: players moved, and utility; `kind` as in `Result.to_frame`."""
+        """Return a row per point: players moved, and utility; `kind` as in `Result.to_frame`."""
         moved = "added" if self.action == "add" else "removed"
         return make_frame({moved: self.counts, "utility": self.utilities}, kind)
 
@@ -92,7 +92,7 @@ def curve(
     first: First = "high",
     steps: int | None = None,
 ) -> Curve:
-    """The utility as players are added to nobody, or removed from all, in order of their values.
+    """Return the utility as players join or leave in the order of their values.
 
     The usual test of data values (`fig:add-remove` of the paper): adding the best first should
     raise the utility early, removing the best first should lower it early. Of equal values the
@@ -133,8 +133,8 @@ def curve(
     number = n_players if steps is None else checks.whole("steps", steps)
     ends = np.linspace(0, n_players, min(number, n_players) + 1)
     counts = np.unique(ends.round().astype(np.int64))
-    turn = np.argsort(np.argsort(-phi if first == "high" else phi, kind="stable"))
-    moved = turn < counts[:, None]
+    rank = np.argsort(np.argsort(-phi if first == "high" else phi, kind="stable"))
+    moved = rank < counts[:, None]
     coalitions = moved if action == "add" else ~moved
     utilities = check_answer(game(coalitions), len(coalitions))
     wrong = np.flatnonzero(~np.isfinite(utilities))

@@ -188,7 +188,7 @@ class Audit:
         return f"{lowest:.4g} ± {error:.2g}, bias {self.min_true_fidelity_bias:+.2g}"
 
     def row(self) -> dict[str, float]:
-        """What a comparison says of the method, as plain numbers."""
+        """Return the numbers of the method for a comparison."""
         nulls, equal, dominated = self.premises.counts
         return {
             "evaluations": self.evaluations,
@@ -247,7 +247,7 @@ class Comparison:
     audits: dict[str, Audit]
 
     def to_frame(self, kind: Any = "pandas") -> Any:
-        """One row per method: cost, errors, audited and reported fidelity, coverage.
+        """Return a row per method: cost, errors, audited and reported fidelity, coverage.
 
         `kind` as in `Result.to_frame`.
         """

@@ -48,7 +48,7 @@ class Attributions:
     predictions: FloatArray
     """v(N), the prediction for each row"""
     data: NDArray[Any]
-    """What each player shows in each row, (rows, players)"""
+    """The content of each player in each row, (rows, players)"""
     rows: tuple[int, ...]
     """The positions of the rows in X"""
     player_names: tuple[str, ...]
@@ -68,15 +68,15 @@ class Attributions:
         return min(result.min_fidelity for row in self.results for result in row)
 
     def names(self, place: int) -> tuple[str, ...]:
-        """The players of a row, by its place among the rows: columns, or the words of a text."""
+        """Return the players of a row, by its place among the rows: columns, or words of a text."""
         return tuple(self.data[place]) if self.kind == "texts" else self.player_names
 
     def importance(self) -> FloatArray:
-        """The mean |φ̂| over the rows, (players[, outputs]): what matters in the whole data."""
+        """Return the mean |φ̂| over the rows, (players[, outputs])."""
         return np.abs(self.values).mean(axis=0)
 
     def overall(self, output: int | str | None = None) -> Result:
-        """The importance of the players in the data that the rows come from, as a result.
+        """Return the importance of the players in the data that the rows come from, as a result.
 
         Its values are the means of |φ̂| over the rows, its errors those of the choice of the rows
         and of the coalitions together: rows share their coalitions, so that their errors count as
@@ -148,7 +148,7 @@ class Attributions:
         return plots.plot_waterfall(values, errors, names, base, axes, most)
 
     def index(self, output: int | str | None) -> Any:
-        """The index of one output in the arrays."""
+        """Return the index of one output in the arrays."""
         if self.values.ndim == 2:
             return ...
         return (..., check_output(output, self.output_names))
@@ -156,13 +156,13 @@ class Attributions:
     def row_values(
         self, place: int, output: int | str | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The values of a row, by its place, and their standard errors; one for each player."""
+        """Return the values of a row, by its place, and their standard errors."""
         at = self.index(output)
         known = ~np.isnan(self.values[at][place])
         return self.values[at][place][known], self.standard_errors[at][place][known]
 
     def content(self, place: int, player: int) -> str:
-        """What a player shows in a row, as a text."""
+        """Return the content of a player in a row, as a text."""
         content = self.data[place, player]
         return f"{content:.4g}" if isinstance(content, float) else str(content)
 
@@ -177,7 +177,7 @@ class Attributions:
         return presentation.notebook_html(self)
 
     def to_html(self, title: str | None = None) -> str:
-        """A page with pictures and numbers of all rows, as a text; see `report`."""
+        """Return a page with pictures and numbers of all rows, as a text; see `report`."""
         return presentation.page_html(self, title)
 
     def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
@@ -197,7 +197,7 @@ class Attributions:
         return written
 
     def to_shap(self) -> Any:
-        """The values as a `shap.Explanation`, for shap's plots (needs shap)."""
+        """Return the values as a `shap.Explanation`, for shap's plots (needs shap)."""
         named = {"output_names": list(self.output_names)} if self.values.ndim == 3 else {}
         return shap_package().Explanation(
             values=self.values.copy(),
@@ -208,7 +208,7 @@ class Attributions:
         )
 
     def to_frame(self, kind: Any = "pandas") -> Any:
-        """One line per row (and output), one column per player; `kind` as in `Result.to_frame`."""
+        """Return a line per row (and output) as a table; `kind` as in `Result.to_frame`."""
         # A player may have one of these names.
         row, output = (f"{it}_" if it in self.player_names else it for it in ("row", "output"))
         columns: dict[str, Any] = {row: self.rows}
@@ -231,7 +231,7 @@ def gathered(
     single: bool,
     complete: bool,
 ) -> Attributions:
-    """The results of rows, by their place among the positions, as arrays."""
+    """Return the results of rows, by their place among the positions, as arrays."""
     if not results:
         raise KeyboardInterrupt  # it came before any row had values
     kept = np.array(sorted(results))

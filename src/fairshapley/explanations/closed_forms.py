@@ -28,7 +28,7 @@ BOOSTING = ("GradientBoosting", "HistGradientBoosting", "XGB", "LGBM", "CatBoost
 
 
 def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> RowValues | None:
-    """The exact values of some rows of X; None where there is no closed form."""
+    """Return the exact values of some rows of X; None where there is no closed form."""
     function, n_players = game.predictor.function, game.n_players
     model = getattr(function, "__self__", None)
     if game.kind not in ("marginal", "mean") or model is None:
@@ -52,14 +52,14 @@ def closed_form(game: FeatureGame, rows: IntArray, outputs: tuple[int, ...]) -> 
 
 
 def _is_linear(model: Any) -> bool:
-    """Whether a model has coefficients, behind nothing but scalers."""
+    """Return whether a model has coefficients, behind nothing but scalers."""
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
     scaled = all(type(step).__name__.endswith("Scaler") for step in steps[:-1])
     return scaled and hasattr(steps[-1], "coef_")
 
 
 def _linear(game: FeatureGame, rows: IntArray) -> FloatArray:
-    """What each player alone changes in the mean row."""
+    """Return what each player alone changes in the mean row."""
     expectation = game.against_average(rows)
     masks = np.eye(game.n_players, dtype=bool)
     places = np.arange(len(rows))
@@ -78,7 +78,7 @@ def _has_leaves(model: Any, method: str) -> bool:
 
 
 def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
-    """Interventional TreeSHAP; None where shap cannot read the model."""
+    """Return interventional TreeSHAP values; None where shap cannot read the model."""
     columns = range(len(game.data.labels))
     if game.n_players != len(columns) or game.weights is not None:
         return None  # a group is not the sum of its columns, and shap knows no weights

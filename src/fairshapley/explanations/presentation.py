@@ -29,15 +29,15 @@ ADDS, TAKES = "0,114,178", "230,159,0"
 
 
 def outputs(found: Attributions) -> list[tuple[str, int | None]]:
-    """The names and numbers of the outputs, where there are several."""
+    """Return the names and numbers of the outputs, where there are several."""
     if found.values.ndim == 2:
         return [("", None)]
     return [(one_line(name, SHOWN_LETTERS), at) for at, name in enumerate(found.output_names)]
 
 
 def sentences(found: Attributions) -> tuple[str, list[str]]:
-    """A title, a line for each of the first rows, and one for all; so for each output."""
-    how = "exact" if all(one.exact for row in found.results for one in row) else "estimated"
+    """Return a title, and for each output a line per row, of the first rows, and one for all."""
+    how = "exact" if all(result.exact for row in found.results for result in row) else "estimated"
     if not found.complete:
         how += "; interrupted, the rows are those that were finished"
     rows, players = several(len(found.rows), "row"), several(len(found.player_names), "player")
@@ -58,14 +58,14 @@ def sentences(found: Attributions) -> tuple[str, list[str]]:
 
 
 def _largest(found: Attributions, place: int, values: FloatArray) -> list[tuple[int, str]]:
-    """The players of a row whose values are the largest, with their names."""
+    """Return the players of a row whose values are the largest, with their names."""
     order = np.argsort(-np.abs(values), kind="stable")[:SHOWN_PLAYERS].tolist()
     names = found.names(place)
     return [(player, one_line(names[player], SHOWN_LETTERS)) for player in order]
 
 
 def row_sum(found: Attributions, place: int, output: int | None) -> str:
-    """A prediction as the sum of the base value and the players' values."""
+    """Return a prediction as the sum of the base value and the players' values."""
     values, errors = found.row_values(place, output)
     largest = _largest(found, place, values)
     shown = [f"{name} {_with_error(values[at], errors[at])}" for at, name in largest]
@@ -83,27 +83,29 @@ def _with_error(value: float, error: float) -> str:
 
 
 def notebook_html(found: Attributions) -> str:
-    """The values of the first rows: a table of the players that matter most, or coloured words."""
+    """Return a table of the players that matter most in the first rows, or coloured words."""
     title, lines = sentences(found)
     texts, parts = found.kind == "texts", []
     names = [one_line(name, SHOWN_LETTERS) for name in found.player_names]
     for name, output in outputs(found):
         at = found.index(output)
         order = np.argsort(-np.abs(found.values[at]).mean(axis=0), kind="stable")[:SHOWN_COLUMNS]
-        heads = ["words"] if texts else [names[one] for one in order]
+        heads = ["words"] if texts else [names[player] for player in order]
         rows = []
         for place, row in enumerate(found.rows[:SHOWN_ROWS]):
-            told = [_with_error(*one) for one in zip(*found.row_values(place, output), strict=True)]
-            cells = [_coloured(found, place, output)] if texts else [told[one] for one in order]
+            shown = [_with_error(*it) for it in zip(*found.row_values(place, output), strict=True)]
+            cells = (
+                [_coloured(found, place, output)] if texts else [shown[player] for player in order]
+            )
             ends = [f"{part[at][place]:.4g}" for part in (found.predictions, found.base_values)]
             rows.append([str(row), *ends, *cells])
         parts += [sentences_html([f"output {name}"])] if name else []
         parts.append(table_html(["row", "prediction", "on average", *heads], rows))
-    return block_html(title, *parts, sentences_html(one for one in lines if one[:4] != "row "))
+    return block_html(title, *parts, sentences_html(line for line in lines if line[:4] != "row "))
 
 
 def _coloured(found: Attributions, place: int, output: int | None) -> str:
-    """The words of a text, each on the colour of its value."""
+    """Return the words of a text, each on the colour of its value."""
     values, errors = found.row_values(place, output)
     largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     return " ".join(
@@ -114,7 +116,7 @@ def _coloured(found: Attributions, place: int, output: int | None) -> str:
 
 
 def page_html(found: Attributions, title: str | None = None) -> str:
-    """The explanation as a page of its own, which loads nothing from elsewhere."""
+    """Return the explanation as a page of its own, which loads nothing from elsewhere."""
     template = environment().get_template("explanation.html")
     return template.render(
         title=visible(title or "Predictions explained"),
@@ -129,7 +131,7 @@ def page_html(found: Attributions, title: str | None = None) -> str:
 
 
 def _section(found: Attributions, name: str, output: int | None) -> dict[str, Any]:
-    """What the page says of one output."""
+    """Return what the page shows of one output."""
     overall = found.overall(output) if found.kind == "columns" and len(found.rows) > 1 else None
     ways = () if overall is None else ("bar", "beeswarm")
     rows = []
@@ -145,7 +147,7 @@ def _section(found: Attributions, name: str, output: int | None) -> dict[str, An
 
 
 def _picture(found: Attributions, kind: Any, **options: Any) -> str:
-    """A plot as the address of an image that holds it."""
+    """Draw a plot; return it as the address of an image."""
     with extra("report", "a page of explanations needs matplotlib", "or use to_frame"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
