@@ -1,6 +1,5 @@
 """Files are written whole, never through a link, and for their owner alone."""
 
-import io
 import os
 import stat
 from dataclasses import replace
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fairshapley as fs
-from fairshapley._basics.files import WatchedStream, same_place, write_whole
+from fairshapley._basics.files import same_place, write_whole
 from fairshapley.errors import InputError, JournalError
 from fairshapley.results.tables import check_writable, write_values
 
@@ -106,20 +105,6 @@ def test_files_are_the_same_by_any_name(tmp_path):
     two.hardlink_to(one)
     assert same_place(one, two)
     assert not same_place(one, tmp_path / "three")
-
-
-def test_a_watched_stream_stops_where_it_is_refused():
-    seen = []
-
-    def watch(block):
-        seen.append(len(block))
-        if sum(seen) > 100:
-            raise InputError("too much")
-
-    stream = io.BufferedReader(WatchedStream(io.BytesIO(bytes(10**6)), watch), 50)
-    with pytest.raises(InputError, match="too much"):
-        stream.read()
-    assert sum(seen) < 10**6 + 1
 
 
 @pytest.mark.parametrize("given", [5, None, b"bytes", ["a"], "a\0b"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
 import stat
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -118,38 +116,3 @@ def same_place(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve() or one.samefile(other)
     except (OSError, ValueError, RuntimeError):  # not there; a loop of links
         return False
-
-
-class WatchedStream(io.RawIOBase):
-    """The bytes of another stream; each block is shown to `watch`, which may refuse it.
-
-    An archive of a few bytes may unpack to any number of them, so what is unpacked is counted.
-
-    Examples
-    --------
-    >>> WatchedStream(io.BytesIO(b"abc"), lambda block: print(len(block))).read()
-    3
-    b'abc'
-    """
-
-    def __init__(self, stream: Any, watch: Callable[[bytes], None]) -> None:
-        super().__init__()
-        self._stream = stream
-        self._watch = watch
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """The next bytes, in the buffer; how many there are."""
-        block = self._stream.read(len(buffer))
-        if block:
-            self._watch(block)
-        buffer[: len(block)] = block
-        return len(block)
-
-    def close(self) -> None:
-        """Close the other stream too."""
-        self._stream.close()
-        super().close()

@@ -120,13 +120,13 @@ def table_game(
     precision: Literal["double", "single"] = "double",
     device: str | None = None,
 ) -> TabularGame:
-    """The game whose players are the rows of a table, or groups of them.
+    """Return the game whose players are the rows of a table, or groups of them.
 
     Parameters
     ----------
     train
         The rows to be valued: a table of Arrow, a frame of pandas (a named index names the rows)
-        or polars, a data set of Hugging Face, columns by name, an array (columns x0, x1, …), or the
+        or polars, a Hugging Face dataset, columns by name, an array (columns x0, x1, …), or the
         path of a file, see `read_table`.
     target
         The column to be predicted.
@@ -254,7 +254,7 @@ def table_game(
 
 
 def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
-    """The model, and whether it predicts classes or numbers."""
+    """Return the model, and whether it predicts classes or numbers."""
     if task not in ("auto", *TASKS):
         raise InputError(f"task must be auto, {' or '.join(TASKS)}, not {task!r:.40}")
     kind = target.guessed_task() if task == "auto" else cast("Task", task)
@@ -398,7 +398,7 @@ def _weights(
 
 
 def _shared_rows(features: _Arrays, targets: _Arrays, *, drawn: bool) -> list[str]:
-    """A note where test rows are training rows too; those drawn from the same may be by chance."""
+    """Return a note where test rows are training rows too; if drawn, that may be by chance."""
     train, test = (
         [(row.tobytes(), target) for row, target in zip(rows, found.tolist(), strict=True)]
         for rows, found in zip(features, targets, strict=True)
@@ -415,7 +415,7 @@ def _shared_rows(features: _Arrays, targets: _Arrays, *, drawn: bool) -> list[st
 
 
 def _names(rows: _Part, column: str | None, labels: Sequence[str] | None) -> list[str]:
-    """A name for each row: that in a column or an index, or its number in the table."""
+    """Return a name for each row: that in a column or an index, or its number in the table."""
     if column is None and labels is not None:
         return [labels[number - 1] for number in rows.numbers]
     if column is None:

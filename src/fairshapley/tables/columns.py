@@ -24,7 +24,7 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
-    """What a column holds, or an InputError for something that no model here can use.
+    """Return what a column holds; raise InputError for something that no model here can use.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
 
 
 def as_numbers(column: pa.ChunkedArray) -> FloatArray:
-    """A column of any kind but text as floats: dates in days, times in seconds; NaN is missing.
+    """Return a column that is no text as floats: dates in days, times in seconds, NaN if missing.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def as_numbers(column: pa.ChunkedArray) -> FloatArray:
 
 
 def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """A column as texts; None is missing, and so is a text of blanks.
+    """Return a column as texts; None is missing, and so is a text of blanks.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Target:
         return self.values.dtype == object
 
     def guessed_task(self) -> Task:
-        """Classes when it holds texts, or few whole numbers; else numbers."""
+        """Return "classification" when it holds texts, or few whole numbers; else "regression"."""
         if self.is_text:
             return "classification"
         values = np.unique(self.values)
@@ -129,7 +129,7 @@ class Target:
         return "classification" if whole and len(values) <= MOST_WHOLE_CLASSES else "regression"
 
     def classes(self, *, text: bool) -> NDArray[Any]:
-        """The classes as texts, or as whole numbers."""
+        """Return the classes as texts, or as whole numbers."""
         if self.is_text:
             if not text:
                 raise InputError(
@@ -152,7 +152,7 @@ class Target:
         return whole.astype(str) if text else whole
 
     def numbers(self) -> NDArray[Any]:
-        """The numbers themselves."""
+        """Return the numbers; raise InputError where they are texts."""
         if self.is_text:
             raise InputError(
                 f"target {self.name!r:.60} holds texts such as {self.values[0]!r:.40}, and the "
@@ -162,7 +162,7 @@ class Target:
 
 
 def read_target(table: pa.Table, name: str, what: str) -> Target:
-    """The target of the rows of a table, or an InputError where it is not there or incomplete.
+    """Return the target of the rows of a table; raise InputError where it is incomplete.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def read_target(table: pa.Table, name: str, what: str) -> Target:
 
 
 def weights_of(table: pa.Table, name: str, what: str) -> NDArray[Any]:
-    """A column of weights, or an InputError where one is missing or below 0.
+    """Return a column of weights; raise InputError where one is missing or below 0.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def weights_of(table: pa.Table, name: str, what: str) -> NDArray[Any]:
 def texts_of(
     table: pa.Table, name: str, what: str, role: str, numbers: IntArray | None = None
 ) -> list[str]:
-    """A column as texts, or an InputError where one is missing; `numbers` are those of the rows."""
+    """Return a column as texts; raise InputError where one is missing (`numbers`: of the rows)."""
     texts: list[str | None] = as_texts(column_of(table, name, what, role)).tolist()
     if None in texts:
         place = texts.index(None)
@@ -231,7 +231,7 @@ def texts_of(
 
 
 def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:
-    """A column by name, or an InputError that lists what there is."""
+    """Return a column by name; if it is missing, the InputError lists them all."""
     if name not in table.column_names:
         raise InputError(
             f"the {what} rows have no column {name!r:.60} ({role}): they have "

@@ -48,7 +48,7 @@ class FoundCopies:
 def find_copies(
     features: FloatArray, targets: NDArray[Any], owner: IntArray, names: Sequence[str]
 ) -> FoundCopies:
-    """Players who hold copies of each other's rows, and players who send a row many times.
+    """Find players who hold copies of each other's rows, and players who send a row many times.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def find_copies(
 def merged_players(
     table: pa.Table, players: Sequence[str], but: set[str | None]
 ) -> tuple[IntArray, list[str], list[str]]:
-    """One of several players with the same rows, under the names of all of them.
+    """Keep one of several players with the same rows, under the names of all of them.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def merged_players(
 
 
 def copied_rows(features: FloatArray, targets: NDArray[Any], names: Sequence[str]) -> list[str]:
-    """Notes on rows that are there several times, or nearly so; where rows are the players.
+    """Return notes on rows that are there several times, or nearly so; where rows are the players.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def copied_rows(features: FloatArray, targets: NDArray[Any], names: Sequence[str
 def _nearest_pair(
     features: FloatArray, targets: NDArray[Any], rows: IntArray
 ) -> tuple[int, int, int] | None:
-    """How many of some rows have another one much nearer than is usual, and the nearest two."""
+    """Count the rows that have another one much nearer than is usual, and find the nearest two."""
     from sklearn.neighbors import NearestNeighbors
 
     if len(rows) < 3:
@@ -185,7 +185,7 @@ def _nearest_pair(
 
 
 def _points(features: FloatArray, targets: NDArray[Any]) -> FloatArray:
-    """Rows as points: those of another class are farther than anything, numbers by their spread."""
+    """Return rows as points; other classes are far away, numeric targets in units of spread."""
     numbers, scale = _answers(targets).astype(np.float64), 1e6
     if targets.dtype.kind == "f" and targets.std() > 0:
         numbers, scale = targets.astype(np.float64), 1 / float(targets.std())
@@ -197,7 +197,7 @@ def _answers(targets: NDArray[Any]) -> IntArray:
 
 
 def _contents(features: FloatArray, codes: IntArray) -> IntArray:
-    """A number for each row, equal where features and targets are."""
+    """Return a number for each row, equal where features and targets are."""
     whole = np.column_stack([features + 0.0, codes])
     return np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1)
 
@@ -205,7 +205,7 @@ def _contents(features: FloatArray, codes: IntArray) -> IntArray:
 def _near_shares(
     features: FloatArray, targets: NDArray[Any], owner: IntArray, counts: IntArray
 ) -> FloatArray:
-    """The share of the rows of i that have a row of j very near, with the same target."""
+    """Return the share of the rows of i that have a row of j very near, with the same target."""
     from sklearn.neighbors import NearestNeighbors
 
     n_players = len(counts)
@@ -233,7 +233,7 @@ def _near_shares(
 def _groups(
     equal: FloatArray, near: FloatArray, inside: FloatArray, counts: IntArray
 ) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
-    """Players whose common rows are many, and more than chance brings.
+    """Find players whose common rows are many, and more than chance brings.
 
     `inside` is the share of a player's rows that are there before in its own.
     """

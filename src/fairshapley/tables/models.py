@@ -68,7 +68,7 @@ def _named(name: str, task: Task) -> Any:
 
 
 def of_any_scale() -> tuple[type, ...]:
-    """Regressors whose predictions move with the target: its units change nothing else.
+    """Return regressors whose predictions move with the target: its units change nothing else.
 
     What others learn depends on the size of the target, by a penalty or a margin.
     """
@@ -89,7 +89,7 @@ def of_any_scale() -> tuple[type, ...]:
 
 
 def imported(place: str) -> Any:
-    """The estimator at "package.module:name"; a class is called without arguments.
+    """Return the estimator at "package.module:name"; a class is called without arguments.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def imported(place: str) -> Any:
 
 
 def imported_object(place: str, what: str) -> Any:
-    """What is at "package.module:name"; a class is called without arguments.
+    """Return what is at "package.module:name"; a class is called without arguments.
 
     Importing runs the code of the module. A module in the current folder is found too, after all
     that is installed: nothing there can take the place of an installed module.

@@ -111,7 +111,7 @@ class Preprocessor:
         return tuple(found)
 
     def encode(self, table: pa.Table, what: str) -> FloatArray:
-        """The features of the rows of a table that has the same columns."""
+        """Return the features of the rows of a table that has the same columns."""
         cells = self._cells(table, what)
         parts: list[FloatArray] = []
         if self.numbers:
@@ -121,7 +121,7 @@ class Preprocessor:
         return np.concatenate(parts, axis=1)
 
     def remarks(self, test: pa.Table) -> tuple[str, ...]:
-        """What is decided for test rows that are unlike the training rows."""
+        """Return what is decided for test rows that are unlike the training rows."""
         said = []
         cells = self._cells(test, "test")
         marked = set(self._marked().tolist())
@@ -143,7 +143,7 @@ class Preprocessor:
         return tuple(_shortened(said))
 
     def _cells(self, table: pa.Table, what: str) -> dict[str, NDArray[Any]]:
-        """The columns of a table as numbers and texts, or an InputError where they do not fit."""
+        """Return columns as numbers and texts; raise InputError where they do not fit."""
         given = _by_name(table)
         cells: dict[str, NDArray[Any]] = {}
         for name in (*self.numbers, *self.texts):
@@ -163,13 +163,13 @@ class Preprocessor:
         return cells
 
     def _marked(self) -> IntArray:
-        """The places of the columns of numbers whose missing values are marked."""
+        """Return the places of the columns of numbers whose missing values are marked."""
         if self.scaler is None:
             return np.empty(0, dtype=np.int64)
         return self.scaler["missing"].features_
 
     def _categories(self) -> Iterator[tuple[str, set[str | None], set[str | None]]]:
-        """Each column of text, the categories with a feature, and those that share one."""
+        """Yield each column of text, the categories with a feature, and those that share one."""
         if self.encoder is None:
             return
         columns = zip(self.encoder.categories_, self.encoder.infrequent_categories_, strict=True)
@@ -214,7 +214,7 @@ class Preprocessor:
 
 
 def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """The columns by name; asking the table for each takes time by the number of columns."""
+    """Return the columns by name; asking the table for each takes time by the number of columns."""
     return dict(zip(table.column_names, table.columns, strict=True))
 
 
@@ -223,7 +223,7 @@ def _matrix(cells: dict[str, NDArray[Any]], names: Iterable[str]) -> NDArray[Any
 
 
 def _useless(values: NDArray[Any]) -> str | None:
-    """Why a column says nothing about the rows, or None."""
+    """Return why a column says nothing about the rows, or None."""
     if values.dtype == object:
         counts = Counter(values.tolist())
         if set(counts) == {None}:
@@ -239,7 +239,7 @@ def _useless(values: NDArray[Any]) -> str | None:
 
 
 def _scaler() -> Any:
-    """Numbers standardised, the median for missing ones, and a mark for these."""
+    """Make what standardises numbers, with the median for missing ones, and a mark for these."""
     from sklearn.impute import MissingIndicator, SimpleImputer
     from sklearn.pipeline import FeatureUnion, make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -249,7 +249,7 @@ def _scaler() -> Any:
 
 
 def _encoder() -> Any:
-    """Texts one-hot; missing is a category like others, and the rare ones share a column."""
+    """Make what encodes texts one-hot; missing is a category, and rare ones share a column."""
     from sklearn.preprocessing import OneHotEncoder
 
     return OneHotEncoder(
@@ -261,7 +261,7 @@ def _encoder() -> Any:
 
 
 def _shortened(sentences: list[str]) -> list[str]:
-    """As many sentences on columns as anybody reads."""
+    """Return as many sentences on columns as anybody reads."""
     rest = len(sentences) - MOST_SENTENCES
     more = [f"likewise {rest:,} more columns"] if rest > 0 else []
     return [*sentences[:MOST_SENTENCES], *more]

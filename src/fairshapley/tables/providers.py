@@ -35,7 +35,7 @@ def read_providers(
     *,
     independent: bool = False,
 ) -> Providers:
-    """The providers of a table, in the order in which they appear.
+    """Return the providers of a table, in the order in which they appear.
 
     Numbers are standardised over all rows, texts become categories, as in `table_game`.
 
@@ -96,7 +96,7 @@ def read_providers(
 
 
 def _independent(features: FloatArray) -> list[int]:
-    """The columns that do not depend on those before them."""
+    """Return the columns that do not depend on those before them."""
     columns, kept = np.linalg.qr(features).R.T, []
     basis = np.zeros((0, columns.shape[1]))
     for at, column in enumerate(columns):

@@ -322,7 +322,7 @@ def _pyarrow() -> Any:
 
 @contextmanager
 def _opened(file: Path, max_bytes: int) -> Iterator[io.BufferedReader]:
-    """The bytes of a file, a pipe or standard input; an InputError when it cannot be read."""
+    """Open a file, a pipe or standard input; raise InputError when it cannot be read."""
     try:
         if str(file) == STANDARD_INPUT:
             with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
@@ -343,7 +343,7 @@ def _opened(file: Path, max_bytes: int) -> Iterator[io.BufferedReader]:
 
 
 def _is_parquet(file: Path, stream: io.BufferedReader) -> bool:
-    """By the ending of its name; a pipe may have none, and tells by its first bytes."""
+    """Tell by the ending of the name; of a pipe, which may have none, by its first bytes."""
     if file.suffix.lower() in PARQUET_ENDINGS:
         return True
     return not file.is_file() and stream.peek(4)[:4] == PARQUET_START
