@@ -59,8 +59,9 @@ def estimate(
 ) -> Result:
     """Estimate the values of the players of a game.
 
-    A `FederatedGame` is valued round by round, each round with the whole budget, and
-    `Result.parts` holds the rounds; with a rule the total is valued as one game.
+    A `FederatedGame` is valued round by round, each round with all evaluations of the budget and
+    an equal share of its seconds and cost; `Result.parts` holds the rounds. Ctrl-C then gives no
+    result. With a rule the total is valued as one game.
 
     Parameters
     ----------
