@@ -194,7 +194,7 @@ def journal_run(evaluations: int) -> None:
         path = Path(folder) / "run.db"
         result = fs.estimate(Trivial(100), "mc", budget=evaluations, seed=0, journal=path)
         size = path.stat().st_size
-    report(rate=result.computed / spent, bytes=size / result.computed)
+    report(rate=result.run.computed / spent, bytes=size / result.run.computed)
 
 
 if __name__ == "__main__":

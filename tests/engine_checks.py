@@ -26,7 +26,7 @@ def check_same_bits(engine, tmp_path):
         journal = tmp_path / f"{method}.db"
         result = fs.estimate(game, engine=engine, journal=journal, **options)
         assert plain(result) == plain(fs.estimate(game, **options))
-        assert fs.estimate(game, journal=journal, **options).computed == 0
+        assert fs.estimate(game, journal=journal, **options).run.computed == 0
 
 
 def deadly_game(log, flag):

@@ -165,7 +165,7 @@ def test_the_result_has_names_provenance_and_a_certificate(tmp_path):
     assert result.evaluations == 0
     assert result.marginals is None
     assert result.method == "knn_shapley"
-    assert result.fingerprint == fs.games.fingerprint(KNNUtilityGame(*problem, k=3))
+    assert result.game.fingerprint == fs.games.fingerprint(KNNUtilityGame(*problem, k=3))
     assert result.certificate(0.1, 0.05).holds
     assert list(result.to_frame().index) == names
     result.save(tmp_path / "knn.json")
@@ -175,11 +175,11 @@ def test_the_result_has_names_provenance_and_a_certificate(tmp_path):
 def test_equal_points_get_equal_values_unless_a_tie_divides_them():
     x = [[0.0], [1.0], [0.0], [0.0]]
     result = knn_shapley(x, [1, 0, 1, 1], [[0.4]], [1], k=2)
-    assert result.identical_players == ((0, 2), (2, 3))
+    assert result.game.identical_players == ((0, 2), (2, 3))
     assert np.ptp(result.values[[0, 2, 3]]) < 1e-15
     # Point 1 is as far from the test point as the others, and ties are ordered by row.
     divided = knn_shapley(x, [1, 0, 1, 1], [[0.5]], [1], k=1)
-    assert divided.identical_players == ((2, 3),)
+    assert divided.game.identical_players == ((2, 3),)
     assert divided.values[0] > divided.values[2]
     assert KNNUtilityGame(x, [1, 0, 1, 1], [[0.5]], [1], k=1).identical_players == ((2, 3),)
 

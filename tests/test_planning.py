@@ -78,7 +78,7 @@ def test_a_pilot_predicts_what_an_aim_takes(tmp_path):
     run = fs.estimate(game, "mc", until=fair, budget=50_000, seed=5, journal=journal)
     assert planned.needed / 1.5 <= run.evaluations <= planned.needed * 1.5
     assert planned.evaluations == planned.needed
-    assert run.computed == run.evaluations - planned.pilot, "those of the pilot are kept"
+    assert run.run.computed == run.evaluations - planned.pilot, "those of the pilot are kept"
     decided = forecast(game, "mc", until=fs.Decided(top=1), budget=9000, pilot=200, seed=5, xi=0.3)
     assert decided.needed is not None
     assert any("pilot of" in said for said in decided.sentences())

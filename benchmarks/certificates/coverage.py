@@ -14,7 +14,6 @@ import argparse
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 import fairshapley as fs
 from benchmarks.certificates.__main__ import tables
 from fairshapley.estimators import METHODS
+from fairshapley.results.serialising import with_fields
 from fairshapley.testing.calibration import error_ranks
 
 HERE = Path(__file__).parent
@@ -53,7 +53,7 @@ def measured(
             found["refused"] += 1
             continue
         own = error_ranks([result], phi)[0]
-        shrunk = replace(result, standard_errors=SHRUNK * result.standard_errors)
+        shrunk = with_fields(result, standard_errors=SHRUNK * result.standard_errors)
         held = np.isnan(own) | (np.abs(own - 0.5) <= 0.475)
         stated = ~np.isnan(result.standard_errors)
         found += Counter(

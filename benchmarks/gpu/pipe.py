@@ -58,12 +58,12 @@ def repeated(
     return {
         "what": f"{method}, n = {subject.n_players}",
         "evaluations": one.evaluations,
-        "rounds": one.rounds,
+        "rounds": one.run.rounds,
         "seconds": float(np.median(times)),
         "range": [min(times), max(times)],
         "standard error": float(np.median(one.standard_errors)),
         "sd of z between two runs": float(z.std()),
-        "device": one.configuration.get("device"),
+        "device": one.run.configuration.get("device"),
     }
 
 
@@ -154,7 +154,7 @@ def certified(device: str, epsilon1: float) -> Iterator[Line]:
         yield {
             "what": f"certified at ε1 = {epsilon1}, n = 100",
             "evaluations": run.evaluations,
-            "rounds": run.rounds,
+            "rounds": run.run.rounds,
             "seconds": taken,
             "stopped": run.stopped,
         }
@@ -188,7 +188,7 @@ def audited(device: str, runs: int, truth: int, epsilon1: float = 0.25) -> Itera
         z = np.array(scores)
         yield {
             "what": f"{method}, {runs} seeds, ε1 = {epsilon1}, δ = 0.1",
-            "device": run.configuration.get("device"),
+            "device": run.run.configuration.get("device"),
             "issued": issued,
             "wrong": wrong,
             "sd of z": float(z.std()),

@@ -22,6 +22,7 @@ from fairshapley.games.game import Game
 from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
+from fairshapley.results.serialising import assembled
 from fairshapley.runs.plan import versions
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 
@@ -113,7 +114,8 @@ def exact_result(
     identity = None
     with suppress(FingerprintError):  # such as that of a user's own metric
         identity = fingerprint(game)
-    return Result(
+    return assembled(
+        Result,
         values=values,
         standard_errors=np.zeros(len(values)),
         counts=np.ones(len(values), dtype=np.int64),

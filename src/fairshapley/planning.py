@@ -316,17 +316,17 @@ def _predicted(
     made = result.evaluations
     if result.exact:
         return replace(plain, allowed=made, pilot=made, needed=made, epsilon1=0.0)
-    if result.obstacle or np.isnan(result.standard_errors).any():
+    if result.evidence.obstacle or np.isnan(result.standard_errors).any():
         return replace(plain, pilot=made)
     likely = _power(result, pilot.kept, iid=iid)
 
     def after(evaluations: int, power: float = likely) -> Evidence:
         factor = max(1.0, evaluations / made)
         if not iid:
-            return result.scaled(factor, power)
+            return result.evidence.scaled(factor, power)
         # The fewer coalitions are left, the more often those known come again.
-        left, then = (1.0 - one / result.coalitions for one in (made, evaluations))
-        return result.scaled(factor**power * left / max(then, SCARCE))
+        left, then = (1.0 - one / result.evidence.coalitions for one in (made, evaluations))
+        return result.evidence.scaled(factor**power * left / max(then, SCARCE))
 
     needed, most = (
         min((_needed(aim, result, partial(after, power=one)) for aim in pilot.aims), default=None)
@@ -334,12 +334,12 @@ def _predicted(
     )
     planned = replace(plain, pilot=made, needed=needed, needed_at_most=most)
     spent = planned.evaluations
-    if spent >= result.coalitions:
+    if spent >= result.evidence.coalitions:
         return replace(planned, epsilon1=0.0)
     # At the ξ, the δ and the bound of the aim, and at the level that its last look then has.
     aim = pilot.aims[0] if pilot.aims else None
     xi, delta = getattr(aim, "xi", None), (aim.delta if aim else DELTA) if delta is None else delta
-    share = result.level_share
+    share = result.run.level_share
     if aim is not None and spent > made:
         before, by_then = (spent_share(one, result.n_players) for one in (spent - 1, spent))
         share = by_then - before if spent == needed else 1.0 - by_then
@@ -365,7 +365,7 @@ def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:
         return usual
     before, now = (
         1.0 / float(one.counts.sum()) if iid else float(one.variances.sum())
-        for one in (halves[0], result)
+        for one in (halves[0], result.evidence)
     )
     if not (before > 0 and now > 0):
         return usual
@@ -376,12 +376,12 @@ def _power(result: Result, halves: list[Evidence], *, iid: bool) -> float:
 def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]) -> int:
     """Return the evaluations at the planned look at which the aim is predicted to be reached."""
     made, look = result.evaluations, 0
-    here = Snapshot(made, None, 0.0, result, result.xi, sequential=result.sequential)
-    if rule.judge(here, result.level_share * rule.delta).said == result.stopped:
+    here = Snapshot(made, None, 0.0, result.evidence, result.xi, sequential=result.run.sequential)
+    if rule.judge(here, result.run.level_share * rule.delta).said == result.stopped:
         return made  # the pilot itself has reached it
     for number in range(MOST_LOOKS):
         last, look = look, planned_look(number, result.n_players)
-        if look >= result.coalitions:
+        if look >= result.evidence.coalitions:
             break
         if look < made:
             continue
@@ -389,7 +389,7 @@ def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]
         snapshot = Snapshot(look, None, 0.0, then, result.xi, last_look=last)
         if rule.judge(snapshot, snapshot.level_share * rule.delta).holds:
             break
-    return int(min(look, result.coalitions))
+    return int(min(look, result.evidence.coalitions))
 
 
 def _seconds_each(

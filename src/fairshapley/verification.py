@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,7 +22,14 @@ from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result
-from fairshapley.results.serialising import as_bytes, from_plain, read_plain
+from fairshapley.results.serialising import (
+    as_bytes,
+    from_plain,
+    read_plain,
+    result_digest,
+    stored_fields,
+    stored_values,
+)
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import Plan, RunLog, described, versions
 from fairshapley.stopping import Seconds
@@ -133,7 +140,7 @@ def verify(
     if checked is not None:  # otherwise there is nothing to compare the other files with
         if report is not None:
             checks.append(Check("report", *_page(as_path(report, "report"), checked)))
-        if journal is not None and checked.parts:
+        if journal is not None and checked.run.parts:
             unsupported = "the values are a total over rounds: estimate them again from the journal"
             checks.append(Check("journal", None, unsupported))
         elif journal is not None:
@@ -172,7 +179,7 @@ def _page(path: Path, result: Result) -> Finding:
     if not page_is_whole(page):
         return False, "fairshapley did not write this page, or it was changed since: write it again"
     marks = read_marks(page)
-    if marks["result"] != result.digest:
+    if marks["result"] != result_digest(result):
         return False, "the page was made from another result"
     return True, "the page is as it was written, from this result"
 
@@ -202,11 +209,11 @@ def _journal(
 
 def _record(journal: Journal, result: Result) -> RunRecord | None:
     """Return the newest run that recorded the result's values, or could have."""
-    configuration = plain(result.configuration)
+    configuration = plain(result.run.configuration)
     runs = [
         run
         for run in journal.runs()
-        if (run.fingerprint, run.seed) == (result.fingerprint, result.seed)
+        if (run.fingerprint, run.seed) == (result.game.fingerprint, result.seed)
         and run.configuration == configuration
     ]
     values = plain(result.values)
@@ -217,13 +224,15 @@ def _record(journal: Journal, result: Result) -> RunRecord | None:
 
 def _origin(result: Result) -> dict[str, Any]:
     """Return the names, unit, command and input files of a result, as a journal records them."""
-    return described(result.player_names, result.unit, result.command, result.inputs)
+    return described(
+        result.evidence.player_names, result.game.unit, result.run.command, result.run.inputs
+    )
 
 
 def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Finding:
-    if result.journal_digest is None:
+    if result.run.journal_digest is None:
         return None, "the result does not name the digest of its journal"
-    if found == result.journal_digest:
+    if found == result.run.journal_digest:
         return True, "it is exactly the file that the run left"
     later = [run for run in journal.runs() if run.id > record.id]
     if later or journal.has_log():
@@ -251,7 +260,7 @@ def _recorded(record: RunRecord, result: Result) -> Finding:
         return None, "the run was killed, or is still running: it recorded none"
     recorded = Result.from_dict(record.result)  # its digest is compared here
     other = _different(recorded, result, OF_THE_OCCASION)
-    if other and recorded.limits == result.limits:
+    if other and recorded.run.limits == result.run.limits:
         return False, f"the run recorded other {', '.join(other)}"
     if other:
         return None, "the run was continued with other limits than those recorded"
@@ -287,7 +296,7 @@ def _recomputed(
         here = versions()
         changed = [
             f"{part} {version}, now {here.get(part)}"
-            for part, version in result.versions.items()
+            for part, version in result.run.versions.items()
             if version != here.get(part)
         ]
         reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
@@ -300,7 +309,7 @@ def _replay(
 ) -> tuple[Result | None, set[str]]:
     """Return the result that the journal gives, and the fields that cannot be compared."""
     plan = Plan.from_record(
-        replace(record, limits=result.limits), budget=None, until=None, estimator=method
+        replace(record, limits=result.run.limits), budget=None, until=None, estimator=method
     )
     budget = plan.budget
     timed = not result.complete or bool(budget and (budget.seconds or budget.cost))
@@ -308,11 +317,11 @@ def _replay(
         timed = timed or any(isinstance(part, Seconds) for part in plan.until.parts())
     skipped = OF_THE_OCCASION
     if timed:
-        if result.rounds is None or result.endpoints is None:
+        if result.run.rounds is None or result.game.endpoints is None:
             return None, skipped
-        skipped = {item.name for item in fields(Result)} - OF_WHOLE_ROUNDS
+        skipped = stored_fields(Result).keys() - OF_WHOLE_ROUNDS
         plan = replace(plan, budget=None, until=None)
-    facts = replace(plan.game, value_range=result.value_range)
+    facts = replace(plan.game, value_range=result.game.value_range)
     plan = replace(plan, game=facts)
     with Evaluator(
         None,
@@ -324,7 +333,7 @@ def _replay(
         value_range=facts.value_range,
     ) as evaluator:
         run = Run(plan, evaluator, RunLog(None, 0, record.seed), time.monotonic())
-        return run.replay(result.rounds if timed else None), skipped
+        return run.replay(result.run.rounds if timed else None), skipped
 
 
 def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0) -> list[str]:
@@ -332,12 +341,13 @@ def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0)
 
     Fields that `other` lacks, as one of an older version may, are not compared.
     """
+    first, second = stored_values(one), stored_values(other)
     return [
-        item.name
-        for item in fields(Result)
-        if item.name not in but
-        and getattr(other, item.name) is not None
-        and not _same(getattr(one, item.name), getattr(other, item.name), rounding)
+        name
+        for name in first
+        if name not in but
+        and second[name] is not None
+        and not _same(first[name], second[name], rounding)
     ]
 
 

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,10 @@ import pytest
 import fairshapley as fs
 from fairshapley._basics.files import same_place, write_whole
 from fairshapley.errors import InputError, JournalError
+from fairshapley.results.serialising import with_fields
 from fairshapley.results.tables import check_writable, write_values
 
-RESULT = replace(fs.exact(fs.games.Additive([1.0, 2.0])), player_names=("a", "b"))
+RESULT = with_fields(fs.exact(fs.games.Additive([1.0, 2.0])), player_names=("a", "b"))
 
 WRITERS = {
     "values.json": RESULT.save,

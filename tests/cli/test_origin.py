@@ -13,16 +13,16 @@ def test_the_command_and_the_hashes_of_its_files_are_kept(folder):
     done = run("value", "my rows.csv", *options, *files)
     assert done.exit_code == 0, done.stderr
     saved = fs.Result.load("v.json")
-    assert saved.command == f"fairshapley value 'my rows.csv' {' '.join((*options, *files))}"
+    assert saved.run.command == f"fairshapley value 'my rows.csv' {' '.join((*options, *files))}"
     contents = [(folder / name).read_bytes() for name in ("my rows.csv", "test.csv")]
-    assert [file[:2] for file in saved.inputs] == [
+    assert [file[:2] for file in saved.run.inputs] == [
         ("my rows.csv", hashlib.sha256(contents[0]).hexdigest()),
         ("test.csv", hashlib.sha256(contents[1]).hexdigest()),
     ]
-    assert [file.size for file in saved.inputs] == [len(content) for content in contents]
-    assert saved.unit == "accuracy on 30 test rows"
+    assert [file.size for file in saved.run.inputs] == [len(content) for content in contents]
+    assert saved.game.unit == "accuracy on 30 test rows"
     # The journal holds the very same result, notes included.
     assert fs.resume("run.db").to_dict() == saved.to_dict()
     exact = run("value", "my rows.csv", *options, "--method", "exact", "--out", "e.json")
     assert exact.exit_code == 0, exact.stderr
-    assert len(fs.Result.load("e.json").inputs) == 2
+    assert len(fs.Result.load("e.json").run.inputs) == 2

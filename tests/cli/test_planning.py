@@ -10,6 +10,7 @@ from fairshapley.cli.options import DataOptions, RunOptions
 from fairshapley.cli.running import advice, announce, chosen_method
 from fairshapley.errors import InputError
 from fairshapley.planning import Forecast
+from fairshapley.results.console import money
 from tests.cli.files import example_rows, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
@@ -64,7 +65,7 @@ def test_seconds_end_a_run(folder):
     done = run("value", *DATA, "--group-by", "supplier", "--seconds", 600, "--json", "--quiet")
     assert json.loads(done.stdout)["exact"]
     done = run("value", *DATA, "--seconds", 600, "--budget", 400, "--out", "v.json", "--quiet")
-    assert fs.Result.load("v.json").limits["budget"]["seconds"] == 600
+    assert fs.Result.load("v.json").run.limits["budget"]["seconds"] == 600
     for wrong in (0, -1, "nan"):
         assert run("value", *DATA, "--seconds", wrong).exit_code == 2
 
@@ -85,7 +86,7 @@ def test_options_of_methods_are_reachable(folder):
         "--budget", 2000, "--out", "v.json", "--quiet",
     )  # fmt: skip
     assert found.exit_code == 0, found.stderr
-    method = fs.Result.load("v.json").configuration["method"]
+    method = fs.Result.load("v.json").run.configuration["method"]
     assert (method["alpha"], method["bootstrap"]) == (2, 5)
     wrong = run("value", *DATA, "--method", "mc", "--option", "alpha=2")
     assert "method 'mc' has no parameter 'alpha': it takes antithetic, walk" in wrong.stderr
@@ -164,15 +165,15 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
     assert done.exit_code == 0, done.stderr
     assert "plan: " in done.stderr, "who pays is told before"
     result = fs.Result.load("v.json")
-    assert result.cost <= 12
-    assert f", for {result.money(result.evaluations)}; seed 0" in done.stdout
+    assert result.run.cost <= 12
+    assert f", for {money(result, result.evaluations)}; seed 0" in done.stdout
     assert "so many evaluations cost about" in done.stdout
     page = (folder / "r.html").read_text(encoding="utf-8")
-    assert f", for {result.money(result.evaluations)}<" in page
+    assert f", for {money(result, result.evaluations)}<" in page
     # A price changes nothing that a game computes: the journal holds all of it.
     without = run("value", *DATA, *common, "--budget", result.evaluations, "--out", "again.json")
     assert without.exit_code == 0, without.stderr
-    assert fs.Result.load("again.json").computed == 0
+    assert fs.Result.load("again.json").run.computed == 0
 
 
 @pytest.mark.parametrize(

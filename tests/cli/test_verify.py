@@ -55,4 +55,4 @@ def test_value_computes_journalled_utilities_again(saved, monkeypatch):
     assert (
         "--option verify goes with --journal" in run("value", *DATA, "--option", "verify=3").stderr
     )
-    assert fs.Result.load("values.json").journal_digest
+    assert fs.Result.load("values.json").run.journal_digest

@@ -91,7 +91,7 @@ def test_the_bound_of_a_certificate_can_be_chosen(folder):
         "--epsilon1", 0.9, "--xi", 10, "--out", "v.json",
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
-    assert fs.Result.load("v.json").limits["until"]["bound"] == "bernstein"
+    assert fs.Result.load("v.json").run.limits["until"]["bound"] == "bernstein"
     assert run("value", *DATA, "--option", "bound=bernstein").exit_code == 2
     assert run("value", *DATA, "--epsilon1", 0.5, "--option", "bound=magic").exit_code == 2
 

@@ -6,13 +6,15 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.comparison.repeated_runs import audit_runs
+from fairshapley.results.serialising import assembled
 
 mpl.use("Agg")
 
 
 def result(values, errors, counts=1000):
     n = len(values)
-    return fs.Result(
+    return assembled(
+        fs.Result,
         values=np.array(values, dtype=float),
         standard_errors=np.array(errors, dtype=float),
         counts=np.full(n, counts),

@@ -136,7 +136,7 @@ def test_a_lost_scheduler_stops_the_run_with_all_journalled(tmp_path):
     assert before <= kept + 8  # two chunks were in flight
     result = fs.estimate(game, "exact", journal=journal)
     np.testing.assert_allclose(result.values, 1.0, rtol=1e-12)
-    assert result.computed == 512 - kept == len(calls.read_text()) - before
+    assert result.run.computed == 512 - kept == len(calls.read_text()) - before
 
 
 def test_an_address_where_nobody_answers_is_named():

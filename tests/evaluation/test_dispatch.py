@@ -138,7 +138,7 @@ def test_whole_runs_are_the_same(game, method, tmp_path):
     differing = {"seconds": 0, "created": 0, "journal_digest": None}
     assert result.to_dict() | differing == plain | differing
     again = fs.estimate(game, method, budget=budget, seed=5, journal=tmp_path / "j.db")
-    assert again.computed == 0
+    assert again.run.computed == 0
     assert again.values.tobytes() == result.values.tobytes()
     assert engine.closed == 1  # the session; an engine of one's own is left open
 
@@ -274,7 +274,7 @@ def test_verify_runs_in_the_engine_and_survives_deaths(tmp_path):
     result = fs.estimate(
         game, "mc", budget=300, seed=0, journal=tmp_path / "j.db", verify=20, engine=engine
     )
-    assert result.computed == len(engine.computed) == 20
+    assert result.run.computed == len(engine.computed) == 20
 
 
 @pytest.mark.parametrize(

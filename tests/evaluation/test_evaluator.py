@@ -296,7 +296,7 @@ def test_utilities_outside_the_stated_range_are_refused(answer):
         fs.errors.GameError, match=f"returned {answer}, which is outside the value_range"
     ):
         fs.estimate(game, budget=40, seed=0)
-    assert fs.estimate(game, budget=40, seed=0, on_error="skip").skipped
+    assert fs.estimate(game, budget=40, seed=0, on_error="skip").run.skipped
 
 
 def test_a_game_that_changes_its_masks_changes_only_its_own():

@@ -58,7 +58,7 @@ def test_the_same_bits_in_any_engine(method):
     there = fs.estimate(game(), engine="threads:4", **options)
     busy = fs.estimate(game(), engine=fs.SerialEngine(in_flight=4), **options)
     assert plain(there) == plain(busy)
-    assert here.random
+    assert here.evidence.random
     assert not here.exact
     other = fs.estimate(game(), **{**options, "seed": 4})
     assert not np.array_equal(other.values, here.values)
@@ -74,9 +74,9 @@ def test_a_journal_keeps_every_draw_with_its_seed(method, tmp_path):
 
     options = {"method": method, "seed": 3, "journal": tmp_path / "j.db"}
     short = fs.estimate(game(counted), budget=150, **options)
-    assert short.computed == short.evaluations == len(calls) == len(set(calls))
+    assert short.run.computed == short.evaluations == len(calls) == len(set(calls))
     again = fs.estimate(game(counted), budget=150, **options)
-    assert again.computed == 0
+    assert again.run.computed == 0
     assert plain(again) == {**plain(short), "computed": 0}
     longer = fs.estimate(game(counted), budget=300, **options)
     assert len(calls) == len(set(calls)) == longer.evaluations
@@ -86,7 +86,7 @@ def test_a_journal_keeps_every_draw_with_its_seed(method, tmp_path):
     replayed = fs.resume(tmp_path / "j.db", budget=150)
     np.testing.assert_array_equal(replayed.values, short.values)
     longer.save(tmp_path / "r.json")
-    assert fs.Result.load(tmp_path / "r.json").random
+    assert fs.Result.load(tmp_path / "r.json").evidence.random
     verified = fs.verify(tmp_path / "r.json", journal=tmp_path / "j.db")
     assert verified.holds, str(verified)
     with fs.Journal(tmp_path / "j.db", readonly=True) as journal:
@@ -94,7 +94,7 @@ def test_a_journal_keeps_every_draw_with_its_seed(method, tmp_path):
             coalition = tuple(i for i in range(5) if key[0] >> i & 1)
             assert value == noisy(coalition, int.from_bytes(key[1:], "little"))
     checked = fs.estimate(game(), method, budget=150, seed=3, journal=tmp_path / "j.db", verify=5)
-    assert checked.computed == 5
+    assert checked.run.computed == 5
     with pytest.raises(fs.errors.JournalError, match="is random"):
         fs.estimate(
             game(lambda c, s: 0.0), method, budget=150, seed=3, journal=tmp_path / "j.db", verify=5
@@ -142,8 +142,8 @@ def test_a_constant_end_is_not_drawn_again_and_the_others_are():
     result = fs.estimate(game(fn), "mc", budget=600, seed=0)
     assert drawn.count(()) <= 4
     assert drawn.count((0, 1, 2, 3, 4)) > 30
-    assert result.endpoints[0] == 0.0
-    assert result.values.sum() == pytest.approx(result.endpoints[1] - result.endpoints[0])
+    assert result.game.endpoints[0] == 0.0
+    assert result.values.sum() == pytest.approx(result.game.endpoints[1] - result.game.endpoints[0])
 
 
 def test_little_noise_takes_little_of_the_budget_where_coalitions_come_again():
@@ -229,10 +229,10 @@ def test_functions_without_a_seed_and_async_ones(tmp_path):
         lambda c: expected(c) + stream.normal(), 5, random=True, key="no seed"
     )
     result = fs.estimate(plain_one, "mc", budget=400, seed=0, journal=tmp_path / "j.db")
-    assert result.random
+    assert result.evidence.random
     assert np.abs(errors(result)).max() < 5
     again = fs.estimate(plain_one, "mc", budget=400, seed=0, journal=tmp_path / "j.db")
-    assert again.computed == 0
+    assert again.run.computed == 0
     np.testing.assert_array_equal(again.values, result.values)
     with pytest.raises(fs.InputError, match="takes no seed"):
         fs.estimate(plain_one, "mc", budget=400, seed=0, journal=tmp_path / "j.db", verify=3)
@@ -259,7 +259,7 @@ def test_failures_name_the_coalition_and_may_be_skipped():
     with pytest.raises(fs.errors.GameError, match=r"coalition \(1, 2\) failed: ValueError: no"):
         fs.estimate(game(failing), "mc", budget=500, seed=0)
     result = fs.estimate(game(failing), "mc", budget=300, seed=0, on_error="skip")
-    assert result.skipped > 0
+    assert result.run.skipped > 0
     assert any("the first is coalition (1, 2)" in note for note in result.notes)
 
 
@@ -310,11 +310,11 @@ def test_noise_in_a_game_that_is_called_deterministic_is_noticed(tmp_path):
 
     wide = fs.games.FunctionGame(lambda c: hidden([i for i in c if i < 5]), 12, key="hidden")
     kept = fs.estimate(wide, "mc", budget=400, seed=0, journal=tmp_path / "j.db")
-    assert len(calls) == kept.computed
+    assert len(calls) == kept.run.computed
     assert not kept.notes
     calls.clear()
     result = fs.estimate(wide, "mc", budget=400, seed=0)
-    assert len(calls) == result.computed + 2
+    assert len(calls) == result.run.computed + 2
     found = next(note for note in result.notes if "not reproducible" in note)
     assert "2 of 2 coalitions" in found
     assert "random=True" in found

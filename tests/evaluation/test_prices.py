@@ -37,13 +37,13 @@ def test_a_run_stays_within_its_cost_and_says_what_it_spent(method):
     counted = fs.games.FunctionGame(fn, 12, cost=price, cost_unit="euros", key="counted")
     limit = 200_000 if method == "exact" else 9000
     result = fs.estimate(counted, method, budget=fs.Budget(cost=limit), seed=0, verify=0)
-    assert sum(paid) == pytest.approx(result.cost)
-    assert result.cost <= limit
-    assert f", for {number(result.cost, 4)} euros" in str(result)
+    assert sum(paid) == pytest.approx(result.run.cost)
+    assert result.run.cost <= limit
+    assert f", for {number(result.run.cost, 4)} euros" in str(result)
     if method != "exact":
-        assert result.cost > 0.7 * limit
+        assert result.run.cost > 0.7 * limit
         assert result.stopped.startswith("the budget of 9,000 euros is spent")
-    assert fs.Result.from_dict(result.to_dict()).cost == result.cost
+    assert fs.Result.from_dict(result.to_dict()).run.cost == result.run.cost
 
 
 def test_random_draws_cost_each_time():
@@ -51,7 +51,7 @@ def test_random_draws_cost_each_time():
         lambda c, s: utility(c) + np.random.default_rng(s).normal(), 12, cost=price
     )
     result = fs.estimate(noisy, "adjusted", budget=fs.Budget(cost=20_000), seed=0)
-    assert 14_000 < result.cost <= 20_000
+    assert 14_000 < result.run.cost <= 20_000
 
 
 def test_a_journal_replays_a_run_that_cost_ended(tmp_path):
@@ -59,7 +59,7 @@ def test_a_journal_replays_a_run_that_cost_ended(tmp_path):
     budget = fs.Budget(cost=9000)
     result = fs.estimate(game(), "adjusted", budget=budget, seed=0, journal=journal)
     again = fs.estimate(game(), "adjusted", budget=budget, seed=0, journal=journal)
-    assert (again.computed, again.cost) == (0, result.cost)
+    assert (again.run.computed, again.run.cost) == (0, result.run.cost)
     again.save(tmp_path / "r.json")
     verified = fs.verify(tmp_path / "r.json", journal=journal)
     assert verified.holds, str(verified)
@@ -163,10 +163,10 @@ def test_retries_are_paid_and_no_run_costs_more_than_its_budget(method, errors):
     engine = fs.ThreadEngine(4, backoff=0.001)
     budget = fs.Budget(cost=9000)
     result = fs.estimate(service, method, budget=budget, seed=0, engine=engine)
-    assert sum(fn.paid) == pytest.approx(result.cost)
-    assert 0.5 * 9000 < result.cost <= 9000
+    assert sum(fn.paid) == pytest.approx(result.run.cost)
+    assert 0.5 * 9000 < result.run.cost <= 9000
     # A failure for whose retry there is no money left is paid, and is no utility.
-    assert result.evaluations < result.computed <= len(fn.paid) <= result.computed + 4
+    assert result.evaluations < result.run.computed <= len(fn.paid) <= result.run.computed + 4
     retried = sum(count - 1 for count in fn.calls.values())
     assert any(f"{retried:,} evaluations failed with errors that pass" in n for n in result.notes)
     assert result.stopped.startswith("the budget of 9,000 euros is spent")
@@ -189,7 +189,7 @@ def test_batches_that_fail_are_paid_again(engine, tmp_path):
         result = fs.estimate(failing, "mc", engine=made, **options)
     finally:
         made.close()
-    assert sum(map(float, log.read_text().split())) <= result.cost + 1e-6 <= 6000 + 1e-6
+    assert sum(map(float, log.read_text().split())) <= result.run.cost + 1e-6 <= 6000 + 1e-6
 
 
 def test_what_an_interrupted_round_has_paid_is_in_the_cost():
@@ -197,7 +197,7 @@ def test_what_an_interrupted_round_has_paid_is_in_the_cost():
     broken = fs.games.FunctionGame(fn, 5, cost=price, key="broken")
     with pytest.raises(errors.GameError) as caught:
         fs.estimate(broken, "exact", engine=fs.SerialEngine())
-    assert caught.value.partial.cost == pytest.approx(sum(fn.paid))
+    assert caught.value.partial.run.cost == pytest.approx(sum(fn.paid))
 
 
 def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
@@ -209,9 +209,9 @@ def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
     first = fs.estimate(service, "mc", **options)
     again = fs.estimate(service, "mc", verify=5, **options)
     assert sum(fn.paid) == pytest.approx(
-        first.cost + again.cost - min(first.cost, again.cost), rel=0.05
+        first.run.cost + again.run.cost - min(first.run.cost, again.run.cost), rel=0.05
     )
-    assert again.cost <= 9000
+    assert again.run.cost <= 9000
     with pytest.raises(errors.BudgetError, match="verify=200"):
         fs.estimate(service, "mc", verify=200, **options | {"budget": fs.Budget(cost=3000)})
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import dataclasses
 import os
 import resource
 import signal
@@ -28,6 +27,7 @@ from tests.engine_checks import (
 import fairshapley as fs
 from fairshapley.errors import EngineError
 from fairshapley.evaluation import ProcessEngine
+from fairshapley.results.serialising import with_fields
 
 # Games are made inside functions: then they travel as code, not as the name of this module.
 
@@ -94,7 +94,7 @@ def test_a_coalition_that_ends_its_process_is_named_and_may_be_skipped(engine, t
     result = fs.estimate(
         game, "mc", until=fs.Evaluations(at_least=30), seed=0, on_error="skip", journal=journal
     )
-    assert result.skipped == 1  # as journalled; this process is still there
+    assert result.run.skipped == 1  # as journalled; this process is still there
 
 
 def test_a_utility_that_hangs_is_named_and_its_process_ended(engine, tmp_path):
@@ -171,11 +171,11 @@ def test_a_driver_killed_loses_what_was_in_flight_and_leaves_nothing_behind(tmp_
     begun = len(log.read_text().splitlines())
     result = fs.estimate(counting(os.devnull, 9), "exact", journal=journal, seed=0)
     assert same(
-        dataclasses.replace(result, computed=512),
+        with_fields(result, computed=512),
         fs.estimate(counting(os.devnull, 9), "exact", seed=0),
     )
     # Each of the two processes had a chunk that it computed, and one that waited or was answered.
-    assert begun - 4 * 4 <= 512 - result.computed <= begun
+    assert begun - 4 * 4 <= 512 - result.run.computed <= begun
 
 
 @pytest.mark.full
@@ -194,7 +194,7 @@ def test_one_deadly_coalition_among_thousands_is_found_by_halving(tmp_path):
         result = fs.estimate(
             game, "mc", until=fs.Evaluations(at_least=2000), seed=0, on_error="skip", engine=engine
         )
-    assert result.skipped == 1
+    assert result.run.skipped == 1
     assert "(1, 3, 8)" in result.notes[-1]
 
 

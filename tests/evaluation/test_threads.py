@@ -37,9 +37,9 @@ def test_the_same_bits_as_one_process_with_as_large_rounds(fn, method):
     here = fs.estimate(game(utility), engine=fs.SerialEngine(in_flight=16), **options)
     there = fs.estimate(game(fn), engine="threads:16", **options)
     assert plain(here) == plain(there)
-    assert there.configuration["in_flight"] == 16
+    assert there.run.configuration["in_flight"] == 16
     if method in ("auto", "adjusted", "kernel"):
-        assert there.rounds < fs.estimate(game(utility), **options).rounds
+        assert there.run.rounds < fs.estimate(game(utility), **options).run.rounds
 
 
 def test_all_workers_wait_at_the_same_time():
@@ -59,7 +59,7 @@ def test_all_workers_wait_at_the_same_time():
 
     threading.Thread(target=watch, daemon=True).start()
     result = fs.estimate(game(together, 30), "kernel", budget=66, seed=0, engine="threads:16")
-    assert result.rounds == 4
+    assert result.run.rounds == 4
 
 
 def test_an_async_function_needs_no_engine_and_no_threads():
@@ -79,7 +79,7 @@ def test_an_async_function_needs_no_engine_and_no_threads():
     result = fs.estimate(game(fn, 40), "kernel", budget=130, seed=0)
     assert most > 16
     assert len(callers) == 1
-    assert result.configuration["in_flight"] == 32
+    assert result.run.configuration["in_flight"] == 32
     masks = np.array([[True] * 10])
 
     async def inside():

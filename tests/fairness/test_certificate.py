@@ -130,13 +130,13 @@ def test_equal_contributions_need_a_range():
     """All that was seen was equal: what was not seen is bounded by the range alone."""
     odd = fs.games.FunctionGame(lambda s: len(s) + 30.0 * (s == (0, 1)), 14)
     result = fs.estimate(odd, "mc", budget=1500, xi=0.1, seed=1)
-    assert (result.extremes == 0).any()
+    assert (result.evidence.extremes == 0).any()
     certificate = result.certificate(0.1, 0.1)
     assert not certificate.holds
     assert "value_range" in certificate.reason
     odd.value_range = (0.0, 32.0)
     ranged = fs.estimate(odd, "mc", budget=1500, xi=0.1, seed=1)
-    equal = ranged.extremes == 0
+    equal = ranged.evidence.extremes == 0
     expected = 64.0 * np.log(140) / ranged.counts
     np.testing.assert_allclose(ranged.certificate(0.1, 0.1).half_widths[equal], expected[equal])
 
@@ -206,14 +206,16 @@ def test_bernstein_needs_a_range_and_gets_it_from_the_game():
     ranged = fs.games.WeightedVoting([1] * 9, quota=5)
     result = fs.estimate(ranged, "mc", budget=fs.Budget(marginals=9 * 400), seed=0)
     if not result.exact:
-        assert result.contribution_width == pytest.approx(2.0)
+        assert result.evidence.contribution_width == pytest.approx(2.0)
     table = fs.games.FunctionGame(lambda s: float(len(s) > 6), 14, value_range=(0.0, 1.0))
     result = fs.estimate(table, fs.MonteCarlo(), budget=3000, seed=0)
-    assert result.contribution_width == pytest.approx(2.0)
+    assert result.evidence.contribution_width == pytest.approx(2.0)
     wide = result.certificate(0.5, 0.1, xi=1.0, bound="bernstein")
     assert (wide.half_widths > result.certificate(0.5, 0.1, xi=1.0).half_widths).all()
     beta = fs.estimate(table, "mc", budget=3000, seed=0, semivalue="beta(16,1)")
-    assert beta.contribution_width == pytest.approx(2 * 14 * fs.BetaShapley(16, 1).weights(14)[0])
+    assert beta.evidence.contribution_width == pytest.approx(
+        2 * 14 * fs.BetaShapley(16, 1).weights(14)[0]
+    )
     plain = fs.games.FunctionGame(lambda s: float(len(s) > 6), 14)
     unknown = fs.estimate(plain, "mc", budget=3000, seed=0)
     with pytest.raises(fs.InputError, match="value_range"):
@@ -236,14 +238,14 @@ def test_skipped_evaluations_and_partial_results_get_no_certificate():
         result.decisions()
     with pytest.raises(fs.errors.GameError) as caught:
         fs.estimate(game, "mc", budget=1000, seed=0)
-    assert "did not finish" in caught.value.partial.obstacle
+    assert "did not finish" in caught.value.partial.evidence.obstacle
 
 
 def test_a_run_stopped_by_its_fidelity_is_held_to_a_confidence_sequence():
     game = fs.games.SumOfUnanimity(14, seed=0)
     rule = fs.Fidelity(at_least=5)
     stopped = fs.estimate(game, "mc", until=rule, budget=9000, xi=0.1, seed=0)
-    assert stopped.sequential
+    assert stopped.run.sequential
     fixed = fs.estimate(game, "mc", budget=stopped.evaluations, xi=0.1, seed=0)
     assert fixed.values.tobytes() == stopped.values.tobytes()
     widths = [run.certificate(0.5, 0.1).half_widths for run in (stopped, fixed)]

@@ -9,6 +9,7 @@ import fairshapley as fs
 from fairshapley.estimators.adjusted.process import PRIOR_MEANS
 from fairshapley.fairness.certificate import allowed_half_width, tightest_epsilon1
 from fairshapley.fairness.evidence import MODEL_PARAMETERS
+from fairshapley.results.serialising import assembled
 
 NAMES = ["north", "south", "<b>west", "east\n"]
 
@@ -26,7 +27,7 @@ def estimated(values, errors, **other):
         "xi": 0.1,
         "player_names": tuple(NAMES[: len(values)]),
     }
-    return fs.Result(**(fields | other))
+    return assembled(fs.Result, **(fields | other))
 
 
 @pytest.mark.parametrize("xi", [0.0, 0.02, 1.0])
@@ -67,7 +68,7 @@ def test_what_was_asked_for_and_missed_has_a_price():
     rule = {"rule": "Fair", "epsilon1": 0.05, "delta": 0.2, "xi": 0.2, "bound": "normal"}
     limits = {"until": {"rule": "AnyOf", "rules": [{"rule": "Seconds", "at_least": 1}, rule]}}
     result = estimated([1.0, 0.8], [0.1, 0.1], limits=limits)
-    assert result.asked == {"epsilon1": 0.05, "delta": 0.2, "xi": 0.2}
+    assert result.run.asked == {"epsilon1": 0.05, "delta": 0.2, "xi": 0.2}
     standing = result.standing()
     assert (standing.delta, standing.xi, standing.certificate.epsilon1) == (0.2, 0.2, 0.05)
     assert standing.needed == 4.0, "all coalitions"
@@ -81,7 +82,7 @@ def test_a_model_that_few_coalitions_test_is_sure_of_nothing():
     """One player with a veto: what was seen may look like a game of that player alone."""
     game = fs.games.TableGame([float(one & 1 and one.bit_count() > 3) for one in range(256)])
     result = fs.estimate(game, budget=40, seed=0)
-    assert result.modelled
+    assert result.evidence.modelled
     said = str(result)
     assert "How probable any statement about all values is cannot be said" in said
     assert "to test it takes about 230 evaluations" in said
@@ -96,7 +97,7 @@ def test_a_model_that_few_coalitions_test_is_sure_of_nothing():
 @pytest.mark.parametrize(("evaluations", "level"), [(229, 0.1), (457, 0.01)])
 def test_a_kind_of_coalitions_that_may_be_unseen_is_rare(evaluations, level):
     """0.98^m is at most the level from m = 114 and m = 228 pairs on."""
-    one = estimated([1.0, 2.0], [0.1, 0.1], modelled=True, counts=np.full(2, 999))
+    one = estimated([1.0, 2.0], [0.1, 0.1], modelled=True, counts=np.full(2, 999)).evidence
     assert replace(one, evaluations=evaluations).test_of_model(level) == evaluations + 1
     assert replace(one, evaluations=evaluations + 1).test_of_model(level) == 0
     assert replace(one, evaluations=10, modelled=False).test_of_model(level) == 0

@@ -294,7 +294,7 @@ class Trials:
         assert plain(result) == plain(self.expected), "a wrong result"
 
     def _is_legal(self, result: fs.Result) -> bool:
-        return snapshot(result, result.profile) in self.legal
+        return snapshot(result, result.run.profile) in self.legal
 
     def _again(self, path: Path, journal: Any, kept: dict[bytes, float]) -> None:
         """The second run, with the journal object of the first where it stayed open."""

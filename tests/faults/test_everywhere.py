@@ -165,7 +165,7 @@ def test_what_is_left_open_is_noticed(folder: Path) -> None:
 
 def test_the_scenarios_are_what_they_say(folder: Path) -> None:
     trials = Trials(SKIPPING, folder, failing_statements("io", after=False))
-    assert trials.expected.skipped == 1
+    assert trials.expected.run.skipped == 1
     said = " ".join(map(str, trials.labels))
     assert "INSERT INTO evaluations (game, coalition, utility" in said
     assert "INSERT INTO evaluations (game, coalition, failure" in said

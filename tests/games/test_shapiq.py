@@ -33,7 +33,7 @@ def test_a_shapiq_game_can_be_journalled(tmp_path):
         game = ShapiqGame()
         game.fingerprint = "squares of 1 to 7"
         run = fs.estimate(game, "mc", budget=100, seed=0, journal=tmp_path / "j.db")
-        computed.append(run.computed)
+        computed.append(run.run.computed)
     assert computed[0] > 0
     assert computed[1] == 0
 

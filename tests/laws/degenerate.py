@@ -16,6 +16,7 @@ from scipy.special import stdtrit
 
 import fairshapley as fs
 from fairshapley.estimators.exact import exact_values
+from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.fairness.tails import all_equal
 from fairshapley.semivalues import parse_semivalue
 
@@ -172,14 +173,15 @@ def check(
         if result.exact:
             assert (off <= rounding).all()
         elif honest and family not in RARE:
-            known = ~np.isnan(errors) & (result.counts >= FEWEST) & ~all_equal(result)
+            known = ~np.isnan(errors) & (result.counts >= FEWEST) & ~all_equal(result.evidence)
             # What one player has not met yet shows in the errors of the others.
             largest = errors[known].max(initial=0.0)
             reach = -stdtrit(np.maximum(result.counts - 1, 1), FALSE_ALARM / 2) * largest
             assert (off <= reach + rounding)[known].all()
     assert str(result)
-    for score in (result.fidelity, result.lower_fidelity, result.invariability):
-        assert not (score() < 0).any()
+    cautious = lower_fidelity(values, result.evidence.variances, result.xi)
+    assert not (result.fidelity() < 0).any()
+    assert not (cautious < 0).any()
     again = fs.Result.from_dict(result.to_dict())
     np.testing.assert_array_equal(again.values, values)
     for statement in (result.certificate, result.guarantee):

@@ -43,7 +43,7 @@ def gives_result(
         result = fs.estimate(game, method, budget=limit, **options)
     except fs.FairShapleyError:
         return False
-    traits = from_configuration(result.configuration["method"]).traits
+    traits = from_configuration(result.run.configuration["method"]).traits
     honest &= traits.honest_errors and traits.unbiased
     check(result, game, family, efficient=traits.efficient, honest=honest)
     return True

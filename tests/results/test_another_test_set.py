@@ -79,7 +79,7 @@ def test_a_game_that_computes_other_utilities_has_no_replicates():
     plain = fs.games.DataGame(GaussianNB(), (x, y), test, groups=np.arange(100) % 3)
     result = fs.exact(doubled)
     np.testing.assert_allclose(result.values, 2 * fs.exact(plain).values)
-    assert result.replicates is None
+    assert result.run.replicates is None
 
 
 def test_the_error_is_that_of_a_mean_over_test_rows():
@@ -119,9 +119,9 @@ def test_the_error_is_the_same_on_any_engine_and_from_a_journal(tmp_path):
     kept = {"method": "exact", "journal": tmp_path / "run.db"}
     first = fs.estimate(played, **kept, engine=fs.ProcessEngine(2))
     again = fs.estimate(played, **kept)
-    assert again.computed == 0
-    np.testing.assert_array_equal(first.replicates, plain.replicates)
-    np.testing.assert_array_equal(again.replicates, plain.replicates)
+    assert again.run.computed == 0
+    np.testing.assert_array_equal(first.run.replicates, plain.run.replicates)
+    np.testing.assert_array_equal(again.run.replicates, plain.run.replicates)
     saved = fs.Result.from_dict(plain.to_dict())
     np.testing.assert_array_equal(saved.test_errors, plain.test_errors)
 
@@ -195,7 +195,7 @@ def coverage(repeats, seed, n_rows=150, **options):
             fs.exact(game((x[part], y[part]), **options))
             for part in (slice(0, n_rows), slice(n_rows, None))
         )
-        reach = another_set(one.replicates, 0.1)
+        reach = another_set(one.run.replicates, 0.1)
         values += bool((np.abs(one.values - other.values) <= reach).all())
         paid, fresh = one.payout(10_000), other.payout(10_000).amounts
         bands = zip(paid.test_lower, fresh, paid.test_upper, strict=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
 from fairshapley.results.baseline import LARGEST_SHARE, constant_share
+from fairshapley.results.serialising import with_fields
 
 RNG = np.random.default_rng(3)
 N_SUPPLIERS = 6
@@ -72,10 +71,11 @@ def test_the_share_that_is_too_large_is_a_fifth():
     assert constant_share(result) is None
     assert result.warnings == ()
     below, above = (
-        replace(result, constant_value=0.5 + 0.5 * (LARGEST_SHARE + step)) for step in (-0.01, 0.01)
+        with_fields(result, constant_value=0.5 + 0.5 * (LARGEST_SHARE + step))
+        for step in (-0.01, 0.01)
     )
     assert not below.warnings
     assert "21 %" in above.warnings[0]
-    assert not replace(result, constant_value=0.2).warnings
-    useless = replace(result, constant_value=1.0)
+    assert not with_fields(result, constant_value=0.2).warnings
+    useless = with_fields(result, constant_value=1.0)
     assert "no more than a constant prediction" in useless.warnings[0]

@@ -12,12 +12,12 @@ from fairshapley.results.origin import input_file, recorded
 
 def test_a_run_knows_its_date_and_the_machine():
     result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
-    made = datetime.strptime(result.created, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    made = datetime.strptime(result.run.created, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     assert timedelta(seconds=-1) < datetime.now(UTC) - made < timedelta(minutes=1)
     assert {"python", "numpy", "scipy", "scikit-learn", "fairshapley", "machine"} <= set(
-        result.versions
+        result.run.versions
     )
-    assert (result.command, result.inputs) == ("", ())
+    assert (result.run.command, result.run.inputs) == ("", ())
 
 
 def test_what_is_recorded_is_kept_in_files_and_journals(tmp_path):
@@ -27,19 +27,19 @@ def test_what_is_recorded_is_kept_in_files_and_journals(tmp_path):
     assert file == (str(data), hashlib.sha256(b"a,b\n1,2\n").hexdigest(), 8)
     with recorded(command="fairshapley value rows.csv", inputs=(file,), notes=("first",)):
         result = fs.estimate(fs.games.Airport([1.0, 2.0]), journal=tmp_path / "run.db", budget=9)
-    assert result.command == "fairshapley value rows.csv"
-    assert result.inputs == (file,)
+    assert result.run.command == "fairshapley value rows.csv"
+    assert result.run.inputs == (file,)
     assert result.notes[0] == "first"
     result.save(tmp_path / "r.json")
-    assert fs.Result.load(tmp_path / "r.json").inputs == (file,)
+    assert fs.Result.load(tmp_path / "r.json").run.inputs == (file,)
     assert fs.resume(tmp_path / "run.db").to_dict() == result.to_dict()
-    assert fs.exact(fs.games.Airport([1.0])).inputs == ()
+    assert fs.exact(fs.games.Airport([1.0])).run.inputs == ()
 
 
 def test_old_results_still_load():
     data = fs.exact(fs.games.Airport([1.0, 2.0])).to_dict()
     new = {"created", "command", "inputs", "unit"}
-    assert fs.Result.from_dict({k: v for k, v in data.items() if k not in new}).created == ""
+    assert fs.Result.from_dict({k: v for k, v in data.items() if k not in new}).run.created == ""
 
 
 @pytest.mark.parametrize("bad", [[["a", "00", 1]], [["a", "0" * 64, -1]], [["a", "0" * 64]]])
@@ -59,12 +59,12 @@ def test_games_name_the_unit_of_their_utility():
 
     rows, classes = np.arange(8.0)[:, None], np.arange(8) % 2
     game = fs.games.DataGame(LogisticRegression(), (rows, classes), (rows[:6], classes[:6]))
-    assert fs.estimate(game, budget=300).unit == "accuracy on 6 test rows"
+    assert fs.estimate(game, budget=300).game.unit == "accuracy on 6 test rows"
     around = fs.testing.WithNullPlayers(fs.testing.Relabelled(game, range(8)), 1)
     assert around.unit == game.unit
-    assert fs.knn_shapley(rows, classes, rows, classes).unit.endswith("on 8 test rows")
+    assert fs.knn_shapley(rows, classes, rows, classes).game.unit.endswith("on 8 test rows")
     euros = fs.games.FunctionGame(len, 3, unit="euros")
-    assert fs.exact(euros).unit == "euros"
+    assert fs.exact(euros).game.unit == "euros"
     # What it is called does not change what it is.
     assert fs.games.fingerprint(euros) == fs.games.fingerprint(fs.games.FunctionGame(len, 3))
-    assert fs.exact(fs.games.Airport([1.0])).unit == ""
+    assert fs.exact(fs.games.Airport([1.0])).game.unit == ""

@@ -1,11 +1,11 @@
 import csv
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import fairshapley as fs
 from fairshapley.errors import InputError
+from fairshapley.results.serialising import with_fields
 from fairshapley.results.tables import check_writable, values_columns, write_values
 
 GAME = fs.games.SumOfUnanimity(6, seed=1)
@@ -24,7 +24,7 @@ def test_intervals_are_those_of_the_certificate_and_unknown_ones_empty():
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_name_begins_a_formula(tmp_path, start):
     names = (f"{start}1+1", f"  {start}=2", "good", "a=b", "", "x")
-    result = replace(fs.exact(GAME), player_names=names)
+    result = with_fields(fs.exact(GAME), player_names=names)
     write_values(result, tmp_path / "v.csv")
     with (tmp_path / "v.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.reader(stream))[1:]
@@ -33,7 +33,7 @@ def test_no_name_begins_a_formula(tmp_path, start):
 
 
 def test_a_surrogate_in_a_name_can_be_written(tmp_path):
-    result = replace(fs.exact(GAME), player_names=("\udc80", "b", "c", "d", "e", "f"))
+    result = with_fields(fs.exact(GAME), player_names=("\udc80", "b", "c", "d", "e", "f"))
     for ending in ("csv", "parquet", "json"):
         write_values(result, tmp_path / f"v.{ending}")
         assert (tmp_path / f"v.{ending}").stat().st_size

@@ -28,18 +28,18 @@ def test_the_rounds_add_up_to_the_total():
     whole = fs.exact(fs.games.TableGame(game(coalitions)))
     np.testing.assert_allclose(result.values, whole.values, atol=1e-12)
     assert result.exact
-    assert result.endpoints == pytest.approx(whole.endpoints)
-    assert [part.name for part in result.parts] == ["round 0", "round 1"]
-    for part, one in zip(result.parts, game.rounds, strict=True):
+    assert result.game.endpoints == pytest.approx(whole.game.endpoints)
+    assert [part.name for part in result.run.parts] == ["round 0", "round 1"]
+    for part, one in zip(result.run.parts, game.rounds, strict=True):
         np.testing.assert_allclose(part.values, fs.exact(one).values, atol=1e-12)
-    assert result.parts[1].values[0] == 0, "who sat a round out"
+    assert result.run.parts[1].values[0] == 0, "who sat a round out"
     again = fs.Result.from_dict(result.to_dict())
-    assert again.parts == result.parts
+    assert again.run.parts == result.run.parts
 
 
 def test_errors_of_rounds_add_up():
     result = fs.estimate(federation(), "mc", budget=12, seed=0)
-    assert result.parts
+    assert result.run.parts
     assert result.certificate(0.5, 0.1).half_widths.shape == (4,)
     assert fs.estimate(federation(), "mc", budget=12, seed=0).values.tolist() == (
         result.values.tolist()
@@ -49,11 +49,11 @@ def test_errors_of_rounds_add_up():
 def test_one_journal_keeps_all_rounds(tmp_path):
     given = {"budget": 12, "journal": tmp_path / "run.db"}
     first, again = (fs.estimate(federation(), "mc", **given) for _ in range(2))
-    assert first.computed > 12
-    assert again.computed == 0
+    assert first.run.computed > 12
+    assert again.run.computed == 0
     assert again.seed == first.seed
     assert again.values.tolist() == first.values.tolist()
-    assert again.journal_digest != first.journal_digest
+    assert again.run.journal_digest != first.run.journal_digest
 
 
 def test_the_report_has_a_table_of_rounds(tmp_path):
@@ -64,12 +64,12 @@ def test_the_report_has_a_table_of_rounds(tmp_path):
 
 def test_a_rule_looks_at_the_total():
     rule = fs.Evaluations(at_least=12)
-    assert fs.estimate(federation(), "mc", until=rule, seed=0).parts == ()
+    assert fs.estimate(federation(), "mc", until=rule, seed=0).run.parts == ()
 
 
 def test_seconds_are_divided_among_the_rounds():
     result = fs.estimate(federation(), "mc", budget=fs.Budget(evaluations=12, seconds=60), seed=0)
-    assert result.limits["budget"]["seconds"] == 30
+    assert result.run.limits["budget"]["seconds"] == 30
 
 
 def test_verify_does_not_judge_a_total_by_the_journal_of_its_rounds(tmp_path):

@@ -6,41 +6,42 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.results.checkpoints import Checkpoint, SizeBin
+from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.results.records import Checkpoint, SizeBin
 from fairshapley.runs.history import FOLD_ROWS, MOST_BINS, Recorder
 
 
 def records(result):
-    return result.history, result.profile
+    return result.run.history, result.run.profile
 
 
 def test_the_profile_of_an_exact_run_by_hand():
     game = fs.games.FunctionGame(lambda s: float(len(s) ** 2 + (0 in s)), 3)
     result = fs.exact(game)
     # v(∅) and v(N) are asked for twice: first on their own, then with all coalitions.
-    assert [(item.first, item.last, item.coalitions) for item in result.profile] == [
+    assert [(item.first, item.last, item.coalitions) for item in result.run.profile] == [
         (0, 0, 2),
         (1, 1, 3),
         (2, 2, 3),
         (3, 3, 2),
     ]
-    assert [item.size for item in result.profile] == [0.0, 1.0, 2.0, 3.0]
-    np.testing.assert_allclose([item.mean for item in result.profile], [0, 4 / 3, 14 / 3, 10])
+    assert [item.size for item in result.run.profile] == [0.0, 1.0, 2.0, 3.0]
+    np.testing.assert_allclose([item.mean for item in result.run.profile], [0, 4 / 3, 14 / 3, 10])
     spread = math.sqrt(2) / 3  # two of three coalitions of a size are alike
     np.testing.assert_allclose(
-        [item.deviation for item in result.profile], [0, spread, spread, 0], atol=1e-12
+        [item.deviation for item in result.run.profile], [0, spread, spread, 0], atol=1e-12
     )
-    assert result.history == (Checkpoint(8, math.inf, math.inf),)
+    assert result.run.history == (Checkpoint(8, math.inf, math.inf),)
 
 
 def test_history_ends_with_the_result_and_looks_are_spaced_evenly():
     game = fs.games.SumOfUnanimity(20, seed=1)
     result = fs.estimate(game, "mc", budget=5000, seed=0)
-    spent = np.array([point.evaluations for point in result.history])
+    spent = np.array([point.evaluations for point in result.run.history])
     assert spent[-1] == result.evaluations
-    assert result.history[-1].min_fidelity == pytest.approx(result.min_fidelity, rel=1e-12)
-    low = result.lower_fidelity().min()
-    assert result.history[-1].lower_fidelity == pytest.approx(low, rel=1e-12)
+    assert result.run.history[-1].min_fidelity == pytest.approx(result.min_fidelity, rel=1e-12)
+    low = lower_fidelity(result.values, result.evidence.variances, result.xi).min()
+    assert result.run.history[-1].lower_fidelity == pytest.approx(low, rel=1e-12)
     assert 10 < len(spent) < 20
     # Rounds of up to six walks of 19 coalitions: a checkpoint is late by no more than one round.
     due = 2**0.5 * spent[:-2]
@@ -53,8 +54,10 @@ def test_history_ends_with_the_result_where_the_last_rounds_cost_nothing():
     table[0b001] = 1.0
     for seed in range(8):
         result = fs.estimate(fs.games.TableGame(table), "kernel", budget=7, seed=seed)
-        if result.history:
-            assert result.history[-1].min_fidelity == pytest.approx(result.min_fidelity, rel=1e-9)
+        if result.run.history:
+            assert result.run.history[-1].min_fidelity == pytest.approx(
+                result.min_fidelity, rel=1e-9
+            )
         assert fs.Result.from_dict(result.to_dict()).values.tolist() == result.values.tolist()
 
 
@@ -63,7 +66,7 @@ def test_a_rule_that_looks_at_every_round_has_the_finer_history():
     method = fs.RegressionAdjusted(proxy="linear")
     plain = fs.estimate(game, method, budget=2000, seed=0)
     ruled = fs.estimate(game, method, budget=2000, until=fs.Fidelity(at_least=1e9), seed=0)
-    assert len(plain.history) < 8 < len(ruled.history)
+    assert len(plain.run.history) < 8 < len(ruled.run.history)
     assert plain.values.tobytes() == ruled.values.tobytes()
 
 
@@ -81,8 +84,8 @@ def test_however_a_run_is_run_it_records_the_same(method, tmp_path):
     first = fs.estimate(game, method, budget=500, seed=3, journal=journal)
     second = fs.estimate(game, method, budget=900, seed=3, journal=journal)
     assert records(whole) == records(small_chunks) == records(second)
-    shared = len(first.history) - 1  # the last checkpoint is at the end of the run
-    assert first.history[:shared] == whole.history[:shared]
+    shared = len(first.run.history) - 1  # the last checkpoint is at the end of the run
+    assert first.run.history[:shared] == whole.run.history[:shared]
     assert fs.resume(journal).to_dict() == second.to_dict()
 
 
@@ -100,7 +103,7 @@ def test_records_survive_the_disk_and_old_files_load(tmp_path):
 def test_skipped_evaluations_and_null_players_are_left_out():
     game = fs.games.FunctionGame(lambda s: math.nan if s == (0,) else float(len(s)), 10)
     result = fs.estimate(game, "mc", budget=500, seed=0, on_error="skip")
-    assert all(item.mean == item.first and item.deviation == 0 for item in result.profile)
+    assert all(item.mean == item.first and item.deviation == 0 for item in result.run.profile)
 
 
 def test_many_sizes_share_bins_and_none_is_lost():
@@ -136,7 +139,7 @@ def test_no_call_waits_for_costly_checkpoints():
     game = fs.games.SumOfUnanimity(10, seed=0)
     engine = fs.SerialEngine(in_flight=16)
     points = {
-        method: len(fs.estimate(game, method, budget=400, seed=0, engine=engine).history)
+        method: len(fs.estimate(game, method, budget=400, seed=0, engine=engine).run.history)
         for method in ("adjusted", "mc")
     }
     assert points["adjusted"] == 1

@@ -51,8 +51,8 @@ def test_evaluations_are_what_the_game_was_asked():
 
     game = fs.games.FunctionGame(fn, 10, key="k")
     result = fs.estimate(game, "mc", budget=500, seed=0, verify=0)
-    assert len(asked) == len(set(asked)) == result.evaluations == result.computed
-    assert result.cache_hits > 0
+    assert len(asked) == len(set(asked)) == result.evaluations == result.run.computed
+    assert result.run.cache_hits > 0
 
 
 def test_marginals_are_counted_in_the_papers_unit(game):
@@ -90,7 +90,7 @@ def test_rules_stop_a_run(game):
 def test_seconds_stop_a_run_inside_a_round():
     slow = fs.games.FunctionGame(lambda s: __import__("time").sleep(0.01) or float(len(s)), 30)
     result = fs.estimate(slow, "mc", budget=fs.Budget(seconds=1.5), seed=0)
-    assert result.seconds < 10
+    assert result.run.seconds < 10
     assert "1.5 seconds" in result.stopped
     assert (result.counts > 0).all()
 
@@ -114,16 +114,16 @@ def test_the_seed_is_recorded_and_repeats_the_run(game):
 
 def test_provenance_is_complete(game):
     result = fs.estimate(game, "mc", budget=500, semivalue="beta(4,1)", xi=0.01, seed=5)
-    assert result.configuration == {
+    assert result.run.configuration == {
         "method": {"name": "mc", "walk": True, "antithetic": False},
         "semivalue": "beta(4,1)",
         "xi": 0.01,
     }
-    assert result.fingerprint == fs.games.fingerprint(game)
-    assert result.limits["budget"] == {"evaluations": 500, "marginals": None, "seconds": None}
+    assert result.game.fingerprint == fs.games.fingerprint(game)
+    assert result.run.limits["budget"] == {"evaluations": 500, "marginals": None, "seconds": None}
     packages = {"python", "fairshapley", "numpy", "scipy", "scikit-learn"}
-    assert result.versions.keys() == {*packages, "machine"}
-    assert result.versions["fairshapley"] == fs.__version__
+    assert result.run.versions.keys() == {*packages, "machine"}
+    assert result.run.versions["fairshapley"] == fs.__version__
 
 
 @pytest.mark.parametrize("semivalue", ["shapley", "banzhaf", "beta(16,1)"])
@@ -137,7 +137,7 @@ def test_one_player_gets_everything(method, semivalue):
 
 def test_player_names_travel(game):
     named = fs.games.TableGame([0, 1, 2, 3], player_names=["ann", "<b>"])
-    assert fs.estimate(named).player_names == ("ann", "<b>")
+    assert fs.estimate(named).evidence.player_names == ("ann", "<b>")
 
 
 def test_skipped_evaluations_leave_no_silent_trace():
@@ -152,7 +152,7 @@ def test_skipped_evaluations_leave_no_silent_trace():
         fs.estimate(game, "exact", on_error="skip")
     assert fs.estimate(game, on_error="skip", budget=2000, seed=0).method == "adjusted"
     result = fs.estimate(game, "mc", budget=500, seed=0, on_error="skip")
-    assert result.skipped == 1
+    assert result.run.skipped == 1
     assert "cannot be certified" in result.notes[-1]
     np.testing.assert_allclose(result.values[1:], np.arange(1, 10))
     assert result.counts[0] < result.counts[5]
@@ -209,7 +209,7 @@ def test_a_whole_number_may_be_written_as_a_float(game, budget):
     result = fs.estimate(game, fs.GreedyActive(bootstrap=20.0), budget=budget, seed=0)
     expected = fs.estimate(game, fs.GreedyActive(bootstrap=20), budget=100, seed=0)
     assert result.to_dict()["limits"] == expected.to_dict()["limits"]
-    assert result.configuration == expected.configuration
+    assert result.run.configuration == expected.run.configuration
     np.testing.assert_array_equal(result.values, expected.values)
 
 

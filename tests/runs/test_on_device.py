@@ -101,17 +101,17 @@ def test_a_run_on_the_device_agrees_with_the_host(method):
     there = fs.estimate(game(), method, budget=BUDGET, seed=1)
     again = fs.estimate(game(), method, budget=BUDGET, seed=1)
     host = fs.estimate(game(device=None), method, budget=BUDGET, seed=2)
-    assert there.configuration["device"] == "cpu"
-    assert "device" not in host.configuration
+    assert there.run.configuration["device"] == "cpu"
+    assert "device" not in host.run.configuration
     assert any("stayed on cpu" in note for note in there.notes)
     np.testing.assert_array_equal(there.values, again.values)
     np.testing.assert_array_equal(there.standard_errors, again.standard_errors)
     assert BUDGET - 2 * 69 < there.evaluations <= BUDGET
-    assert there.computed == there.evaluations
+    assert there.run.computed == there.evaluations
     z = (there.values - host.values) / np.hypot(there.standard_errors, host.standard_errors)
     assert 0.6 < z.std() < 1.4
     assert there.values.sum() == pytest.approx(host.values.sum(), rel=1e-6)
-    assert sum(one.coalitions for one in there.profile) == there.evaluations
+    assert sum(one.coalitions for one in there.run.profile) == there.evaluations
     assert fs.Result.from_dict(there.to_dict()).evaluations == there.evaluations
 
 
@@ -119,7 +119,7 @@ def test_a_certificate_on_the_device():
     run = fs.estimate(
         game(), "adjusted", until=fs.Fair(epsilon1=0.8, delta=0.1), budget=400_000, seed=3, xi=0.02
     )
-    assert run.configuration["device"] == "cpu"
+    assert run.run.configuration["device"] == "cpu"
     assert run.certificate(0.8, 0.1) is not None
     assert "certified" in run.stopped
 
@@ -130,7 +130,7 @@ def test_what_needs_the_host_goes_there(tmp_path):
     other = fs.estimate(game(), "owen", budget=3000, seed=0)
     few = fs.estimate(game(n_players=40), "adjusted", budget=17_000, seed=0)
     for run in (small, kept, other, few):
-        assert "device" not in run.configuration
+        assert "device" not in run.run.configuration
 
 
 def test_failures_name_the_coalition():

@@ -20,7 +20,7 @@ def test_a_decision_is_right_and_cheaper_than_the_end(aim):
         run = fs.estimate(GAME, "mc", until=rule, budget=12_000, xi=xi, seed=seed)
         assert run.stopped.startswith("decided at δ = 0.1")
         assert run.decided(**aim)
-        assert not run.sequential
+        assert not run.run.sequential
         found, truth = run.values, GAME.shapley_values
         if "signs" in aim:
             wrong += bool(((found > 0) != (truth > 0))[truth > xi].any())
@@ -72,7 +72,7 @@ def test_it_is_kept_in_journals_and_combines(tmp_path):
     assert again.stopped == one.stopped
     free = fs.Decided(top=1) | fs.Fidelity(at_least=1e9)
     held = fs.estimate(GAME, "mc", until=free, budget=4000, seed=1)
-    assert held.sequential
+    assert held.run.sequential
     assert held.decided(top=1) == held.stopped.startswith("decided")
 
 

@@ -94,16 +94,16 @@ class TestFair:
         result = fs.estimate(self.game, "mc", until=self.easy, budget=10_000, seed=0)
         assert result.stopped == "certified as (0.9, 0.9, 0.1)-Shapley fair"
         assert result.evaluations < 10_000
-        assert 0 < result.level_share < 1
+        assert 0 < result.run.level_share < 1
         assert result.certificate(0.9, 0.1, xi=1.0).holds
 
     def test_looks_are_the_same_without_a_budget(self):
         result = fs.estimate(self.game, "mc", until=self.easy, seed=0)
         bounded = fs.estimate(self.game, "mc", until=self.easy, budget=10_000, seed=0)
-        assert not result.sequential
-        assert (result.evaluations, result.level_share) == (
+        assert not result.run.sequential
+        assert (result.evaluations, result.run.level_share) == (
             bounded.evaluations,
-            bounded.level_share,
+            bounded.run.level_share,
         )
         assert result.certificate(0.9, 0.1, xi=1.0).holds
 
@@ -170,7 +170,7 @@ class TestFair:
         """Then the whole run is held to a confidence sequence, by the rule and the result."""
         rule = self.easy | fs.Fidelity(at_least=1e9)
         result = fs.estimate(self.game, "mc", until=rule, budget=10_000, seed=0)
-        assert result.sequential
+        assert result.run.sequential
         assert result.stopped.startswith("certified as")
         assert result.certificate(0.9, 0.1, xi=1.0).holds
 
@@ -183,7 +183,7 @@ class TestFair:
                 return {"rule": "mine"}
 
         result = fs.estimate(self.game, "mc", until=Mine(), budget=500, seed=0)
-        assert result.sequential
+        assert result.run.sequential
 
     @pytest.mark.parametrize("bound", ["chebyshev", "bernstein"])
     def test_fixed_bounds_need_planned_looks(self, bound):

@@ -55,7 +55,7 @@ def test_honest_suppliers_are_not_accused():
     honest = made()
     assert honest.game.copies == ()
     assert not any("same rows" in note for note in honest.notes)
-    assert fs.exact(honest.game).copies == ()
+    assert fs.exact(honest.game).game.copies == ()
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-3])
@@ -64,7 +64,7 @@ def test_duplicating_a_supplier_is_visible(noise, tmp_path):
     game = made(("Eve", *of_ann(noise)))
     assert any("'Ann' and 'Eve'" in note for note in game.notes)
     result = fs.exact(game.game)
-    (found,) = result.copies
+    (found,) = result.game.copies
     assert [result.names()[player] for player in found.players] == ["Ann", "Eve"]
     assert found.near == (noise > 0)
     honest = fs.exact(made().game)
@@ -81,7 +81,7 @@ def test_duplicating_a_supplier_is_visible(noise, tmp_path):
     assert "copies:" in str(result)
     assert any("copies:" in note for note in result.payout(1000).notes)
     assert "Together they get" in result.report(tmp_path / "page.html").read_text("utf-8")
-    assert fs.Result.from_dict(result.to_dict()).copies == result.copies
+    assert fs.Result.from_dict(result.to_dict()).game.copies == result.game.copies
 
 
 def test_what_copies_earn_and_cost_is_that_of_the_game_without_them():
@@ -100,20 +100,20 @@ def test_what_copies_earn_and_cost_is_that_of_the_game_without_them():
             return game(whole)
 
     honest = fs.exact(Without()).values
-    (found,) = result.copies
+    (found,) = result.game.copies
     lost = (honest - result.values[kept])[1:].sum()
     assert found.lost == pytest.approx(lost)
     assert found.earned == pytest.approx(result.values[0] + result.values[eve] - honest[0])
     estimated = fs.estimate(game, "mc", budget=55, seed=1)
     if not estimated.exact:
-        (rough,) = estimated.copies
+        (rough,) = estimated.game.copies
         assert rough.lost == pytest.approx(lost, abs=0.05)
 
 
 def test_what_copies_earn_of_a_pool_is_said_in_money_with_its_error():
     game = made(("Eve", *of_ann())).game
     result = fs.exact(game)
-    (found,) = result.copies
+    (found,) = result.game.copies
     assert found.error == 0
     (note,) = [note for note in result.payout(1000).notes if "copies:" in note]
     values = np.maximum(result.values, 0)
@@ -124,7 +124,7 @@ def test_what_copies_earn_of_a_pool_is_said_in_money_with_its_error():
     assert f"Together they get {wanted:,.2f} more of 1,000.00" in note
     for seed in range(4):
         estimated = fs.estimate(game, "mc", budget=55, seed=seed)
-        (rough,) = estimated.copies
+        (rough,) = estimated.game.copies
         assert abs(rough.earned - found.earned) < 2 * rough.error
         assert f"± {rough.error:.2g} more" in estimated.warnings[0]
         notes = " ".join(estimated.payout(1000).notes)

@@ -53,7 +53,7 @@ def test_a_value_of_nobody_in_euros_no_longer_drowns_the_suppliers():
     result = fs.exact(table_game(TRAIN, "price", empty_value=-3000.0, **asked).game)
     amounts = result.payout(10_000).amounts
     assert len(set(amounts)) == 5
-    assert result.unit == "minus mae on 30 test rows"
+    assert result.game.unit == "minus mae on 30 test rows"
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])

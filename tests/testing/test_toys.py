@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import fairshapley as fs
 from fairshapley.errors import InputError
+from fairshapley.fairness import check_fairness
 from fairshapley.games import Additive, Airport, FunctionGame, Game, SumOfUnanimity, TableGame
 from fairshapley.testing import Affine, LinearCombination, PlantedGame, Relabelled
 
@@ -126,16 +127,17 @@ class TestNullPlayers:
         run = fs.estimate(game, "mc", budget=600, seed=0)
         assert (run.values[12:] == 0).all()
         assert (run.standard_errors[12:] == 0).all()  # their error is known
-        assert run.player_names[-1] == "null 3"
+        assert run.evidence.player_names[-1] == "null 3"
         np.testing.assert_allclose(game.shapley_values[:12], inner.shapley_values)
 
     def test_a_run_carries_its_own_check_of_nullity(self):
         game = fs.testing.with_null_players(fs.games.SumOfUnanimity(12, seed=1), 2)
         run = fs.estimate(game, "kernel", budget=800, xi=0.01, seed=0)
-        nullity = run.check_axioms(epsilon1=0.1)[0]
+        told = {"epsilon1": 0.1, "null_players": (12, 13)}
+        nullity = check_fairness(run.values, xi=0.01, **told)[0]
         assert nullity.premises == ((12,), (13,))
         assert not nullity.holds  # the kernel's null players are zero only on average
-        assert run.check_axioms(epsilon1=0.1, xi=100.0)[0].holds
+        assert check_fairness(run.values, xi=100.0, **told)[0].holds
 
     def test_each_coalition_of_the_others_is_computed_once(self):
         asked = []

@@ -27,6 +27,7 @@ FACTS = (
     "semivalue", "method", "n_players", "evaluations", "seconds", "seed", "xi", "exact", "complete",
     "stopped", "min_fidelity", "cost", "cost_unit", "warnings", "notes",
 )  # fmt: skip
+OF_THE_RUN = ("seconds", "cost", "cost_unit")
 CERTIFIED = ("holds", "epsilon1", "epsilon2", "delta", "bound", "statement", "warnings")
 # Where nobody says how wide a line may be, as in a file.
 WIDTH = 100
@@ -72,11 +73,12 @@ def print_shown(
 
 def print_result(result: Result, certificate: Certificate | None, *, verbose: bool = False) -> None:
     """The values, what the run did, what holds, and the certificate that was asked for."""
+    from fairshapley.results.console import summary
     from fairshapley.results.tables import shown_table
 
     shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
     table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
-    said = result.summary(terms=verbose)
+    said = summary(result, terms=verbose)
     if certificate is not None:
         said += certificate_lines(certificate, exact=result.exact)
     if verbose and not result.exact:
@@ -121,7 +123,8 @@ def result_object(
     from fairshapley.results.tables import values_columns
 
     columns = values_columns(result, delta)
-    return {name: getattr(result, name) for name in FACTS} | {
+    facts = {name: getattr(result.run if name in OF_THE_RUN else result, name) for name in FACTS}
+    return facts | {
         "standing": standing_object(result, delta),
         "test_set": certificate.test_set if certificate is not None else "",
         "certificate": None

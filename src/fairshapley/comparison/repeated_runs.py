@@ -347,7 +347,7 @@ def audit_runs(
         delta=failure,
         truth=phi,
         evaluations=float(np.mean([run.evaluations for run in runs])),
-        seconds=float(np.mean([run.seconds for run in runs])),
+        seconds=float(np.mean([run.run.seconds for run in runs])),
         values=values,
         reported=np.array([run.fidelity(xi) for run in runs]),
         covered=np.abs(values - phi) <= np.where(np.isnan(reach), -1.0, reach),

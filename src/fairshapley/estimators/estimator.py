@@ -125,8 +125,8 @@ class Estimator(ABC, Generic[State, Drawn]):
 
     name: ClassVar[str]
     checkpoint_growth: ClassVar[float] = 2**0.5
-    """The factor by which evaluations grow between the checkpoints of `Result.history`: some 25 of
-    them from a thousand to ten million; fewer where an estimate takes much of the run's time"""
+    """The factor by which evaluations grow between the checkpoints of `Result.run.history`: some 25
+    of them from a thousand to ten million; fewer where an estimate takes much of the run's time"""
 
     @property
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from fairshapley.games.features.texts import Texts
 from fairshapley.results.plots import explanations as plots
 from fairshapley.results.plots.values import plot_values
 from fairshapley.results.result import Result
+from fairshapley.results.serialising import with_fields
 from fairshapley.results.sharing import shap_package
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Attributions:
             raise InputError("what matters overall is known from at least two rows of a table")
         spread = np.sqrt(sizes.var(axis=0, ddof=1) / len(sizes) + np.square(errors.mean(axis=0)))
         first = self.results[0][0]
-        return replace(
+        return with_fields(
             first,
             values=sizes.mean(axis=0),
             standard_errors=spread,
@@ -242,7 +243,7 @@ def gathered(
         for at, result in enumerate(results[row]):
             values[place, : result.n_players, at] = result.values
             errors[place, : result.n_players, at] = result.standard_errors
-            ends[:, place, at] = result.endpoints
+            ends[:, place, at] = result.game.endpoints
     last: Any = 0 if single else slice(None)
     return Attributions(
         values=values[:, :, last],

@@ -30,6 +30,7 @@ from fairshapley.games.features.texts import Texts
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
+from fairshapley.results.serialising import assembled
 from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER, check_rule
 from fairshapley.runs.plan import versions
 from fairshapley.runs.progress import ProgressReporter
@@ -294,7 +295,8 @@ class _Request:
             values = found.values[at, :, output]
             xi, method = limits.near_zero(values), {"name": "exact" if exact else "joint sampling"}
             results.append(
-                Result(
+                assembled(
+                    Result,
                     values=values,
                     standard_errors=found.errors[at, :, output],
                     counts=np.full(len(values), found.counts[at]),

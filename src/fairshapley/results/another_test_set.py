@@ -50,12 +50,12 @@ def another_set(changes: FloatArray, delta: float) -> FloatArray:
 def both_errors(result: Result, delta: float) -> str:
     """The error of estimation and the error of the test set, apart; empty where it is unknown."""
     errors = result.test_errors
-    if errors is None or result.replicates is None:
+    if errors is None or result.run.replicates is None:
         return ""
     estimation = "none, the values are exact"
     if not result.exact:
         estimation = f"standard errors up to {number(np.nanmax(result.standard_errors))}"
-    reach = another_set(result.replicates, delta)
+    reach = another_set(result.run.replicates, delta)
     span = f"± {number(reach.min())} to " if len(reach) > 1 else ""
     return (
         f"Estimation: {estimation}. Test set: standard errors up to {number(errors.max())} from "

@@ -23,7 +23,7 @@ def constant_share(result: Result) -> float | None:
     >>> constant_share(result) is None
     True
     """
-    constant, ends = result.constant_value, result.endpoints
+    constant, ends = result.game.constant_value, result.game.endpoints
     if constant is None or ends is None:
         return None
     empty, full = ends
@@ -35,9 +35,9 @@ def constant_share(result: Result) -> float | None:
 def baseline_warning(result: Result) -> str:
     """What must be said when a constant prediction explains much of the values; else empty."""
     share = constant_share(result)
-    if share is None or share <= LARGEST_SHARE or result.constant_value is None:
+    if share is None or share <= LARGEST_SHARE or result.game.constant_value is None:
         return ""
-    constant = f"{result.constant_value:.4g}"
+    constant = f"{result.game.constant_value:.4g}"
     if share == float("inf"):
         return (
             f"all players together are worth no more than a constant prediction, {constant}: their "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Copies(NamedTuple):
-    """Players with the same or nearly the same rows: an entry of `Result.copies`."""
+    """Players with the same or nearly the same rows: an entry of `Result.game.copies`."""
 
     players: tuple[int, ...]
     """The first of them counts as the original; nothing says who copied whom"""
@@ -42,9 +42,9 @@ def copies_sentences(result: Result, pool: float | None = None) -> list[str]:
     """
     names = result.names()
     sentences = []
-    for found in result.copies:
+    for found in result.game.copies:
         who = quoted([names[player] for player in found.players])
-        rows = result.row_counts or (1,) * result.n_players
+        rows = result.game.row_counts or (1,) * result.n_players
         counts = [rows[player] for player in found.players]
         what = common_rows(found.share, near=found.near, counts=counts)
         sentence = f"copies: {who} {what}"

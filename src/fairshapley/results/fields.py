@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
 from fairshapley.results.copies import Copies
 from fairshapley.results.origin import InputFile
+from fairshapley.results.records import Checkpoint, PartValues, SizeBin
 
 
 def plain(value: Any) -> Any:

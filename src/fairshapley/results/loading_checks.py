@@ -28,19 +28,21 @@ def wrong_parts(result: Result) -> Iterator[str]:
     if result.n_players == 0:
         yield "values is empty: a result needs at least one player"
     columns: dict[str, Any] = {
-        name: one for name, one in vars(result).items() if isinstance(one, np.ndarray)
+        name: column
+        for name, column in {**vars(result.evidence), **vars(result.run)}.items()
+        if isinstance(column, np.ndarray)
     }
-    columns |= {"player_names": result.player_names, "row_counts": result.row_counts}
+    columns |= {"player_names": result.evidence.player_names, "row_counts": result.game.row_counts}
     for name, column in columns.items():
         if column is not None and len(column) != result.n_players:
             yield f"{name} must have one entry per player, as values"
-    method, semivalue = (result.configuration.get(name) for name in ("method", "semivalue"))
+    method, semivalue = (result.run.configuration.get(name) for name in ("method", "semivalue"))
     named = method.get("name") if isinstance(method, dict) else None
     yield from _those(
         ((result.standard_errors < 0).any(), "standard_errors must not be negative"),
-        (result.level_share > 1, "level_share is a share: give at most 1"),
+        (result.run.level_share > 1, "level_share is a share: give at most 1"),
         (
-            any(len(part.values) != result.n_players for part in result.parts),
+            any(len(part.values) != result.n_players for part in result.run.parts),
             "parts must have one value per player",
         ),
         (
@@ -60,8 +62,8 @@ def contradictions(result: Result) -> Iterator[str]:
     []
     """
     players, values, errors = result.n_players, result.values, result.standard_errors
-    named = [*result.identical_players, *(found.players for found in result.copies)]
-    nulls = result.configuration.get("null_players", 0)
+    named = [*result.game.identical_players, *(found.players for found in result.game.copies)]
+    nulls = result.run.configuration.get("null_players", 0)
     counted = isinstance(nulls, int) and 0 <= nulls <= players
     active = min(players - nulls, 1000) if counted else 0
     yield from _those(
@@ -80,14 +82,14 @@ def contradictions(result: Result) -> Iterator[str]:
             result.exact and (errors != 0).any(),
             "standard_errors must be 0 where the values are exact",
         ),
-        (not 0 < result.level_share <= 1, "level_share must be above 0, and at most 1"),
+        (not 0 < result.run.level_share <= 1, "level_share must be above 0, and at most 1"),
         (
             # Only a method that evaluates coalitions proves its values by evaluating them all.
             result.exact and result.method in METHODS and result.evaluations < 2.0**active,
             f"evaluations is {result.evaluations:,}, but exact values of {active} players take "
             f"2^{active}",
         ),
-        (result.skipped > result.evaluations, "skipped is more than evaluations"),
+        (result.run.skipped > result.evaluations, "skipped is more than evaluations"),
     )
     yield from _sum(result)
     yield from _range(result)
@@ -101,15 +103,17 @@ def _those(*findings: tuple[Any, str]) -> list[str]:
 
 def _sum(result: Result) -> Iterator[str]:
     """Shapley values add up to v(N) − v(∅), and so do most estimates of them."""
-    if result.endpoints is None or result.semivalue != "shapley" or not result.complete:
+    if result.game.endpoints is None or result.semivalue != "shapley" or not result.complete:
         return
-    if result.skipped or not (result.exact or _is_efficient(result)):
+    if result.run.skipped or not (result.exact or _is_efficient(result)):
         return
-    empty, full = result.endpoints
+    empty, full = result.game.endpoints
     total = math.fsum(result.values)
     scale = math.fsum(np.abs(result.values)) + abs(empty) + abs(full)
     # No utility in a bin is larger.
-    sizes = [abs(one.mean) + one.deviation * math.sqrt(one.coalitions) for one in result.profile]
+    sizes = [
+        abs(one.mean) + one.deviation * math.sqrt(one.coalitions) for one in result.run.profile
+    ]
     scale += max(sizes, default=0.0)
     if abs(total - (full - empty)) > ROUNDING * scale:
         yield f"values add up to {total:g}, but endpoints says {full:g} − {empty:g}"
@@ -117,20 +121,20 @@ def _sum(result: Result) -> Iterator[str]:
 
 def _is_efficient(result: Result) -> bool:
     try:
-        return from_configuration(result.configuration["method"]).traits.efficient
+        return from_configuration(result.run.configuration["method"]).traits.efficient
     except (FairShapleyError, TypeError, ValueError):
         return False  # an estimator of somebody else
 
 
 def _range(result: Result) -> Iterator[str]:
-    if result.value_range is None:
+    if result.game.value_range is None:
         return
-    lowest, highest = result.value_range
+    lowest, highest = result.game.value_range
     if not lowest <= highest:
         yield "value_range must be (lowest, highest)"
         return
     slack = ROUNDING * max(abs(lowest), abs(highest))
-    seen = [*(result.endpoints or ()), *(part.mean for part in result.profile)]
+    seen = [*(result.game.endpoints or ()), *(part.mean for part in result.run.profile)]
     if any(not lowest - slack <= utility <= highest + slack for utility in seen):
         yield "a utility in endpoints or profile lies outside value_range"
     width = (highest - lowest) * (1 + ROUNDING) + slack
@@ -140,13 +144,13 @@ def _range(result: Result) -> Iterator[str]:
 
 def _history(result: Result) -> Iterator[str]:
     """The last checkpoint is from the end of the run, with the values it ended with."""
-    points = [point.evaluations for point in result.history]
+    points = [point.evaluations for point in result.run.history]
     if points != sorted(points) or (points and points[-1] > result.evaluations):
         yield "history must grow up to evaluations"
         return
     if not points or points[-1] != result.evaluations:
         return
-    recorded, found = result.history[-1].min_fidelity, result.min_fidelity
+    recorded, found = result.run.history[-1].min_fidelity, result.min_fidelity
     smallest = float(np.square(result.standard_errors).min())
     comparable = math.isfinite(recorded) and smallest > SMALLEST_VARIANCE
     if comparable and not math.isclose(recorded, found, rel_tol=1e-6):

@@ -14,7 +14,7 @@ from fairshapley._basics.digests import file_digest
 
 
 class InputFile(NamedTuple):
-    """A file that a run read: an entry of `Result.inputs`."""
+    """A file that a run read: an entry of `Result.run.inputs`."""
 
     name: str
     """Its path, as given"""
@@ -44,7 +44,7 @@ def recorded(**known: Any) -> Iterator[None]:
     --------
     >>> import fairshapley as fs
     >>> with recorded(command="fairshapley demo"):
-    ...     fs.exact(fs.games.TableGame([0, 1])).command
+    ...     fs.exact(fs.games.TableGame([0, 1])).run.command
     'fairshapley demo'
     """
     token = _ORIGIN.set(_ORIGIN.get()._replace(**known))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,11 +15,8 @@ from fairshapley._basics import checks
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, names_table_html, sentences_html
-from fairshapley._basics.text import several
-from fairshapley._basics.types import FloatArray, FloatMatrix, Real
-from fairshapley.errors import InputError
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.fairness.aims import Aim
-from fairshapley.fairness.axioms import AxiomCheck, check_fairness
 from fairshapley.fairness.certificate import Certificate, certify
 from fairshapley.fairness.decisions import Decisions, decide
 from fairshapley.fairness.evidence import Evidence
@@ -31,21 +27,20 @@ from fairshapley.fairness.guarantees import (
     predict,
     required_fidelity,
 )
-from fairshapley.fairness.levels import DELTA, EPSILON1, LARGE_XI, check_delta, check_xi
-from fairshapley.fairness.scores import fidelity, lower_fidelity
+from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_xi
+from fairshapley.fairness.scores import fidelity
 from fairshapley.fairness.standing import Standing, stand
 from fairshapley.fairness.tails import interval_doubts
 from fairshapley.results import payouts
 from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
-from fairshapley.results.checkpoints import Checkpoint, PartValues, SizeBin
-from fairshapley.results.copies import Copies, copies_sentences
-from fairshapley.results.origin import InputFile
+from fairshapley.results.console import summary
+from fairshapley.results.copies import copies_sentences
 from fairshapley.results.payouts import Money
+from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, shown_table
-from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,8 +48,11 @@ if TYPE_CHECKING:
     from fairshapley.results.report import Labels
 
 
+Record = TypeVar("Record", Evidence, RunFacts)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Result(Stored, Shared, Evidence):
+class Result(Stored, Shared):
     """Values of the players of a game, with their standard errors and provenance.
 
     Examples
@@ -67,95 +65,68 @@ class Result(Stored, Shared, Evidence):
     every coalition was evaluated: the values are exact
     """
 
+    evidence: Evidence
+    """The estimates with their errors, and what is known of them: what statements rest on"""
+    game: GameFacts
+    """What the game says of itself"""
+    run: RunFacts
+    """How the values were computed"""
     marginals: int | None
     """Marginal contributions averaged; None for methods that do not average them"""
     stopped: str
     """Why the run stopped, in a sentence"""
     seed: int
-    configuration: dict[str, Any]
-    """The method with its parameters, the semivalue and ξ"""
-    limits: dict[str, Any] = field(default_factory=dict)
-    """The budget, the stopping rule, and what was to be done with failures"""
     xi: float
     """The tolerance near zero, in the unit of the utility"""
-    sequential: bool = False
-    """Whether the run could stop at any round because of what it had estimated"""
-    level_share: float = 1.0
-    """The share of δ that is left for a certificate, after the looks of ``until=fs.Fair(…)``"""
     complete: bool = True
     """False for a partial result: interrupted, failed, or replayed from an unfinished journal"""
-    skipped: int = 0
-    """Evaluations that failed and were left out on request; then nothing can be certified"""
-    identical_players: tuple[tuple[int, int], ...] = ()
-    """Pairs of players that the game knows to be identical, such as equal training points"""
-    copies: tuple[Copies, ...] = ()
-    """Players who hold copies of each other's data, with what these earn and cost"""
-    endpoints: tuple[float, float] | None = None
-    """v(∅) and v(N), whose difference Shapley values add up to; None where not recorded"""
-    fingerprint: str | None = None
-    """What identifies the content of the game; None where it could not be computed"""
-    computed: int = 0
-    """Utilities computed by this very run; the others were found in its journal"""
-    cache_hits: int = 0
-    """Requests for a utility that was already known"""
-    cost: Real | None = None
-    """What the evaluations cost, found ones too, where the game has prices"""
-    cost_unit: str = ""
-    """The unit of the cost, such as euros"""
-    seconds: float = 0.0
-    created: str = ""
-    """When the run ended: date and time in UTC; empty where not recorded, as all that follows"""
-    command: str = ""
-    """The command line that started the run; empty for a call from Python"""
-    inputs: tuple[InputFile, ...] = ()
-    """The files that the command line read, with their hashes"""
-    unit: str = ""
-    """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
-    constant_value: Real | None = None
-    """The utility of the best constant prediction; None for games that predict nothing"""
-    replicates: FloatMatrix | None = None
-    """What each value changes by without each of some groups of test rows, shape (players, groups);
-    None where no test rows are known, or not enough"""
-    row_counts: tuple[int, ...] | None = None
-    """How many rows each player has, where players are rows or groups of them"""
-    parts: tuple[PartValues, ...] = ()
-    """The values in each part of a game that is a sum of parts, such as rounds; often empty"""
-    versions: dict[str, str] = field(default_factory=dict)
-    """Of Python, of the packages that the values depend on, and the type of the machine"""
     notes: tuple[str, ...] = ()
     """What a reader should know besides: defaults taken, trouble recovered from"""
-    rounds: int | None = None
-    """Rounds of coalitions that the method asked for and was told; None where not recorded"""
-    value_range: tuple[float, float] | None = None
-    """The lowest and the highest utility there can be, where the game states them"""
-    journal_digest: str | None = None
-    """The SHA-256 of the journal's file when the run ended; None without a journal"""
-    history: tuple[Checkpoint, ...] = ()
-    """The minimum fidelity as the evaluations grew; empty where it was not recorded"""
-    profile: tuple[SizeBin, ...] = ()
-    """Coalitions asked for and their utilities by size; empty where they were not recorded"""
-    n_nulls: int = field(init=False, default=0)
-    """How many players, the last ones, are declared null, as the configuration says"""
 
     def __post_init__(self) -> None:
         """Own the arrays; data from elsewhere are checked by `from_dict`."""
-        for name in ("values", "standard_errors", "counts", "extremes", "replicates"):
-            if getattr(self, name) is not None:
-                own = np.array(getattr(self, name))
-                own.flags.writeable = False
-                object.__setattr__(self, name, own)
-        nulls = self.configuration.get("null_players", 0)
-        object.__setattr__(self, "n_nulls", nulls if isinstance(nulls, int) else 0)
+        object.__setattr__(self, "evidence", _owned(self.evidence))
+        object.__setattr__(self, "run", _owned(self.run))
+
+    @property
+    def values(self) -> FloatArray:
+        """The value of each player; NaN where nothing was sampled (only in a partial result)."""
+        return self.evidence.values
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """The standard error of each value; 0 only when it is proven, NaN when it is not known."""
+        return self.evidence.standard_errors
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of contributions behind each value."""
+        return self.evidence.counts
+
+    @property
+    def evaluations(self) -> int:
+        """The number of distinct utility evaluations, v(∅) and v(N) included."""
+        return self.evidence.evaluations
+
+    @property
+    def exact(self) -> bool:
+        """Whether the values are proven rather than estimated."""
+        return self.evidence.exact
+
+    @property
+    def n_players(self) -> int:
+        """The number of players."""
+        return self.evidence.n_players
 
     @property
     def method(self) -> str:
         """The name of the method."""
-        return str(self.configuration["method"]["name"])
+        return str(self.run.configuration["method"]["name"])
 
     @property
     def semivalue(self) -> str:
         """The name of the semivalue."""
-        return str(self.configuration["semivalue"])
+        return str(self.run.configuration["semivalue"])
 
     def fidelity(self, xi: float | None = None) -> FloatArray:
         """The estimated fidelity score of each player, (|φ̂| + ξ)² / se²; infinite when proven.
@@ -166,29 +137,20 @@ class Result(Stored, Shared, Evidence):
             The tolerance near zero; by default the run's own.
         """
         tolerance = self.xi if xi is None else check_xi(xi)
-        return fidelity(self.values, self.variances, tolerance)
+        return fidelity(self.values, self.evidence.variances, tolerance)
 
     @property
     def min_fidelity(self) -> float:
         """The lowest fidelity score, on which the guarantee rests."""
         return float(self.fidelity().min())
 
-    def lower_fidelity(self, xi: float | None = None) -> FloatArray:
-        """A cautious estimate of each fidelity score, with |φ̂| − se in place of |φ̂|."""
-        tolerance = self.xi if xi is None else check_xi(xi)
-        return lower_fidelity(self.values, self.variances, tolerance)
-
-    def invariability(self, xi: float | None = None) -> FloatArray:
-        """r_i = f_i/m_i, the fidelity of a single contribution; NaN without contributions."""
-        counts = np.where(self.counts > 0, self.counts, np.nan)
-        return self.fidelity(xi) / counts
-
     def _evidence_for(self, bound: str) -> Evidence:
         """The evidence for intervals, with an obstacle where the run's looks forbid a bound."""
-        if self.sequential and bound != "normal" and not (self.obstacle or self.exact):
+        found = self.evidence
+        if self.run.sequential and bound != "normal" and not (found.obstacle or found.exact):
             reason = "the run looked at its estimates after every round; use bound='normal'"
-            return replace(self, obstacle=reason)
-        return self
+            return replace(found, obstacle=reason)
+        return found
 
     def guarantee(
         self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
@@ -208,8 +170,10 @@ class Result(Stored, Shared, Evidence):
         """
         tolerance = self.xi if xi is None else check_xi(xi)
         scores = self.fidelity(tolerance)
-        found = guarantee(scores, epsilon1, xi=tolerance, independent=self.independent, bound=bound)
-        return replace(found, player_names=self.player_names)
+        found = guarantee(
+            scores, epsilon1, xi=tolerance, independent=self.evidence.independent, bound=bound
+        )
+        return replace(found, player_names=self.evidence.player_names)
 
     def certificate(
         self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "normal"
@@ -233,26 +197,10 @@ class Result(Stored, Shared, Evidence):
             delta,
             xi=self.xi if xi is None else xi,
             bound=bound,
-            level=self.level_share * check_delta(delta),
-            sequential=self.sequential,
+            level=self.run.level_share * check_delta(delta),
+            sequential=self.run.sequential,
         )
         return replace(found, test_set=both_errors(self, delta))
-
-    def check_axioms(
-        self, epsilon1: float, xi: float | None = None
-    ) -> tuple[AxiomCheck, AxiomCheck, AxiomCheck]:
-        """A1–A3 on what is known of the game: its declared null and its identical players.
-
-        The values are unknown, so the tolerances are those of the estimates; `certificate` speaks
-        of all players and needs no such knowledge.
-        """
-        return check_fairness(
-            self.values,
-            epsilon1=epsilon1,
-            xi=self.xi if xi is None else xi,
-            null_players=tuple(range(self.n_players - self.n_nulls, self.n_players)),
-            symmetric_pairs=self.identical_players,
-        )
 
     def decisions(self, delta: float = DELTA, bound: str = "normal") -> Decisions:
         """Signs, differences, orders and the top k that hold together at level 1 − δ."""
@@ -260,8 +208,8 @@ class Result(Stored, Shared, Evidence):
             self._evidence_for(bound),
             delta,
             bound,
-            level=self.level_share * check_delta(delta),
-            sequential=self.sequential,
+            level=self.run.level_share * check_delta(delta),
+            sequential=self.run.sequential,
         )
 
     def decided(
@@ -279,27 +227,11 @@ class Result(Stored, Shared, Evidence):
         """
         aim = Aim(signs=signs, top=top, bottom=bottom, order=order)
         aim.check_players(self.n_players)
-        if self.sequential:
+        if self.run.sequential:
             return aim.settled_by(self.decisions(delta))
-        if self.obstacle or np.isnan(self.standard_errors).any():
+        if self.evidence.obstacle or np.isnan(self.standard_errors).any():
             return False
-        return aim.failure(self, self.xi) <= self.level_share * check_delta(delta)
-
-    @property
-    def asked(self) -> dict[str, float]:
-        """The ε1, δ and ξ of ``until=fs.Fair(…)``, or the δ of another aim; empty without one."""
-        rules = [self.limits.get("until")]
-        found: list[dict[str, float]] = [{}, {}]
-        while rules:
-            rule = rules.pop(0)
-            if not isinstance(rule, dict):
-                continue
-            given = {name: rule.get(name) for name in ("epsilon1", "delta", "xi")}
-            known = {name: float(value) for name, value in given.items() if value is not None}
-            place = 0 if rule.get("rule") == "Fair" else 1
-            found[place] = found[place] or known
-            rules += rule.get("rules", [])
-        return found[0] or found[1]
+        return aim.failure(self.evidence, self.xi) <= self.run.level_share * check_delta(delta)
 
     def standing(
         self,
@@ -320,7 +252,7 @@ class Result(Stored, Shared, Evidence):
         bound
             As in `certificate`.
         """
-        asked = self.asked
+        asked = self.run.asked
         failure = check_delta(asked.get("delta", DELTA) if delta is None else delta)
         return stand(
             self._evidence_for(bound),
@@ -328,8 +260,8 @@ class Result(Stored, Shared, Evidence):
             failure,
             xi=asked.get("xi", self.xi) if xi is None else xi,
             bound=bound,
-            level=self.level_share * failure,
-            sequential=self.sequential,
+            level=self.run.level_share * failure,
+            sequential=self.run.sequential,
         )
 
     def predict(
@@ -337,19 +269,13 @@ class Result(Stored, Shared, Evidence):
     ) -> Prediction:
         """What (ε1, ξ·ε1, δ)-Shapley fairness would cost, by Corollary 1 and by this run."""
         target = required_fidelity(
-            self.n_players, epsilon1, delta, independent=self.independent, bound=bound
+            self.n_players, epsilon1, delta, independent=self.evidence.independent, bound=bound
         )
         return predict(self.fidelity(xi), self.counts, self.evaluations, target)
 
-    @property
-    def relative_xi(self) -> float:
-        """ξ in units of the mean |φ̂|; well above 1 the tolerance near zero says very little."""
-        mean = float(np.abs(self.values).mean())
-        return self.xi / mean if mean > 0 else math.inf
-
     def names(self) -> tuple[str, ...]:
         """The players' names, or their numbers."""
-        return self.player_names or tuple(str(player) for player in range(self.n_players))
+        return self.evidence.player_names or tuple(str(player) for player in range(self.n_players))
 
     @property
     def test_errors(self) -> FloatArray | None:
@@ -358,7 +284,7 @@ class Result(Stored, Shared, Evidence):
         It is apart from `standard_errors`, which come from estimation: exact values have it too.
         None where the game has no test rows, or its metric does not tell.
         """
-        return None if self.replicates is None else jackknife_errors(self.replicates)
+        return None if self.run.replicates is None else jackknife_errors(self.run.replicates)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -368,53 +294,10 @@ class Result(Stored, Shared, Evidence):
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why intervals of single values are not to be trusted yet; empty when they are."""
-        return interval_doubts(self)
-
-    def summary(self, *, terms: bool = True) -> list[str]:
-        """What the run did and what holds, a sentence each; `terms` says it in the paper's too."""
-        kind = "exact" if self.exact else f"estimated by {self.method}"
-        players = several(self.n_players, "player")
-        partial = "" if self.complete else " (partial result)"
-        marginals = "" if self.marginals is None else f", {self.marginals:,} marginals"
-        paid = f", for {self.money(self.evaluations)}" if self.cost is not None else ""
-        relative = f"{self.relative_xi:.2g} × mean |value|"
-        lines = [
-            f"{self.semivalue.capitalize()} values of {players}, {kind}{partial}",
-            f"{self.evaluations:,} evaluations{marginals}{paid}; seed {self.seed}",
-            f"stopped: {self.stopped}",
-        ]
-        if terms and not self.exact:
-            lines.append(
-                f"minimum fidelity {self.min_fidelity:.4g}, the least (size + ξ)²/error² of all, "
-                f"cautious estimate {self.lower_fidelity().min():.4g}, at ξ = {self.xi:g} "
-                f"({relative})"
-            )
-        if LARGE_XI < self.relative_xi < math.inf and not self.exact:
-            lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
-        lines.extend(f"warning: {said}" for said in self.warnings)
-        try:
-            lines += [*self._standing_lines(), both_errors(self, self.asked.get("delta", DELTA))]
-        except InputError as error:
-            lines.append(str(error))
-        return [line for line in lines if line]
-
-    def _standing_lines(self) -> list[str]:
-        if self.exact:
-            return []
-        standing = self.standing()
-        open_question = not (standing.certificate.holds or self.modelled)
-        more = self.money(standing.needed) if open_question else ""
-        return [*standing.sentences(), f"so many evaluations cost about {more}" if more else ""]
-
-    def money(self, evaluations: float) -> str:
-        """What so many evaluations cost, at the prices of this run; empty without any."""
-        if self.cost is None or evaluations == math.inf:
-            return ""
-        total = self.cost * evaluations / max(self.evaluations, 1)
-        return f"{number(total, 4)} {self.cost_unit}".strip()
+        return interval_doubts(self.evidence)
 
     def __str__(self) -> str:
-        return "\n".join([*self.summary(), *self.notes])
+        return "\n".join([*summary(self), *self.notes])
 
     def _repr_html_(self) -> str:
         title, *summary = str(self).splitlines()
@@ -535,3 +418,13 @@ class Result(Stored, Shared, Evidence):
             },
             kind,
         )
+
+
+def _owned(record: Record) -> Record:
+    """The record with arrays of its own that cannot be changed."""
+    arrays: dict[str, Any] = {}
+    for name, value in vars(record).items():
+        if isinstance(value, np.ndarray):
+            arrays[name] = value.copy()
+            arrays[name].flags.writeable = False
+    return replace(record, **arrays)

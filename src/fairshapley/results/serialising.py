@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from fairshapley._basics.digests import content_digest
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley.errors import InputError
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.results.fields import checked, plain
 from fairshapley.results.loading_checks import contradictions, wrong_parts
+from fairshapley.results.records import GameFacts, RunFacts
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -23,6 +25,8 @@ FORMAT_VERSION = 1
 # Beside the fields: what kind of file it is, and what tells that it was changed.
 SAVED = "give a file that a result was saved to"
 ABOUT = {"format", "version", "digest"}
+# What a result consists of; in a file the fields of all parts stand side by side.
+PARTS: dict[str, type[Any]] = {"evidence": Evidence, "game": GameFacts, "run": RunFacts}
 
 
 Kind = TypeVar("Kind", bound="Stored")
@@ -33,29 +37,13 @@ class Stored:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data that JSON can hold; numbers that are not finite as strings."""
-        kept = {item.name: plain(getattr(self, item.name)) for item in stored_fields(type(self))}
-        return {"format": FORMAT, "version": FORMAT_VERSION, **kept}
+        values = {name: plain(value) for name, value in stored_values(self).items()}
+        return {"format": FORMAT, "version": FORMAT_VERSION, **values}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The result that `to_dict` described."""
         return from_plain(cls, data)
-
-    @property
-    def digest(self) -> str:
-        """What identifies the result: the SHA-256 of all its fields, to the last bit.
-
-        Saved files and report pages carry it. It finds accidents, not forgeries: whoever changes a
-        file on purpose can compute it anew. A key stops that too, see `save`.
-
-        Examples
-        --------
-        >>> import fairshapley as fs
-        >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
-        >>> result.digest == fs.Result.from_dict(result.to_dict()).digest
-        True
-        """
-        return digest_of(type(self), self.to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result as JSON; `load` gives it back bit for bit.
@@ -92,6 +80,22 @@ def sealed(result: Stored) -> dict[str, Any]:
     return data
 
 
+def result_digest(result: Stored) -> str:
+    """Return what identifies a result: the SHA-256 of all its fields, to the last bit.
+
+    Saved files and report pages carry it. It finds accidents, not forgeries: whoever changes a file
+    on purpose can compute it anew.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
+    >>> result_digest(result) == result_digest(fs.Result.from_dict(result.to_dict()))
+    True
+    """
+    return digest_of(type(result), result.to_dict())
+
+
 def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
     """The digest of a result as plain data.
 
@@ -99,9 +103,9 @@ def digest_of(kind: type[Any], data: Mapping[str, Any]) -> str:
     a later version adds fields.
     """
     given = {}
-    for item in stored_fields(kind):
-        if item.name in data and (_is_required(item) or data[item.name] != _default(item)):
-            given[item.name] = data[item.name]
+    for name, (_, item) in stored_fields(kind).items():
+        if name in data and (_is_required(item) or data[name] != _default(item)):
+            given[name] = data[name]
     return content_digest(given)
 
 
@@ -121,14 +125,14 @@ def from_plain(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
             f"reads up to {FORMAT_VERSION}): upgrade fairshapley"
         )
     given = data.keys() - ABOUT
-    known = {item.name: item for item in stored_fields(kind)}
+    known = stored_fields(kind)
     # A field with a default may be missing: it is newer than the file.
-    needed = {name for name, item in known.items() if _is_required(item)}
+    needed = {name for name, (_, item) in known.items() if _is_required(item)}
     wrong = (needed - given) | (given - known.keys())
     if wrong:
         raise _damaged(f", see {', '.join(sorted(map(str, wrong)))}")
     try:
-        result = kind(**{name: _read(known[name], data[name]) for name in given})
+        result = assembled(kind, **{name: _read(known[name][1], data[name]) for name in given})
         made = cast("Result", result)
         for contradiction in wrong_parts(made):
             raise InputError(contradiction)
@@ -161,9 +165,61 @@ def read_plain(path: Path) -> dict[str, Any]:
     return data
 
 
-def stored_fields(kind: type[Any]) -> list[Field[Any]]:
-    """The fields of a result that a file holds; the others follow from them."""
-    return [item for item in fields(kind) if item.init]
+def stored_fields(kind: type[Any]) -> dict[str, tuple[str, Field[Any]]]:
+    """Return the fields that a file holds, by name, each with the part of the result it is in."""
+    found: dict[str, tuple[str, Field[Any]]] = {}
+    for item in fields(kind):
+        if item.name in PARTS:
+            found |= {inner.name: (item.name, inner) for inner in fields(PARTS[item.name])}
+        else:
+            found[item.name] = ("", item)
+    del found["n_nulls"]  # the configuration says it
+    return found
+
+
+def stored_values(result: Stored) -> dict[str, Any]:
+    """Return the values of the stored fields of a result, by name."""
+    return {
+        name: getattr(getattr(result, part) if part else result, name)
+        for name, (part, _) in stored_fields(type(result)).items()
+    }
+
+
+def assembled(kind: type[Kind], **given: Any) -> Kind:
+    """Return the result with these stored fields, each in its part of the result.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> import numpy as np
+    >>> about = {"method": {"name": "mine"}, "semivalue": "shapley", "xi": 0.1}
+    >>> result = assembled(
+    ...     fs.Result, values=np.ones(2), standard_errors=np.zeros(2), counts=np.ones(2),
+    ...     evaluations=4, marginals=None, stopped="done", seed=0, xi=0.1, configuration=about,
+    ... )
+    >>> result.method, result.evidence.n_players
+    ('mine', 2)
+    """
+    known = stored_fields(kind)
+    parts: dict[str, dict[str, Any]] = {"": {}, **{name: {} for name in PARTS}}
+    for name, value in given.items():
+        parts[known[name][0]][name] = value
+    nulls = parts["run"].get("configuration", {}).get("null_players", 0)
+    parts["evidence"]["n_nulls"] = nulls if isinstance(nulls, int) else 0
+    made = {name: part(**parts[name]) for name, part in PARTS.items()}
+    return kind(**parts[""], **made)
+
+
+def with_fields(result: Kind, **changed: Any) -> Kind:
+    """Return the result with some stored fields changed, whichever part they are in.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> with_fields(fs.exact(fs.games.TableGame([0, 1, 2, 5])), seconds=1.5).run.seconds
+    1.5
+    """
+    return assembled(type(result), **stored_values(result) | changed)
 
 
 def _read(item: Field[Any], value: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairshapley._basics.extras import extra
 from fairshapley.errors import InputError
+from fairshapley.results.serialising import assembled
 
 # Semivalues, and what shapiq calls them.
 INDICES = {"shapley": "SV", "banzhaf": "BV"}
@@ -73,9 +74,9 @@ class Shared:
         return InteractionValues(scores, index=index, max_order=1, min_order=0, **about)
 
     def _empty_value(self: Any) -> float:
-        if self.endpoints is None:
+        if self.game.endpoints is None:
             raise InputError("the utility of nobody is not recorded: estimate the values of a game")
-        return float(self.endpoints[0])
+        return float(self.game.endpoints[0])
 
     @classmethod
     def from_shap(cls, explanation: Any) -> Any:
@@ -117,7 +118,8 @@ class Shared:
         found, known = np.array(values, dtype=np.float64), fields.get("exact", False)
         unknown = f"these values come from {package}, and their errors are not known"
         about = {"method": {"name": package}, "semivalue": semivalue, "xi": 1e-3}
-        return cls(
+        return assembled(
+            cls,
             values=found,
             standard_errors=np.full(found.shape, 0.0 if known else np.nan),
             counts=np.ones(found.shape, dtype=np.int64),

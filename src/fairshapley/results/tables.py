@@ -121,7 +121,7 @@ def shown_table(
     >>> shown_table(fs.exact(fs.games.TableGame([0, 1])), 5, 5)
     (['player', 'value'], [('0', '+1')])
     """
-    counts, of_test = result.row_counts, result.test_errors
+    counts, of_test = result.game.row_counts, result.test_errors
     columns: dict[str, list[str]] = {
         "player": list(result.names()),
         "value": [f"{value:+.5g}" for value in result.values],

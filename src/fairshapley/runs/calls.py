@@ -23,6 +23,7 @@ from fairshapley.games.game import FunctionGame, Game
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
+from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import GameFacts, Plan, RunLog
@@ -60,8 +61,8 @@ def estimate(
     """Estimate the values of the players of a game.
 
     A `FederatedGame` is valued round by round, each round with all evaluations of the budget and
-    an equal share of its seconds and cost; `Result.parts` holds the rounds. Ctrl-C then gives no
-    result. With a rule the total is valued as one game.
+    an equal share of its seconds and cost; `Result.run.parts` holds the rounds. Ctrl-C then gives
+    no result. With a rule the total is valued as one game.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def resume(
         if game is None and budget is None and until is None and record.result is not None:
             result = Result.from_dict(record.result)
             newest = record.id == opened.runs()[-1].id  # no run has changed the file since
-            return replace(result, journal_digest=opened.digest() if newest else None)
+            return with_fields(result, journal_digest=opened.digest() if newest else None)
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
         if game is None:
             plan = replace(plan, budget=_without_seconds(plan.budget))

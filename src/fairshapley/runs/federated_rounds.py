@@ -13,8 +13,9 @@ from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.journal.records import Journal
 from fairshapley.games.federated import FederatedGame
 from fairshapley.randomness import side_generator
-from fairshapley.results.checkpoints import PartValues
+from fairshapley.results.records import PartValues
 from fairshapley.results.result import Result
+from fairshapley.results.serialising import with_fields
 from fairshapley.runs.setup import JournalOption
 from fairshapley.stopping import Budget
 
@@ -60,15 +61,17 @@ def estimate_rounds(
 def _total(game: FederatedGame, results: list[Result]) -> Result:
     """Return the result of the sum of the rounds, whose draws are independent."""
     first = results[0]
-    ends = [result.endpoints or (0.0, 0.0) for result in results]
-    return replace(
+    ends = [result.game.endpoints or (0.0, 0.0) for result in results]
+    return with_fields(
         first,
         values=np.sum([result.values for result in results], axis=0),
-        standard_errors=np.sqrt(np.sum([result.variances for result in results], axis=0)),
+        standard_errors=np.sqrt(np.sum([result.evidence.variances for result in results], axis=0)),
         counts=np.min([result.counts for result in results], axis=0),
         evaluations=sum(result.evaluations for result in results),
         exact=all(result.exact for result in results),
-        obstacle=next((result.obstacle for result in results if result.obstacle), ""),
+        obstacle=next(
+            (result.evidence.obstacle for result in results if result.evidence.obstacle), ""
+        ),
         extremes=None,
         contribution_width=None,
         marginals=None,
@@ -78,10 +81,10 @@ def _total(game: FederatedGame, results: list[Result]) -> Result:
         fingerprint=None,
         value_range=game.value_range,
         rounds=None,
-        journal_digest=results[-1].journal_digest,
-        computed=sum(result.computed for result in results),
-        cache_hits=sum(result.cache_hits for result in results),
-        seconds=sum(result.seconds for result in results),
+        journal_digest=results[-1].run.journal_digest,
+        computed=sum(result.run.computed for result in results),
+        cache_hits=sum(result.run.cache_hits for result in results),
+        seconds=sum(result.run.seconds for result in results),
         unit=game.unit,
         history=(),
         profile=(),

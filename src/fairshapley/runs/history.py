@@ -15,7 +15,7 @@ from fairshapley._basics.types import FloatArray, SizeArray
 from fairshapley.estimators.moments import Means, sums_by_size
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
-from fairshapley.results.checkpoints import Checkpoint, SizeBin
+from fairshapley.results.records import Checkpoint, SizeBin
 
 # While the evaluations double, at most two checkpoints are kept.
 FINEST = 2**0.5

@@ -32,6 +32,7 @@ from fairshapley.evaluation.prices import by_size
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
+from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.result import Result
 from fairshapley.runs.allowance import Allowance, Stall
 from fairshapley.runs.copy_costs import copies_with_costs
@@ -542,46 +543,53 @@ class Run:
         """The state of the run as a result."""
         last, tally, noise = self.snapshot(), self.evaluator.tally, self.evaluator.noise
         self.recorder.keep(last.evaluations, last.evidence, self.plan.xi, last=True)
-        evidence = vars(last.evidence).copy()
-        del evidence["n_nulls"]  # the configuration says it
+        evidence = last.evidence
         if not complete:
-            evidence["obstacle"] = last.evidence.obstacle or "the run did not finish"
+            evidence = replace(evidence, obstacle=evidence.obstacle or "the run did not finish")
+        copies = copies_with_costs(
+            self.game.copies if noise is None else (),
+            self.evaluator.cache,
+            self.plan.semivalue,
+            evidence.values,
+            evidence.standard_errors,
+        )
+        origin = origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally, self.noticed)))
+        notes = origin.pop("notes")
         return Result(
-            **evidence,
-            sequential=last.sequential,
-            level_share=last.level_share if self.looked else last.unspent_share,
+            evidence=evidence,
+            game=GameFacts(
+                unit=self.game.unit,
+                fingerprint=self.game.fingerprint,
+                value_range=self.game.value_range,
+                endpoints=self._endpoints(),
+                constant_value=self.game.constant_value,
+                identical_players=self.game.identical_players,
+                row_counts=self.game.row_counts,
+                copies=copies,
+            ),
+            run=RunFacts(
+                configuration=self.plan.configuration(),
+                limits=self.plan.limits(),
+                sequential=last.sequential,
+                level_share=last.level_share if self.looked else last.unspent_share,
+                skipped=tally.skipped,
+                rounds=self.rounds,
+                computed=tally.computed,
+                cache_hits=tally.cache_hits,
+                cost=None if self.evaluator.prices is None else tally.cost,
+                cost_unit="" if self.evaluator.prices is None else self.allowance.money.strip(),
+                seconds=last.seconds,
+                replicates=self._replicates(),
+                versions=versions(),
+                **origin,
+                **self.recorder.records(),
+            ),
             marginals=self.marginals,
             stopped=stopped,
             seed=self.log.seed,
-            configuration=self.plan.configuration(),
-            limits=self.plan.limits(),
             xi=self.plan.xi,
             complete=complete,
-            skipped=tally.skipped,
-            identical_players=self.game.identical_players,
-            endpoints=self._endpoints(),
-            fingerprint=self.game.fingerprint,
-            value_range=self.game.value_range,
-            rounds=self.rounds,
-            computed=tally.computed,
-            cache_hits=tally.cache_hits,
-            cost=None if self.evaluator.prices is None else tally.cost,
-            cost_unit="" if self.evaluator.prices is None else self.allowance.money.strip(),
-            seconds=last.seconds,
-            unit=self.game.unit,
-            constant_value=self.game.constant_value,
-            replicates=self._replicates(),
-            row_counts=self.game.row_counts,
-            copies=copies_with_costs(
-                self.game.copies if noise is None else (),
-                self.evaluator.cache,
-                self.plan.semivalue,
-                last.evidence.values,
-                last.evidence.standard_errors,
-            ),
-            versions=versions(),
-            **origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally, self.noticed))),
-            **self.recorder.records(),
+            notes=notes,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
@@ -20,7 +20,7 @@ from fairshapley.randomness import root_seed
 from fairshapley.results.copies import Copies
 from fairshapley.results.origin import InputFile, current_origin
 from fairshapley.results.result import Result
-from fairshapley.results.serialising import sealed
+from fairshapley.results.serialising import sealed, with_fields
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, rule_from_configuration
 
@@ -206,7 +206,7 @@ class RunLog:
         self.journal.update_run(
             self.row, status=status, evaluations=result.evaluations, result=sealed(result)
         )
-        return replace(result, journal_digest=self.journal.digest())
+        return with_fields(result, journal_digest=self.journal.digest())
 
 
 def described(

@@ -266,8 +266,8 @@ def continuing(estimator: Estimator[Any, Any], _repeats: int) -> None:
         second = _run(estimator, game, 10, journal=journal)
     _same(whole, second, "continuing a run")
     _require(
-        second.computed == whole.evaluations - first.evaluations,
-        f"continuing computed {second.computed} utilities again or too few: "
+        second.run.computed == whole.evaluations - first.evaluations,
+        f"continuing computed {second.run.computed} utilities again or too few: "
         f"{first.evaluations} of {whole.evaluations} were journalled",
     )
 

@@ -132,9 +132,9 @@ def test_skipped_evaluations_are_left_out():
 
     game.n_players = 20
     run = fs.estimate(game, OnTorch(), budget=2000, seed=1, on_error="skip")
-    assert run.skipped > 100
+    assert run.run.skipped > 100
     assert np.isfinite(run.values).all()
-    assert run.counts[0] < run.evaluations - run.skipped
+    assert run.counts[0] < run.evaluations - run.run.skipped
 
 
 def test_walks_have_the_means_of_marginals():

@@ -124,24 +124,24 @@ def test_intervals_of_the_model_cover():
 def test_a_result_of_the_model_says_so_and_certifies_nothing():
     game = fs.games.SumOfUnanimity(10, seed=1)
     result = fs.estimate(game, budget=260, seed=0)
-    assert result.modelled
+    assert result.evidence.modelled
     certificate = result.certificate(epsilon1=0.5, delta=0.1)
     assert not certificate.holds
     assert "model of the game" in certificate.reason
     assert "If the game is like the model, then with" in str(certificate)
     assert "If the game is like the model" in str(result)
-    assert fs.Result.from_dict(result.to_dict()).modelled
+    assert fs.Result.from_dict(result.to_dict()).evidence.modelled
     certified = fs.estimate(game, budget=50, until=fs.Fair(epsilon1=0.5, delta=0.1), seed=0)
-    assert not certified.modelled
-    assert not fs.estimate(game, "adjusted", budget=50, seed=0).modelled
+    assert not certified.evidence.modelled
+    assert not fs.estimate(game, "adjusted", budget=50, seed=0).evidence.modelled
 
 
 def test_enough_units_speak_for_themselves():
     game = fs.games.SumOfUnanimity(12, seed=1)
     few, many = (fs.estimate(game, budget=budget, seed=0) for budget in (600, 1200))
-    assert few.modelled
-    assert not many.modelled
-    assert not many.obstacle
+    assert few.evidence.modelled
+    assert not many.evidence.modelled
+    assert not many.evidence.obstacle
 
 
 def test_a_model_that_explains_little_is_left_earlier():
@@ -150,7 +150,7 @@ def test_a_model_that_explains_little_is_left_earlier():
     rough, smooth = np.random.default_rng(0).random((2, 100, 50)) < 0.5
     assert unexplained(rough, 0.5 * (vote(rough) - vote(~rough))) > 0.1
     assert unexplained(smooth, smooth @ np.arange(50.0) - 612.5) < 0.01
-    assert not fs.estimate(vote, budget=1000, seed=0).modelled
+    assert not fs.estimate(vote, budget=1000, seed=0).evidence.modelled
 
 
 def neighbours(n_players, seed):
@@ -174,12 +174,12 @@ def test_of_many_players_the_model_draws_the_estimate_and_fades():
         drawn, plain = (
             fs.estimate(game, method, budget=budget, seed=seed) for method in ("auto", "adjusted")
         )
-        assert drawn.modelled
+        assert drawn.evidence.modelled
         np.testing.assert_allclose(drawn.values.sum(), truth.sum(), atol=1e-9)
         ratios.append(np.mean((drawn.values - truth) ** 2) / np.mean((plain.values - truth) ** 2))
     assert np.exp(np.mean(np.log(ratios))) < 0.6
     late = fs.estimate(airports[0], budget=2700, seed=0)
-    assert not late.modelled
+    assert not late.evidence.modelled
     errors = np.abs(late.values - airports[0].shapley_values) / late.standard_errors
     assert np.mean(errors**2) < 2.0
 
@@ -202,7 +202,7 @@ def test_identical_players_share_one_value_of_the_model(n_players):
         identical_players = tuple((i, i + 1) for i in range(0, n_players, 2))
 
     result = fs.estimate(Twins(worth), budget=3 * n_players, seed=0)
-    assert result.modelled
+    assert result.evidence.modelled
     np.testing.assert_array_equal(result.values[::2], result.values[1::2])
 
 
@@ -220,7 +220,7 @@ def test_values_add_up_and_continuing_is_one_run(tmp_path, n_players, budgets):
 
 def single_players(game, budget, seed=0):
     result = fs.estimate(game, budget=budget, seed=seed)
-    return next(size.coalitions for size in result.profile if size.first == 1)
+    return next(size.coalitions for size in result.run.profile if size.first == 1)
 
 
 @pytest.mark.parametrize("n_players", [10, 24])
@@ -289,7 +289,7 @@ def test_what_the_model_explains_wholly_is_not_lost_to_rounding(seed):
     game = parity_and_pairs()
     truth = fs.exact(game).values
     result = fs.estimate(game, budget=260, seed=seed)
-    assert result.modelled
+    assert result.evidence.modelled
     errors = np.abs(result.values - truth)
     assert errors.max() < 1e-5 * np.abs(truth).max()
     # Coalitions that were not seen leave some doubt about every value.
@@ -307,5 +307,5 @@ def test_single_players_far_from_all_others_do_not_bias_the_rest(per_player):
     game = fs.games.TableGame(utilities)
     truth = fs.exact(game).values
     result = fs.estimate(game, budget=12 * per_player, seed=0)
-    assert result.modelled
+    assert result.evidence.modelled
     np.testing.assert_allclose(result.values, truth, rtol=1e-12, atol=1e-13 * 1e20)

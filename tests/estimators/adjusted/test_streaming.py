@@ -111,7 +111,7 @@ def test_chunks_skips_and_pickles_change_nothing_else(tmp_path):
     skipped = fs.estimate(
         Broken(100, "root"), Streamed(), budget=3000, seed=1, on_error="skip", progress=False
     )
-    assert skipped.skipped > 100
+    assert skipped.run.skipped > 100
     assert np.isfinite(skipped.values).all()
     assert skipped.counts[0] < whole.counts[0]
 

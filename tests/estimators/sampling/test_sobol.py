@@ -141,7 +141,7 @@ def test_skipped_evaluations_are_left_out(estimator):
 
     game = fs.games.FunctionGame(utility, n_players=7)
     result = fs.estimate(game, estimator, budget=100, seed=1, on_error="skip")
-    assert result.skipped == 1
+    assert result.run.skipped == 1
     np.testing.assert_allclose(result.values, np.arange(7.0), atol=1e-12)
 
 

@@ -50,7 +50,7 @@ def test_data_frames_keep_their_columns_and_dtypes():
 
     game = FeatureGame(predict, frame, rows=[4, 9], background=frame.iloc[::2])
     result = fs.exact(game)
-    assert result.player_names == tuple(frame.columns)
+    assert result.evidence.player_names == tuple(frame.columns)
     empty, grand = game(np.array([[False] * 6, [True] * 6]))
     assert result.values.sum() == pytest.approx(grand - empty)
     assert empty == pytest.approx(predict(frame.iloc[::2]).mean())

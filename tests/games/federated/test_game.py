@@ -178,8 +178,8 @@ def test_fingerprints_are_of_content(digits):
 def test_a_journal_resumes(tmp_path):
     first = fs.estimate(by_hand(), "mc", budget=8, seed=0, journal=tmp_path / "j.db")
     again = fs.estimate(by_hand(), "mc", budget=8, seed=0, journal=tmp_path / "j.db")
-    assert first.computed > 0
-    assert again.computed == 0
+    assert first.run.computed > 0
+    assert again.run.computed == 0
     np.testing.assert_array_equal(first.values, again.values)
 
 

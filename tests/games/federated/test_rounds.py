@@ -251,5 +251,5 @@ def test_a_sum_of_accuracies_is_called_a_sum():
     assert FederatedGame([one], utility).unit == "accuracy on 3 test rows"
     total = FederatedGame([one, one], utility)
     assert total.unit == "sum over 2 rounds of accuracy on 3 test rows"
-    assert fs.exact(total).unit == total.unit
+    assert fs.exact(total).game.unit == total.unit
     assert FederatedGame([one, one], lambda weights: 1.0).unit == "sum over 2 rounds of the utility"

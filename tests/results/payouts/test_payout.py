@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import fairshapley as fs
 from fairshapley.results.payouts.amounts import apportion
+from fairshapley.results.serialising import assembled
 
 VALUES = arrays(np.float64, st.integers(1, 8), elements=st.floats(-100, 100, width=32))
 POOLS = st.integers(1, 10**7).map(lambda cents: Decimal(cents) / 100)
@@ -34,7 +35,7 @@ def result(values, errors=0.0, pairs=(), **more):
         "xi": 1e-3,
         "identical_players": pairs,
     }
-    return fs.Result(**(plain | more))
+    return assembled(fs.Result, **(plain | more))
 
 
 def divided(weights, units):
@@ -209,7 +210,7 @@ def test_where_intervals_hold_the_truth_bands_hold_its_payout(negative):
         for low, amount, high in zip(payout.lower, paid, payout.upper, strict=True):
             assert low <= amount <= high
     assert held >= 12  # of 20, at a level of 0.9 (a normal approximation)
-    assert run.endpoints == (0.0, pytest.approx(sum(game.shapley_values)))
+    assert run.game.endpoints == (0.0, pytest.approx(sum(game.shapley_values)))
 
 
 def test_no_band_where_nothing_is_certain():

@@ -3,7 +3,8 @@
 import numpy as np
 
 import fairshapley as fs
-from fairshapley.results.checkpoints import Checkpoint, SizeBin
+from fairshapley.results.records import Checkpoint, SizeBin
+from fairshapley.results.serialising import assembled
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -52,4 +53,7 @@ def by_hand(n_players=60, *, names=None, **changes):
             for size in range(n_players + 1 if n_players < 100 else 100)
         ),
     }
-    return fs.Result(**fields | changes)
+    fields |= changes
+    for name in ("values", "standard_errors", "counts"):
+        fields[name] = np.asarray(fields[name])
+    return assembled(fs.Result, **fields)

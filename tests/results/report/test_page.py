@@ -1,6 +1,5 @@
 """The page as a file: where its numbers come from, what it holds, and what it keeps out."""
 
-import dataclasses
 import html
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,6 +15,7 @@ from fairshapley._basics.digests import page_is_whole, read_marks
 from fairshapley.results.origin import InputFile
 from fairshapley.results.report.page import report_html
 from fairshapley.results.report.provenance import snippet
+from fairshapley.results.serialising import result_digest, with_fields
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_where_the_numbers_come_from_is_on_the_page():
         f"test.csv (99 bytes), SHA-256 {64 * 'b'}",
         "python 3.11.7, numpy 2.0, machine Linux x86_64",
         "Seed of the random draws 7",
-        result.digest,
+        result_digest(result),
     ):
         assert words in text, words
     assert "started from Python" in text_of(report_html(by_hand()))
@@ -90,7 +90,7 @@ def test_the_code_of_other_results():
     space = {"X": rows, "y": classes, "X_test": rows, "y_test": classes}
     exec(snippet(result), space)  # noqa: S102 - our own text
     assert space["result"].values.tobytes() == result.values.tobytes()
-    foreign = dataclasses.replace(
+    foreign = with_fields(
         result,
         configuration={"method": {"name": "x'\nimport os"}, "semivalue": "shapley"},
         limits={"until": {"rule": "Theirs"}},
@@ -163,14 +163,16 @@ def test_a_real_run_is_reported(fair, tmp_path):
     words = text_of(page)
     assert "Shapley values of 12 players" in words
     assert f"{fair.evaluations:,}" in words
-    assert fair.fingerprint in words
+    assert fair.game.fingerprint in words
 
 
 def test_the_page_names_the_digest_of_its_result_and_has_its_own():
     result = fs.exact(fs.games.Airport([1.0, 2.0]))
     page = report_html(result)
-    assert read_marks(page)["result"] == result.digest
-    assert page.count(result.digest) == 2, "in the head for machines, in the facts for people"
+    assert read_marks(page)["result"] == result_digest(result)
+    assert page.count(result_digest(result)) == 2, (
+        "in the head for machines, in the facts for people"
+    )
     assert page_is_whole(page)
     assert not page_is_whole(page.replace("0.5", "0.6", 1))
 
@@ -183,8 +185,8 @@ def test_a_report_divides_a_sum_and_counts_rows(tmp_path):
     )
     assert game.row_counts == (2, 4)
     result = fs.exact(game)
-    assert result.row_counts == (2, 4)
-    assert fs.Result.from_dict(result.to_dict()).row_counts == (2, 4)
+    assert result.game.row_counts == (2, 4)
+    assert fs.Result.from_dict(result.to_dict()).game.row_counts == (2, 4)
     text = result.report(tmp_path / "r.html", pool=1000).read_text(encoding="utf-8")
     assert "Who gets what" in text
     assert "1,000.00 divided among 2 players" in text

@@ -82,7 +82,7 @@ def test_the_profile_gives_marginals():
     result = fs.estimate(game, "mc", budget=300, seed=0)
     drawn = charts(result, players(result), ToleranceCurves.of(result), 0.5, 0.1)
     np.testing.assert_allclose(drawn["marginals"].data["y"], 2 * np.arange(12) + 1.0)
-    assert sum(drawn["requests"].data["y"]) == result.evaluations + result.cache_hits
+    assert sum(drawn["requests"].data["y"]) == result.evaluations + result.run.cache_hits
 
 
 def test_numbers_that_are_not_finite():

@@ -1,6 +1,5 @@
 """What a report states: the headline, what holds and what does not, in plain words."""
 
-import dataclasses
 import re
 
 import numpy as np
@@ -10,8 +9,9 @@ from tests.results.report.samples import by_hand
 
 import fairshapley as fs
 from fairshapley.fairness.certificate import cost_text, rounded_up
-from fairshapley.results.checkpoints import SizeBin
+from fairshapley.results.records import SizeBin
 from fairshapley.results.report.page import report_html
+from fairshapley.results.serialising import with_fields
 
 ASSUMING = "assuming that averages of the sampled contributions are close to normally distributed"
 
@@ -76,7 +76,7 @@ def test_exact_partial_and_uncertifiable_results():
     assert "For 60 players only the estimate is known" in said(unknown).details[0]
     greedy = fs.estimate(fs.games.SumOfUnanimity(12, seed=1), "gae", budget=300, seed=0)
     assert said(greedy).kind == "impossible"
-    assert greedy.obstacle in said(greedy).statement
+    assert greedy.evidence.obstacle in said(greedy).statement
 
 
 def test_a_constant_utility_is_said_to_be_one():
@@ -159,7 +159,7 @@ def test_exact_values_are_not_both_below_and_near_zero():
 
 
 def test_exact_values_differ_by_nothing_but_rounding():
-    result = dataclasses.replace(
+    result = with_fields(
         fs.exact(fs.games.Additive([1.0, 1.0])),
         values=np.array([1.0, 1.0 + 1e-12]),
         identical_players=((0, 1),),

@@ -73,7 +73,8 @@ def compare_methods(
     known, sentence = None, "the truth is exact: every coalition was evaluated"
     if truth is not None:
         known, sentence = load_result(truth), f"the truth is {truth}"
-        same = known.semivalue == semivalue and known.player_names == made.game.player_names
+        players = known.evidence.player_names
+        same = known.semivalue == semivalue and players == made.game.player_names
         if not same or known.n_players != made.game.n_players:
             raise InputError(
                 f"{truth} holds {known.semivalue} values of other players, or another semivalue "

@@ -39,8 +39,8 @@ def divide_sum(
         pool,
         negative=cast("Literal['zero', 'charge']", negative),
         unit=unit,
-        epsilon1=result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
-        delta=result.asked.get("delta", DELTA) if delta is None else delta,
+        epsilon1=result.run.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
+        delta=result.run.asked.get("delta", DELTA) if delta is None else delta,
     )
     ending = Ending()
     ending.write("amounts", out, divided.to_csv)

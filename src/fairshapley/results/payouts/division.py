@@ -55,7 +55,7 @@ def payout(
 
     Every amount is the exact share rounded down or up to the unit, and all of them add up to the
     pool. Equal values get equal amounts, a higher value never gets less, and identical players
-    (`Result.identical_players`) count with the mean of their values.
+    (`Result.game.identical_players`) count with the mean of their values.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def payout(
             f"{int((~np.isfinite(result.values)).sum())} players have no value yet: finish the run "
             "before paying out"
         )
-    groups = identical_groups(result.identical_players, result.n_players)
+    groups = identical_groups(result.game.identical_players, result.n_players)
     averaged = _averaged(fractions(result.values), groups)
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
@@ -108,7 +108,7 @@ def payout(
     try:
         held = result.standing(epsilon1, delta, bound=bound)
     except InputError as error:
-        notes.append(f"no tolerance band: {result.obstacle or error}")
+        notes.append(f"no tolerance band: {result.evidence.obstacle or error}")
     else:
         bounds, words = _band(result, held.decisions, groups, negative, whole)
         notes.append(words)
@@ -229,7 +229,7 @@ def _band(
 
 def _gain(result: Result) -> float | None:
     """v(N) − v(∅), to which the true values add up; None where it is not known."""
-    if result.endpoints is None or result.semivalue != "shapley" or result.exact:
+    if result.game.endpoints is None or result.semivalue != "shapley" or result.exact:
         return None  # exact values add up to it themselves, but for rounding
-    gain = result.endpoints[1] - result.endpoints[0]
+    gain = result.game.endpoints[1] - result.game.endpoints[0]
     return gain if math.isfinite(gain) else None

@@ -32,10 +32,10 @@ def other_bounds(
     delta
         The probability that another test set would pay some player outside its band.
     """
-    if result.replicates is None:
+    if result.run.replicates is None:
         return None, []
     shares = _shares(values, negative)
-    others = [_shares(values + change, negative) for change in result.replicates.T]
+    others = [_shares(values + change, negative) for change in result.run.replicates.T]
     if not all(np.isfinite(one).all() for one in (shares, *others)):
         return None, ["no band of the test set: without some test rows nothing is left to divide"]
     reach = another_set(np.stack(others, axis=1) - shares[:, None], delta)

@@ -81,7 +81,7 @@ def plot_convergence(
     epsilon1, delta, bound
         The fairness asked for; see `fairshapley.fairness.required_fidelity`.
     """
-    points = [point for point in result.history if np.isfinite(point.min_fidelity)]
+    points = [point for point in result.run.history if np.isfinite(point.min_fidelity)]
     if not points:
         why = "the result holds no history; estimate it again, or with a larger budget"
         why = "the values are exact" if result.exact else why
@@ -106,7 +106,7 @@ def plot_convergence(
 def _required(result: Result, epsilon1: float, delta: float, bound: str) -> float:
     """The minimum fidelity with which the players of a result are fair."""
     return required_fidelity(
-        result.n_players, epsilon1, delta, independent=result.independent, bound=bound
+        result.n_players, epsilon1, delta, independent=result.evidence.independent, bound=bound
     )
 
 

@@ -99,7 +99,7 @@ def _caption(result: Result, drawn: int, *, simultaneous: bool, delta: float) ->
     else:
         together = "all together" if simultaneous else "each on its own"
         label += f", {100 * (1 - delta):.4g} % intervals {together}"
-        if result.modelled:
+        if result.evidence.modelled:
             label += ",\nif the game is like the model that so few evaluations allow"
         elif result.doubts and not simultaneous:
             label += ";\ndo not rely on them yet: " + result.doubts[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.results.checkpoints import SizeBin
+from fairshapley.results.records import SizeBin
 from fairshapley.results.report.fairness import ToleranceCurves, target_fidelity
 from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.wording import number
@@ -51,7 +51,7 @@ def charts(
     """The charts that a result has the numbers for, by the name the script knows."""
     target = target_fidelity(result, epsilon1, delta)
     values, fidelity, counts = result.values, table.fidelity, result.counts.astype(np.float64)
-    profile = result.profile
+    profile = result.run.profile
     # What one more player adds on average: differences of the mean utilities of sizes.
     steps = [(other.mean - one.mean) / (other.size - one.size) for one, other in pairwise(profile)]
     spread = [item.deviation for item in profile]
@@ -96,7 +96,7 @@ def _by_size(bins: Sequence[SizeBin], least: int = 1, **columns: Sequence[float]
 
 
 def _convergence(result: Result, target: float) -> Chart:
-    points = [point for point in result.history if math.isfinite(point.min_fidelity)]
+    points = [point for point in result.run.history if math.isfinite(point.min_fidelity)]
     if len(points) < 2:
         return Chart([], {})
     x, lowest, low = zip(*points, strict=True)

@@ -66,7 +66,7 @@ class Verdict:
     @property
     def constant(self) -> bool:
         """Whether all utilities that were evaluated are known to be equal."""
-        profile = self.result.profile
+        profile = self.result.run.profile
         spreads, means = {part.deviation for part in profile}, {part.mean for part in profile}
         return spreads == {0.0} and len(means) == 1
 
@@ -78,9 +78,9 @@ class Verdict:
     @property
     def reason(self) -> str:
         """Why nothing can be stated."""
-        if not self.result.obstacle and self.constant:
+        if not self.result.evidence.obstacle and self.constant:
             return f"all {self.result.evaluations:,} utilities that were evaluated are equal"
-        if not self.result.obstacle and self.unknown:
+        if not self.result.evidence.obstacle and self.unknown:
             players = several(self.unknown, "player")
             return f"for {players} the samples do not show how much the contributions vary"
         return self.obstacle
@@ -89,7 +89,7 @@ class Verdict:
     def cost(self) -> str:
         """What the tolerance would take."""
         needed = 0.0 if self.standing is None else self.standing.needed
-        return cost_text(needed, self.result.coalitions)
+        return cost_text(needed, self.result.evidence.coalitions)
 
     @property
     def prediction(self) -> Prediction | None:
@@ -115,7 +115,7 @@ class ToleranceCurves:
     @classmethod
     def of(cls, result: Result) -> ToleranceCurves:
         """The curves of a result; empty where nothing can be stated, or certified."""
-        if result.exact or result.modelled:
+        if result.exact or result.evidence.modelled:
             return cls((), {})
         pairs = [(smallest_epsilon1(result, delta), delta) for delta in LEVELS]
         certified = tuple((epsilon1, delta) for epsilon1, delta in pairs if epsilon1 is not None)
@@ -142,5 +142,5 @@ def smallest_epsilon1(result: Result, delta: float) -> float | None:
 def target_fidelity(result: Result, epsilon1: float, delta: float) -> float:
     """The minimum fidelity that ε1 and δ ask for, by Proposition 1 with normal errors."""
     return required_fidelity(
-        result.n_players, epsilon1, delta, independent=result.independent, bound="normal"
+        result.n_players, epsilon1, delta, independent=result.evidence.independent, bound="normal"
     )

@@ -19,7 +19,9 @@ from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import rounded_up
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
+from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.another_test_set import another_set, both_errors
+from fairshapley.results.console import money
 from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
 from fairshapley.results.payouts.amounts import shown
@@ -27,6 +29,7 @@ from fairshapley.results.report.drawing import Chart, charts
 from fairshapley.results.report.fairness import ToleranceCurves, Verdict, smallest_epsilon1
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import limits_text, readable_time, snippet
+from fairshapley.results.serialising import result_digest
 from fairshapley.results.wording import isolated, number, percent, unbroken
 
 if TYPE_CHECKING:
@@ -52,13 +55,13 @@ def report_html(
     """The report as a string; see `Result.report`."""
     if title is not None and not isinstance(title, str):
         raise InputError(f"title must be a string, not {title!r:.40}")
-    asked = epsilon1 is not None or "epsilon1" in result.asked
-    wanted = result.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
-    sure = result.asked.get("delta", DELTA) if delta is None else delta
+    asked = epsilon1 is not None or "epsilon1" in result.run.asked
+    wanted = result.run.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
+    sure = result.run.asked.get("delta", DELTA) if delta is None else delta
     epsilon1, delta = check_epsilon1(wanted), check_delta(sure)
     original, written = result, now()
-    if "xi" in result.asked:  # all of the page is at the tolerance that was asked for
-        result = replace(result, xi=result.asked["xi"])
+    if "xi" in result.run.asked:  # all of the page is at the tolerance that was asked for
+        result = replace(result, xi=result.run.asked["xi"])
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     curves = ToleranceCurves.of(result)
     smallest = smallest_epsilon1(result, delta)
@@ -73,7 +76,7 @@ def report_html(
             most_rows=MOST_ROWS,
             title=visible(title) if title else "",
             policy=policy(scripts),
-            marks=page_marks(original.digest),
+            marks=page_marks(result_digest(original)),
             style=source("style.css"),
             scripts=scripts,
             data=_embedded(_data(result, table, drawn)),
@@ -81,12 +84,14 @@ def report_html(
             verdict=Verdict.of(result, epsilon1, delta, asked=asked),
             smallest=None if smallest is None or smallest >= 1 else rounded_up(smallest),
             charts=drawn,
-            reach=None if result.replicates is None else another_set(result.replicates, delta),
+            reach=None
+            if result.run.replicates is None
+            else another_set(result.run.replicates, delta),
             test_set=both_errors(result, delta),
             **_payments(result, pool, epsilon1, delta),
-            gains=[part.endpoints[1] - part.endpoints[0] for part in result.parts],
+            gains=[part.endpoints[1] - part.endpoints[0] for part in result.run.parts],
             label_choice=_label_choice(table),
-            limits=limits_text(result.limits),
+            limits=limits_text(result.run.limits),
             snippet=snippet(original),
             epsilon1=epsilon1,
             delta=delta,
@@ -108,7 +113,7 @@ def environment() -> Any:
     )
     filters = (duration, isolated, number, percent, readable_time, shown, visible)
     found.filters |= {one.__name__: one for one in filters} | {"whole": unbroken}
-    found.globals |= {"several": several}
+    found.globals |= {one.__name__: one for one in (several, money, lower_fidelity, result_digest)}
     return found
 
 

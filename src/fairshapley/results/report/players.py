@@ -84,9 +84,9 @@ class PlayerTable:
         nulls = (intervals.lower >= -limit) & (intervals.upper <= limit) & intervals.joint
         # Who is shown to be below zero is not called near it as well; exact values are or are not.
         nulls &= signs == 0 if result.exact else signs >= 0
-        nulls[result.n_players - result.n_nulls :] = True
-        groups = identical_groups(result.identical_players, result.n_players)
-        names, counts = result.player_names, result.row_counts
+        nulls[result.n_players - result.evidence.n_nulls :] = True
+        groups = identical_groups(result.game.identical_players, result.n_players)
+        names, counts = result.evidence.player_names, result.game.row_counts
         if names is None:
             names = tuple(f"player {player}" for player in range(result.n_players))
         return cls(

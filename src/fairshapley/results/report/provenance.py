@@ -42,19 +42,19 @@ def snippet(result: Result) -> str:
     if result.method == "leave_one_out":
         game = f"game = …  # {_game_comment(result)}"
         return f"import fairshapley as fs\n\n{game}\nvalues = fs.leave_one_out(game)"
-    method, extra = _method(result.configuration["method"])
+    method, extra = _method(result.run.configuration["method"])
     arguments = ["game", method]
-    if budget := result.limits.get("budget"):
+    if budget := result.run.limits.get("budget"):
         given = [f"{unit}={limit!r}" for unit, limit in budget.items() if limit is not None]
         arguments.append(f"budget=fs.Budget({', '.join(given)})")
-    if until := result.limits.get("until"):
+    if until := result.run.limits.get("until"):
         arguments.append(f"until={_rule(until) or '…'}")
     arguments += [
         f"semivalue={result.semivalue!r}",
         f"xi={result.xi!r}",
         f"seed={result.seed!r}",
     ]
-    if result.limits.get("on_error") == "skip":
+    if result.run.limits.get("on_error") == "skip":
         arguments.append("on_error='skip'")
     lines = ["import fairshapley as fs", "", *extra]
     lines.append(f"game = …  # {_game_comment(result)}")
@@ -63,15 +63,15 @@ def snippet(result: Result) -> str:
 
 
 def _knn_snippet(result: Result) -> str:
-    method = result.configuration["method"]
+    method = result.run.configuration["method"]
     options = [f"{name}={value!r}" for name, value in method.items() if name != "name"]
     call = ", ".join(["X, y, X_test, y_test", *options, f"xi={result.xi!r}"])
     return f"import fairshapley as fs\n\nresult = fs.knn_shapley({call})"
 
 
 def _game_comment(result: Result) -> str:
-    same = f"with fs.games.fingerprint(game) == {result.fingerprint!r}"
-    return f"the same game, {same}" if result.fingerprint else "the same game"
+    same = f"with fs.games.fingerprint(game) == {result.game.fingerprint!r}"
+    return f"the same game, {same}" if result.game.fingerprint else "the same game"
 
 
 def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
