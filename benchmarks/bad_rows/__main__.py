@@ -5,6 +5,7 @@ Examples
 ``python -m benchmarks.bad_rows run``
 ``python -m benchmarks.bad_rows run --sets adult --owners fairshapley``
 ``python -m benchmarks.bad_rows calibration``
+``python -m benchmarks.bad_rows audit``
 ``python -m benchmarks.bad_rows report``
 """
 
@@ -13,14 +14,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from benchmarks.bad_rows import calibration, report, runner
+from benchmarks.bad_rows import audit, calibration, report, runner
 from benchmarks.bad_rows.data import SETS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bad_rows", description=__doc__)
-    parser.add_argument("what", choices=["run", "calibration", "report"])
+    parser.add_argument("what", choices=["run", "calibration", "audit", "report"])
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--owners", nargs="+", default=[], help="fairshapley, cleanlab, …")
     options = parser.parse_args(arguments)
@@ -28,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         runner.run(options.sets, options.owners)
     elif options.what == "calibration":
         calibration.run()
+    elif options.what == "audit":
+        audit.write()
     report.write()
 
 

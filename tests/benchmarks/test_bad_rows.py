@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from benchmarks.bad_rows import calibration, data, runner
+from benchmarks.bad_rows import audit, calibration, data, runner
+from sklearn.datasets import load_wine
 
 
 @pytest.fixture
@@ -54,3 +55,16 @@ def test_planted_mistakes_are_of_their_kind(kind):
         assert (labels[hit] == 2).all()
     if kind.startswith("pair"):
         assert (planted[hit] == (labels[hit] + 1) % 3).all()
+
+
+@pytest.mark.parametrize("kind", audit.KINDS)
+def test_no_range_of_a_small_table_is_a_false_all_clear(kind):
+    line = audit.judge(load_wine(return_X_y=True), kind, 0)
+    assert line["held"] == "1"
+    assert line["false_all_clear"] == "0"
+    if kind in ("hard rows", "none"):
+        assert float(line["wrong"]) == 0
+        assert int(line["flagged"]) <= 3
+    else:
+        assert int(line["flagged_wrong"]) > 0
+    assert line["sources"] == ("source=s3" if kind.startswith("source") else "")

@@ -48,7 +48,7 @@ def test_clean_prints_json(rows):
     done = run("clean", "rows.csv", "--target", "label", "--json", "--no-checks", "--quiet")
     said = json.loads(done.stdout)
     assert set(said["suspects"]["row"][:2]) == rows
-    assert len(said["sentences"]) == 1
+    assert "probably wrong" in said["sentences"][0]
     assert done.stderr == ""
 
 

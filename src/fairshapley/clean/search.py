@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,14 @@ from fairshapley.clean.cross_fitting import (
     held_out,
     logistic,
 )
-from fairshapley.clean.mistakes import MOST_WRONG, Mistakes, true_classes
+from fairshapley.clean.mistakes import (
+    MOST_WRONG,
+    SHARES,
+    Mistakes,
+    chance_range,
+    true_classes,
+)
+from fairshapley.clean.sources import Source, odd_sources
 from fairshapley.clean.suspect_rows import LIKELY, Checks, Suspects
 from fairshapley.closed_forms import knn_shapley
 from fairshapley.errors import InputError
@@ -32,7 +39,6 @@ from fairshapley.randomness import root_seed, side_generator
 from fairshapley.tables.columns import Target, as_texts, column_of, kind_of, read_target
 from fairshapley.tables.preprocessing import Preprocessor
 from fairshapley.tables.reading import arrow_table, check_typos, notes_of, row_labels
-from fairshapley.uses.selecting import better_than_chance
 
 # Rows for the checks, which fit all models twice more.
 MOST_CHECKED = 2500
@@ -42,6 +48,10 @@ CHANCE_DRAWS = 19
 # Rows that values are computed on: each takes a sort of all others.
 MOST_TESTS = 500
 LEAST_ROWS = 20
+# Columns that rows are judged without: those of so many categories at most, and so many of them.
+MOST_CATEGORIES = 50
+MOST_COLUMNS = 12
+MOST_NUMBERS = 6
 
 
 @known_names
@@ -97,6 +107,8 @@ def suspects(
     if share is not None:
         share = checks.real("share", share, above=0, below=MOST_WRONG)
     data = _read(rows, target, test, names, drop)
+    if data.table is not None:
+        data = _without_source(data, rows, target, test, names, drop, seed)
     judged = _judge(data, np.arange(len(data.codes)), data.codes, share, seed)
     near = data.codes[judged.seen.neighbours[:, : NEIGHBOURS[0]]]
     votes = np.stack([(near == one).sum(axis=1) for one in range(len(data.classes))], axis=1)
@@ -105,6 +117,7 @@ def suspects(
     return Suspects(
         names=data.names,
         labels=data.labels,
+        classes=data.classes,
         probability=np.where(rare, np.nan, judged.probability),
         suggestions=data.classes[judged.suggestions],
         held_out=judged.held_out,
@@ -114,6 +127,7 @@ def suspects(
         # Half of the rows may be copies of others, at no distance.
         distance=away / (float(np.median(away)) or 1.0),
         mistakes=judged.mistakes,
+        sources=judged.sources,
         weights=judged.seen.weights,
         checks=_checked(data, judged, share, seed) if checked else None,
         notes=data.notes,
@@ -134,6 +148,10 @@ class _Data:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     table: Any
+    column: tuple[str, list[str], IntArray] | None = None
+    """The column of categories that the points leave out: its name, its categories, their codes"""
+    hidden: float = 0.0
+    """The largest share of labels that may be wrong in one category"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +163,7 @@ class _Judged:
     held_out: FloatArray
     seen: HeldOut
     mistakes: Mistakes
+    sources: tuple[Source, ...]
 
 
 def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) -> _Data:
@@ -233,14 +252,88 @@ def _check(X: FloatArray, labels: NDArray[Any], sizes: IntArray) -> None:  # noq
         )
 
 
+def _without_source(
+    data: _Data, rows: Any, target: str, test: Any, names: Any, drop: Sequence[str], seed: int
+) -> _Data:
+    """Return the data without the column that has a category of wrong labels, if there is one.
+
+    Models learn that one source turns its labels round if they know the source. So rows are judged
+    quickly without each column of categories, and without the one that shows most wrong labels.
+    """
+    rng = side_generator(seed, "sources")
+    some = rng.permutation(len(data.codes))[:MOST_CHECKED]
+    best, hidden = data, 0.0
+    for name, categories in _category_columns(data.table, {target, names}):
+        try:
+            found = _read(data.table, target, None, None, (*drop, name))
+        except InputError:
+            continue  # no other column says anything
+        kinds, codes = np.unique(categories, return_inverse=True)
+        seen = held_out(found.points[some], found.codes[some], rng, len(found.classes), quick=True)
+        for source in odd_sources(
+            name, kinds.tolist(), codes[some], seen.chances, data.codes[some]
+        ):
+            wrong = source.most * source.rows.mean()
+            if source.probability > LIKELY and wrong > best.hidden:
+                best = replace(best, column=(name, kinds.tolist(), codes), hidden=wrong)
+            else:
+                hidden = max(hidden, wrong)
+    if best.column is None:
+        return replace(data, hidden=hidden)
+    found = _read(rows, target, test, names, (*drop, best.column[0]))
+    return replace(found, column=best.column, hidden=best.hidden, notes=data.notes)
+
+
+def _category_columns(table: Any, used: set[str | None]) -> list[tuple[str, NDArray[Any]]]:
+    """Return the columns of texts, and those of whole numbers if there are few, as texts."""
+    texts, numbers = [], []
+    for name, given in zip(table.column_names, table.columns, strict=True):
+        if name in used or not 1 < len(given.unique()) <= MOST_CATEGORIES:
+            continue
+        cells = np.array([str(cell) for cell in given.to_pylist()])
+        if kind_of(name, given) == "numbers":
+            numbers.append((name, cells))
+        else:
+            texts.append((name, cells))
+    # Many are measurements, such as pixels, and no codes of sources.
+    return texts[:MOST_COLUMNS] + (numbers if len(numbers) <= MOST_NUMBERS else [])
+
+
 def _judge(data: _Data, rows: IntArray, codes: IntArray, share: float | None, seed: int) -> _Judged:
-    """Some rows with these labels: models, then the model of mistakes."""
-    seen = held_out(data.points[rows], codes, side_generator(seed, "suspects"), len(data.classes))
-    classes, mistakes = true_classes(seen.chances, codes, share)
+    """Judge some rows with these labels: by models, then by the model of mistakes."""
+    n_classes = len(data.classes)
+    seen = held_out(data.points[rows], codes, side_generator(seed, "suspects"), n_classes)
+    sources: list[Source] = []
+    if data.column is not None:
+        name, kinds, categories = data.column
+        found = odd_sources(name, kinds, categories[rows], seen.chances, codes)
+        sources = [one for one in found if one.probability > LIKELY]
+    odd = np.zeros(len(codes), dtype=bool)
+    for one in sources:
+        odd |= one.rows
+    # What most rows do is right.
+    if odd.mean() > LIKELY:
+        sources, odd = [], np.zeros(len(codes), dtype=bool)
+    known = share
+    if share is not None and sources:
+        known = (share - sum(one.share * one.rows.mean() for one in sources)) / (1 - odd.mean())
+        known = min(max(known, SHARES[0]), MOST_WRONG)
+    classes = np.zeros_like(seen.chances)
+    classes[~odd], mistakes = true_classes(seen.chances[~odd], codes[~odd], known)
+    rest = 1 - odd.mean()
+    total, upper = mistakes.share * rest, mistakes.upper * rest
+    upper += 0.0 if sources else data.hidden
+    for one in sources:
+        right = np.eye(n_classes)[codes[one.rows]]
+        classes[one.rows] = one.probability * one.classes + (1 - one.probability) * right
+        total += one.probability * one.share * one.rows.mean()
+        upper += chance_range(int(one.rows.sum()), one.most, one.most)[1] * one.rows.mean()
+    # That a source differs for a good reason is never ruled out.
+    mistakes = replace(mistakes, share=total, lower=mistakes.lower * rest, upper=min(1.0, upper))
     own = np.arange(len(codes)), codes
     wrong = 1 - classes[own]
     classes[own] = -1.0  # what is suggested is another class
-    return _Judged(wrong, classes.argmax(axis=1), seen.chances[own], seen, mistakes)
+    return _Judged(wrong, classes.argmax(axis=1), seen.chances[own], seen, mistakes, tuple(sources))
 
 
 def _values(data: _Data, seed: int) -> FloatArray:
@@ -285,13 +378,9 @@ def _checked(data: _Data, judged: _Judged, share: float | None, seed: int) -> Ch
 
     counts = np.unique([int(step * len(used)) for step in STEPS])
     rank = np.argsort(np.argsort(-part.probability, kind="stable"))
-    chance = better_than_chance(
-        lambda groups: [score(group, codes) for group in groups],
-        -part.probability,
-        keep=len(used) - max(1, int(min(part.mistakes.share, STEPS[-1]) * len(used))),
-        draws=CHANCE_DRAWS,
-        seed=seed,
-    )
+    n_removed = max(1, int(min(part.mistakes.share, STEPS[-1]) * len(used)))
+    rng = side_generator(seed, "removed")
+    random = [score(rng.permutation(len(used)) >= n_removed, codes) for _ in range(CHANCE_DRAWS)]
     right = np.zeros(len(data.codes), dtype=bool)
     right[used] = part.probability <= LIKELY
     planted, found, auc = _plant(data, rows, right[rows], share, seed)
@@ -303,7 +392,9 @@ def _checked(data: _Data, judged: _Judged, share: float | None, seed: int) -> Ch
         np.array(
             [score(rank >= 0, np.where(rank < one, part.suggestions, codes)) for one in counts]
         ),
-        chance,
+        n_removed,
+        score(rank >= n_removed, codes),
+        np.array(random),
         planted,
         found,
         auc,

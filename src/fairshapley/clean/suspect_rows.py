@@ -17,8 +17,8 @@ from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import one_line, quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.clean.mistakes import Mistakes
+from fairshapley.clean.sources import Source
 from fairshapley.results.tables import csv_bytes
-from fairshapley.uses.selecting import Selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,10 +27,15 @@ if TYPE_CHECKING:
 LIKELY = 0.5
 # A range of shares as wide as this says that features do not tell mistakes from hard rows.
 WIDE = 0.1
+# A share of wrong labels above it is not nothing.
+SMALL = 0.005
+# What is said of a pattern of mistakes, after the share of wrong labels.
 PATTERNS = {
-    "any": "mistakes of any kind",
-    "by class": "some classes are mistaken more often than others",
-    "by pair": "classes are mistaken for one certain other",
+    "none": "",
+    "any": ": mistakes of any kind",
+    "by class": ": some classes are mistaken more often than others",
+    "by pair": ": classes are mistaken for one certain other",
+    "one pair": ": one class is mistaken for one other",
 }
 # The columns of what was found, before those of the row itself.
 SHOWN = 9
@@ -52,8 +57,12 @@ class Checks:
     """The score after they were removed"""
     relabelled: FloatArray
     """The score after they got the label that is suggested"""
-    chance: Selection
-    """Whether removing the likely ones is better than removing as many at random"""
+    n_removed: int
+    """How many first suspects are probably wrong"""
+    score: float
+    """The score without these"""
+    random: FloatArray
+    """The scores without as many rows drawn at random"""
     planted: int
     """How many labels that are probably right were made wrong"""
     found: int
@@ -72,6 +81,8 @@ class Suspects:
     names: tuple[str, ...]
     labels: NDArray[Any]
     """The labels as given"""
+    classes: NDArray[Any]
+    """The different labels"""
     probability: FloatArray
     """That the label is wrong"""
     suggestions: NDArray[Any]
@@ -87,6 +98,8 @@ class Suspects:
     distance: FloatArray
     """To the ten nearest rows, in units of what is usual: 3 and more is unlike all others"""
     mistakes: Mistakes
+    sources: tuple[Source, ...]
+    """Categories whose labels are probably wrong as a whole"""
     weights: dict[str, float]
     """How much each model counts"""
     checks: Checks | None
@@ -108,19 +121,31 @@ class Suspects:
 
     def sentences(self) -> list[str]:
         """What was found, in words."""
-        few, done = self.mistakes, self.checks
+        few, done, n_rows = self.mistakes, self.checks, len(self.names)
+        span = f"{100 * few.lower:.2g} to {100 * few.upper:.2g} %"
         have = "has" if self.n_likely == 1 else "have"
-        known = (
-            f"about {100 * few.share:.2g} % of all labels are "
-            f"({100 * few.lower:.2g} to {100 * few.upper:.2g} %): {PATTERNS[few.pattern]}"
-        )
-        if few.upper == 0:
-            known = "no row looks like one with a wrong label"
         said = [
-            f"{self.n_likely:,} of {len(self.names):,} rows {have} a label that is probably wrong; "
-            + known
+            f"{self.n_likely:,} of {n_rows:,} rows {have} a label that is probably wrong; about "
+            f"{100 * few.share:.2g} % of all labels are ({span}){PATTERNS[few.pattern]}"
         ]
-        if few.upper - few.lower > WIDE:
+        if few.upper == 0:
+            said = ["no row looks like one with a wrong label"]
+        elif not self.n_likely and few.upper > SMALL:
+            said = [
+                f"of no single row is the label probably wrong, but up to {100 * few.upper:.2g} % "
+                f"of all labels may be ({span}): the features do not rule it out"
+            ]
+        if few.pair is not None:
+            taken, label = (str(self.classes[place]) for place in few.pair)
+            said[0] += f", {quoted([taken])} labelled {quoted([label])}"
+        said += [
+            f"labels of {one.column} = {quoted([one.category])} look {one.pattern}: about "
+            f"{100 * one.share:.2g} % of its {int(one.rows.sum()):,} labels are wrong, if its "
+            "rows do not differ from all others for a good reason; they were judged by models "
+            "that do not know that column"
+            for one in self.sources
+        ]
+        if few.upper - few.lower > WIDE and not self.sources:
             said.append(
                 "the features do not tell wrong labels from hard rows: how many are wrong is "
                 "hardly known, so that the order of the suspects means more than their "
@@ -134,16 +159,14 @@ class Suspects:
                 "class that the features do not show; look at them before you remove any"
             )
         if done is not None:
-            better = "better" if done.chance.better else "no better"
             said += [
                 f"of {several(done.planted, 'label')} made wrong on purpose, {done.found:,} "
                 f"{'was' if done.found == 1 else 'were'} among the first {done.planted:,} new "
                 f"suspects (AUC {done.auc:.3f})",
                 f"{done.metric}: {done.removed[0]:.4g} with all {done.n_rows:,} rows, "
-                f"{done.chance.utility:.4g} without the first "
-                f"{several(done.n_rows - done.chance.keep, 'suspect')}, "
-                f"{done.chance.random.mean():.4g} without as many at random: removing suspects is "
-                f"{better} than chance (p = {done.chance.p_value:.2g})",
+                f"{done.score:.4g} without the first {several(done.n_removed, 'suspect')}, "
+                f"{done.random.min():.4g} to {done.random.max():.4g} without as many at random "
+                f"({len(done.random)} draws)",
             ]
         return said
 
