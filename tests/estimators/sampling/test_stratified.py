@@ -10,9 +10,8 @@ from scipy.stats import t as student
 
 import fairshapley as fs
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.sampling.strata import Part, Pool, Strata
+from fairshapley.estimators.sampling.strata import Part, Pool, Strata, Sweep
 from fairshapley.estimators.sampling.stratified import Stratified
-from fairshapley.estimators.sampling.sweeps import Sweep
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
 

@@ -144,8 +144,7 @@ class UnbiasedKernelSHAP(Sampling[ListedCoalitions]):
 
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """Return the width of (v(z) − v(∅))·(z_i − |z|/n)·2H; |z_i − |z|/n| is at most 1 − 1/n."""
-        diagonal, beside = expected_products(problem.n_players)
-        largest = value_width * (1.0 - 1.0 / problem.n_players) / (diagonal - beside)
+        largest = value_width * (1.0 - 1.0 / problem.n_players) * scale(problem.n_players)
         # The gain of a pair is half a difference of two utilities: ± width/2 instead of ± width.
         return largest if self.paired else 2.0 * largest
 

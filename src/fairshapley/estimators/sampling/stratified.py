@@ -14,8 +14,7 @@ from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Means
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.sampling.strata import NeymanEpochs, Pool, Strata
-from fairshapley.estimators.sampling.sweeps import Sweep
+from fairshapley.estimators.sampling.strata import NeymanEpochs, Pool, Strata, Sweep
 
 # Up to twelve arrays of n² numbers: 400 MB at this many players.
 MAX_PLAYERS = 2000
@@ -61,7 +60,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
     1. *Sweeps.* Before the budget reaches every stratum, sizes are pooled: a sweep cuts them into
        1, 2, 4, … blocks of equal α-probability, for each player in random order, and draws two
        marginal contributions from each block. The estimate is the mean of the sweeps, weighted by
-       the blocks visited: unbiased at every stop, with an unbiased variance (see `sweeps.py`).
+       the blocks visited: unbiased at every stop, with an unbiased variance (see `strata.py`).
     2. *One sweep over the strata themselves*, two samples each.
     3. *Strata.* From then on Σ_k α_k·mean_ik over all samples; the sizes drawn before did not
        depend on any value, so they count too. Variance Σ_k α_k²·s²_ik/m_ik.
