@@ -1,1 +1,0 @@
-"""What is built on `fs.estimate`: explanations, audits, curves, closed forms, a demonstration."""
