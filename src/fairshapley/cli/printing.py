@@ -93,7 +93,7 @@ WORDS = (
     "ξ: the size below which a value counts as zero; ε1: the tolerated share of a value; δ: the "
     "probability that a statement may be wrong",
     "A1–A3: who adds nothing gets nothing; identical players get the same; who adds no less than "
-    "another gets no less",
+    "another gets no less; estimates do so up to the certified tolerance",
 )
 
 

@@ -446,9 +446,10 @@ def _affirmed(evidence: Evidence, within: str, chance: str, assumption: str) -> 
             how = f"all coalitions that count were evaluated ({count})"
         return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
     return (
-        f"{everyone}{within}, for all of them together {chance}. So, up to these tolerances, who "
-        "adds nothing gets nothing, identical players get the same, and who adds no less than "
-        f"another gets no less (A1–A3). This rests on {evidence.evaluations:,} evaluations and on "
+        f"{everyone}{within}, for all of them together {chance}. So who adds nothing gets at "
+        "most the part of the tolerance that stands for zero; and up to the tolerance, identical "
+        "players get the same, and who adds no less than another gets no less (A1–A3). "
+        f"This rests on {evidence.evaluations:,} evaluations and on "
         f"{assumption}, with {'independent' if evidence.independent else 'possibly dependent'} "
         f"estimates. {_SCOPE}"
     )

@@ -11,7 +11,7 @@ from fairshapley._basics.text import several
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, LARGE_XI
 from fairshapley.fairness.scores import lower_fidelity
-from fairshapley.results.another_test_set import both_errors
+from fairshapley.results.test_set.errors import both_errors
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:

@@ -32,7 +32,6 @@ from fairshapley.fairness.scores import fidelity
 from fairshapley.fairness.standing import Standing, stand
 from fairshapley.fairness.tails import interval_doubts
 from fairshapley.results import payouts
-from fairshapley.results.another_test_set import both_errors, jackknife_errors
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.console import summary
 from fairshapley.results.copies import copies_sentences
@@ -41,6 +40,7 @@ from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, shown_table
+from fairshapley.results.test_set.errors import both_errors, jackknife_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

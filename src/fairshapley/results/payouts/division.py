@@ -34,8 +34,8 @@ from fairshapley.results.payouts.band import (
     positive_bounds,
     signed_bounds,
 )
-from fairshapley.results.payouts.other_test_sets import other_bounds
 from fairshapley.results.payouts.table import Negative, Payout
+from fairshapley.results.test_set.payout_bands import other_bounds
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result

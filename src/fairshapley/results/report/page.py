@@ -20,7 +20,6 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import rounded_up
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.fairness.scores import lower_fidelity
-from fairshapley.results.another_test_set import another_set, both_errors
 from fairshapley.results.console import money
 from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
@@ -30,6 +29,7 @@ from fairshapley.results.report.fairness import ToleranceCurves, Verdict, smalle
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import limits_text, readable_time, snippet
 from fairshapley.results.serialising import result_digest
+from fairshapley.results.test_set.errors import another_set, both_errors
 from fairshapley.results.wording import isolated, number, percent, unbroken
 
 if TYPE_CHECKING:

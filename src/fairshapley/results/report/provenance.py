@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import fairshapley
 from fairshapley import estimators
 from fairshapley.errors import FairShapleyError
 from fairshapley.stopping import AllOf, AnyOf, Rule, rule_from_configuration
@@ -77,7 +78,9 @@ def _game_comment(result: Result) -> str:
 def _method(configuration: dict[str, Any]) -> tuple[str, list[str]]:
     """The expression for an estimator, and lines that it needs before."""
     try:
-        return f"fs.{estimators.from_configuration(configuration)}", []
+        found = estimators.from_configuration(configuration)
+        where = "fs" if hasattr(fairshapley, type(found).__name__) else "fs.estimators"
+        return f"{where}.{found}", []
     except (FairShapleyError, TypeError, ValueError):
         name = ascii(str(configuration.get("name")))
         return "method", [f"method = …  # the estimator {name}, with its parameters"]

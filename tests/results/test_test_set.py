@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import fairshapley as fs
 from fairshapley.games.data.scoring import METRICS, TestGroups
-from fairshapley.results.another_test_set import another_set, jackknife_errors
+from fairshapley.results.test_set.errors import another_set, jackknife_errors
 
 N_SUPPLIERS = 5
 

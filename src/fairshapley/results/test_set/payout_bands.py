@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.results.another_test_set import another_set
 from fairshapley.results.payouts.band import Bounds
 from fairshapley.results.payouts.table import Negative
+from fairshapley.results.test_set.errors import another_set
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
