@@ -63,25 +63,11 @@ def test_the_price_of_a_draw_is_what_is_new(one, other, left):
     assert (price <= left) == (cost <= left or len(draw) <= left or before + left >= 32)
 
 
-def test_nothing_is_too_dear_for_a_budget_of_all_coalitions():
-    evaluator = Evaluator(Recorder(4), 4)
-    draw = ListedCoalitions.of(np.ones((100, 4), dtype=bool))
-    assert evaluator.price(draw, 16) <= 16
-
-
 def test_a_draw_is_answered_with_the_sizes_of_its_coalitions():
     masks = np.random.default_rng(0).random((500, 9)) < 0.5
     values, sizes = Evaluator(Recorder(9), 9, n_active=7).evaluate(ListedCoalitions.of(masks))
     np.testing.assert_array_equal(sizes, masks[:, :7].sum(axis=1))
     assert len(values) == 500
-
-
-def test_the_ends_are_evaluated_once():
-    game = Recorder(4)
-    evaluator = Evaluator(game, 4)
-    assert evaluator.endpoints() == (0.0, sum(1.5**i for i in range(4)))
-    evaluate(evaluator, [[False] * 4, [True] * 4, [True, False, True, False]])
-    assert len(game.asked) == 3
 
 
 def test_the_cache_is_bounded_and_the_count_is_what_was_computed():
@@ -202,6 +188,7 @@ ALL = np.array([[code >> i & 1 for i in range(5)] for code in range(32)], dtype=
         (np.nan, "returned nan"),
         (np.inf, "returned inf"),
         (-np.inf, "returned -inf"),
+        (1e200, "divide all utilities"),
     ],
 )
 @pytest.mark.parametrize("chunk_size", [1, 10, 32])
@@ -257,6 +244,7 @@ def test_a_batch_too_large_for_the_game_is_halved():
         (lambda m: [{}] * len(m), "not numbers"),
         (lambda m: np.zeros(len(m), dtype="datetime64[s]"), "not numbers"),
         (lambda m: None, "shape"),
+        (lambda m: np.ma.array(np.full(len(m), 1e20), mask=m[:, 0]), "returned nan"),
     ],
 )
 def test_an_answer_of_the_wrong_kind_is_refused(answer, words):
@@ -268,22 +256,6 @@ def test_an_answer_of_the_wrong_kind_is_refused(answer, words):
 
     with pytest.raises(fs.errors.GameError, match=words):
         evaluate(Evaluator(Game(), 5, engine=SerialEngine(32)), ALL)
-
-
-def test_masked_entries_are_failures_not_the_numbers_beneath():
-    class Game:
-        n_players = 5
-
-        def __call__(self, masks):
-            return np.ma.array(np.full(len(masks), 1e20), mask=masks[:, 0])
-
-    with pytest.raises(fs.errors.GameError, match="returned nan"):
-        evaluate(Evaluator(Game(), 5), ALL)
-
-
-def test_utilities_too_large_to_be_squared_are_refused():
-    with pytest.raises(fs.errors.GameError, match="divide all utilities"):
-        evaluate(Evaluator(failing(BAD, 1e200), 5), ALL)
 
 
 @pytest.mark.parametrize("answer", [2.0, -0.5])
@@ -318,11 +290,6 @@ def test_long_coalitions_are_shortened_in_messages():
     with pytest.raises(fs.errors.GameError, match=r"… .*of 500 players|…, 497, 498, 499") as caught:
         Evaluator(game, 500).endpoints()
     assert len(str(caught.value)) < 400
-
-
-def test_chunk_size_must_be_positive():
-    with pytest.raises(fs.InputError, match="at least 1"):
-        SerialEngine(0)
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1])
