@@ -72,6 +72,12 @@ class FutureSession(ABC):
             if done or left <= 0:
                 return [(ticket, self._answer(ticket)) for ticket in tickets if ticket in done]
             self._look()
+            if lost := self._stranded(tickets):
+                return lost
+
+    def _stranded(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """Chunks that will never be answered though there are workers."""
+        return []
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """What is done, or will be in a moment; a worker that computes longer is ended."""
@@ -185,6 +191,15 @@ class PoolSession(FutureSession):
             self._seen = self._looked
         elif self._looked > self._seen + self._engine.empty_seconds:
             raise EngineError(missing)
+
+    def _stranded(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """A call whose game is gone from all workers waits for ever."""
+        if self._engine.sent(self._source):
+            return []
+        for ticket in tickets:
+            ticket.cancel()
+        lost = Answer(error=WorkerLostError("the workers that held its data died"))
+        return [(ticket, lost) for ticket in tickets]
 
     def _await_workers(self) -> None:
         self._look()
