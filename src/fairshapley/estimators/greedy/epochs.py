@@ -23,7 +23,6 @@ the last two epochs alone           11.8, 24.0  0.67, 0.77  1.4, 4.6
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -79,8 +78,8 @@ class Epochs:
     def __init__(self, n_players: int, pilot_passes: int) -> None:
         self.n_players = n_players
         self.passes_told = pilot_passes
-        self._closed: list[tuple[Moments, float]] = []
-        """The contributions and the weight λ_e of each closed epoch"""
+        self._closed = (WeightedParts.none(n_players), *np.zeros((2, n_players)))
+        """Of closed epochs: Σ λ_e·ȳ_e, Σ a_e and Σ a_e²/(m_e − 1) with a_e = λ_e²/m_e"""
         self._open(np.ones(n_players))
 
     def _open(self, invariabilities: FloatArray) -> None:
@@ -111,7 +110,22 @@ class Epochs:
 
     def include(self, mean: Moments, passes: float) -> None:
         """Count these contributions as an epoch of this many passes."""
-        self._closed.append((deepcopy(mean), passes))  # the bootstrap may go on
+        self._closed = self._closed_and(mean, passes)
+
+    def _closed_and(
+        self, mean: Moments, weight: float
+    ) -> tuple[WeightedParts, FloatArray, FloatArray]:
+        """Return the sums with one more epoch, where it gives a player a mean and a variance."""
+        means, shares, squares = self._closed
+        usable: BoolArray = mean.counts > 1
+        weights = np.where(usable, weight, 0.0)
+        spread = np.where(usable, mean.variances_of_means, 0.0)
+        share = np.square(weights) / np.maximum(mean.counts, 1)
+        return (
+            means.plus(weights, mean.means, spread),
+            shares + share,
+            squares + np.square(share) / np.maximum(mean.counts - 1, 1),
+        )
 
     def next_epoch(self, invariabilities: FloatArray) -> None:
         """Close the running epoch and open the next, planned on these invariabilities."""
@@ -133,16 +147,8 @@ class Epochs:
         weight. Student's t at this count has the right tails.
         """
         running = self.position / self.n_players
-        means = WeightedParts.none(self.n_players)
-        shares, squares = np.zeros((2, self.n_players))
-        for mean, weight in [*self._closed, *([(self.mean, running)] if running >= 2 else [])]:
-            usable: BoolArray = mean.counts > 1
-            weights = np.where(usable, weight, 0.0)
-            spread = np.where(usable, mean.variances_of_means, 0.0)
-            means = means.plus(weights, mean.means, spread)
-            share = np.square(weights) / np.maximum(mean.counts, 1)
-            shares += share
-            squares += np.square(share) / np.maximum(mean.counts - 1, 1)
+        sums = self._closed_and(self.mean, running) if running >= 2 else self._closed
+        means, shares, squares = sums
         values, variances = means.mean()
         known = squares > 0
         degrees = whole_below(np.square(shares) / np.where(known, squares, 1.0))
