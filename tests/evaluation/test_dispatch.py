@@ -188,7 +188,7 @@ def test_workers_that_cannot_load_the_game_are_not_the_fault_of_a_coalition(tmp_
     engine = Chaos(0, workers=2, deadly=lambda masks: True)
     engine.loads = False
     game = fs.games.Additive(np.ones(6))
-    with pytest.raises(EngineError, match=r"as soon as they load the game.*Give journal="):
+    with pytest.raises(EngineError, match=r"as soon as they load the game.*Give a journal"):
         fs.estimate(game, engine=engine, on_error="skip")
     with pytest.raises(EngineError, match=r"is in the journal .*j\.db: run again"):
         fs.estimate(game, engine=engine, journal=tmp_path / "j.db")

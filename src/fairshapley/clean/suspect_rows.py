@@ -149,7 +149,7 @@ class Suspects:
             said.append(
                 "the features do not tell wrong labels from hard rows: how many are wrong is "
                 "hardly known, so that the order of the suspects means more than their "
-                "probabilities; give share= if you know it"
+                "probabilities; give the share of wrong labels if you know it"
             )
         likely = self.probability > LIKELY
         classes = dict.fromkeys(self.labels[likely].tolist())

@@ -373,7 +373,7 @@ class Evaluator:
                 if not isinstance(error, JournalError):
                     self._ledger.journal(chunk)
         if isinstance(error, EngineError):
-            advice = "Give journal= so that a run can be continued where it stopped"
+            advice = "Give a journal so that a run can be continued where it stopped"
             if self.slot is not None:
                 advice = (
                     f"All that was computed is in the journal {self.slot.journal.path}: run again "
@@ -398,7 +398,7 @@ class Evaluator:
         for chunk, (_, journalled) in zip(self._again([key for key, _ in rows]), rows, strict=True):
             coalition = chunk.masks[0][: self.n_players]
             if chunk.values is None:
-                raise failure(coalition, reason_of(chunk.error)) from chunk.error
+                raise failure(coalition, reason_of(chunk.error), chunk.error) from chunk.error
             value = float(chunk.values[0])
             self.tally.computed += 1
             if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):

@@ -246,7 +246,7 @@ class Ledger:
         if self.slot is not None:
             self.slot.journal.append_failure(self.slot.game, chunk.keys[at], reason)
         if self.on_error == "raise":
-            raise failure(chunk.masks[at][: self.n_players], reason) from chunk.error
+            raise failure(chunk.masks[at][: self.n_players], reason, chunk.error) from chunk.error
         self.tally.computed += 1
         row = int(chunk.rows[at])
         block.values[row] = math.nan
@@ -311,18 +311,19 @@ def reason_of(error: Exception | None) -> str:
     'ValueError: singular'
     """
     if isinstance(error, GameError | WorkerLostError):
-        return str(error)
+        return str(error.args[0])
     name = error.name if isinstance(error, RemoteError) else type(error).__name__
     return f"{name}: {error}"
 
 
-def failure(mask: BoolArray, reason: str) -> GameError:
-    """The error that names a coalition and the remedies."""
+def failure(mask: BoolArray, reason: str, cause: Exception | None = None) -> GameError:
+    """The error that names a coalition, with the remedies of its cause and others."""
     coalition = members(mask)
     return GameError(
         f"the utility of coalition {shorten(coalition)} failed: {reason}",
         coalition,
         remedy=(
+            *(cause.remedy if isinstance(cause, GameError) else ()),
             "make the utility return a finite number for every coalition",
             "leave such coalitions out with {on_error:'skip'} (no certificate is issued then)",
         ),

@@ -380,7 +380,7 @@ def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> st
     if unknown:
         return (
             f"the sampled contributions of {unknown} players were all equal, which says nothing "
-            "about those not sampled: give the game a value_range, which bounds them"
+            "about those not sampled: a declared range of the utility bounds them"
         )
     if np.isinf(widths).any():
         return (
@@ -419,7 +419,7 @@ def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
         found.append(
             f"the contributions of {heavy} players have heavy tails, so that normal intervals "
             "may fail more often than stated; where the range of the utility is known, "
-            "bound='bernstein' does not depend on tails"
+            "the bernstein bound does not depend on tails"
         )
     return tuple(found)
 

@@ -148,7 +148,7 @@ class Result(Stored, Shared):
         """The evidence for intervals, with an obstacle where the run's looks forbid a bound."""
         found = self.evidence
         if self.run.sequential and bound != "normal" and not (found.obstacle or found.exact):
-            reason = "the run looked at its estimates after every round; use bound='normal'"
+            reason = "the run looked at its estimates after every round; use the normal bound"
             return replace(found, obstacle=reason)
         return found
 

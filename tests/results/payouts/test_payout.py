@@ -276,7 +276,7 @@ def test_csv_has_no_formulas(tmp_path):
         ([1.0, np.nan], {}, "1 players have no value yet"),
         ([0.0, 0.0], {}, "no player has a positive value"),
         ([-1.0, 0.0], {}, "nothing to pay for"),
-        ([1.0, -1.0], {"negative": "charge"}, "use negative='zero'"),
+        ([1.0, -1.0], {"negative": "charge"}, "give negative='zero'"),
         ([1.0], {"delta": 2.0}, "delta"),
     ],
 )

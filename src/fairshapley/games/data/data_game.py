@@ -375,18 +375,20 @@ class DataGame:
         except (FairShapleyError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
-            raise GameError(self._failure(coalition, error), members(coalition)) from error
+            raise self._failure(coalition, error) from error
 
-    def _failure(self, coalition: BoolArray, error: BaseException) -> str:
+    def _failure(self, coalition: BoolArray, error: BaseException) -> GameError:
         who = members(coalition)
         named = f"coalition {who}" if len(who) <= 10 else f"a coalition of {len(who)} players"
-        remedy = "All training rows were there: check the model, the metric and the data"
-        if len(who) < self.n_players:
-            remedy = "Where rows are too few for the model, give some that are always there (base=)"
-            if not self._fitter.constant:
-                remedy += ", or let a constant prediction stand in with unfittable='constant'"
+        remedies = [
+            "where rows are too few for the model, give some that are always there as {base}"
+        ]
+        if not self._fitter.constant:
+            remedies.append("let a constant prediction stand in with {unfittable:'constant'}")
+        if len(who) == self.n_players:
+            remedies = ["all training rows were there: check the model, the metric and the data"]
         said = f"{type(error).__name__}: {error}".rstrip(".")
-        return f"{type(self.model).__name__} on {named}: {said}. {remedy}"
+        return GameError(f"{type(self.model).__name__} on {named}: {said}", who, remedy=remedies)
 
     @cached_property
     def _learner(self) -> Learner:

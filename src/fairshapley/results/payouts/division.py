@@ -145,11 +145,11 @@ def _weights(averaged: Fractions, negative: Negative) -> list[Fraction]:
     """Return what to divide in proportion to; its sum is positive."""
     weights = averaged if negative == "charge" else np.maximum(averaged, 0)
     if weights.sum() <= 0:
-        advice = {
-            "charge": "the values sum to zero or less: use negative='zero'",
-            "zero": "no player has a positive value, so there is nothing to pay for: keep the pool",
-        }[negative]
-        raise InputError(f"the pool cannot be divided: {advice}")
+        if negative == "charge":
+            message = "the pool cannot be divided, since the values sum to zero or less"
+            raise InputError(message, remedy="give {negative:'zero'}")
+        message = "the pool cannot be divided, since no player has a positive value"
+        raise InputError(message, remedy="there is nothing to pay for: keep the pool")
     return list(weights)
 
 
