@@ -162,7 +162,7 @@ def parse_semivalue(semivalue: str | Semivalue) -> Semivalue:
         except ValueError as error:
             raise InputError(f"cannot read the parameters of {semivalue!r}: {error}") from None
     raise InputError(
-        f"unknown semivalue {semivalue!r}: use 'shapley', 'banzhaf', 'beta(16,1)', "
-        "or an object such as fs.BetaShapley(16, 1)"
-        f"{near_miss(str(semivalue), ('shapley', 'banzhaf'))}"
+        f"unknown semivalue {semivalue!r}",
+        remedy="use 'shapley', 'banzhaf', or 'beta(16,1)' and the like"
+        + near_miss(str(semivalue), ("shapley", "banzhaf")),
     )

@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from fairshapley.cli.options import in_options
 from tests.cli.files import example_rows, run, write_csv
 
 HEAD = "a,b,y\n"
@@ -272,25 +271,6 @@ def test_a_comparison_does_not_overwrite_its_test_rows(tmp_path, monkeypatch):
         (tmp_path / name).write_text(GOOD)
     options = ("--target", "y", "--test", "test.csv", "--out", "test.csv")
     refused(run("compare", "rows.csv", *options), "same file")
-
-
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("leave names= out", "leave --id out"),
-        ("(group_by=) is missing", "(--group-by) is missing"),
-        (
-            "sample=49, or max_rows=, or max_bytes=",
-            "--sample 49, or --option max-rows, or --option max-size",
-        ),
-        ("test_size must be a share", "--option test-size must be a share"),
-        ("give empty_value, for example", "give --option empty-value, for example"),
-        ("column 'group_by=' of my_target=", "column 'group_by=' of my_target="),
-        ("the test rows have no target", "the test rows have no target"),
-    ],
-)
-def test_parameters_are_shown_as_options(message, shown):
-    assert in_options(message) == shown
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.cli.options import in_options
 from tests.cli.files import run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
@@ -73,19 +72,6 @@ def test_no_advice_that_only_python_can_follow(folder, arguments):
     assert not PYTHON.search(error), error
 
 
-def test_advice_of_the_library_is_said_in_options():
-    for message in (
-        "where rows are too few, give some that are always there (base=), or let a constant "
-        "prediction stand in with unfittable='constant'",
-        "where the range of the utility is known, bound='bernstein' does not depend on tails",
-        "give the game a value_range, and use a method such as 'mc'",
-        "use on_error='skip' (no certificate is issued then)",
-        "the values add up to nothing that is positive: use negative='zero'",
-        "a.db holds no run: give it to estimate(journal=…) first",
-    ):
-        assert not PYTHON.search(in_options(message)), in_options(message)
-
-
 def test_the_bound_of_a_certificate_can_be_chosen(folder):
     done = run(
         "value", *DATA, "--group-by", "supplier", "--method", "mc", "--option", "bound=bernstein",
@@ -113,4 +99,5 @@ def test_refusals_speak_of_options_and_files(folder):
     assert "Client" not in engine
     assert run("value", *DATA, "--budget", 60, "--journal", "run.db").exit_code == 0
     other = run("value", *DATA, "--drop", "age", "--budget", 60, "--journal", "run.db").stderr
-    assert "belongs to another game (other data, parameters or code): use another file\n" in other
+    assert "belongs to another game (other data, parameters or code" in other
+    assert other.endswith("use another file\n")

@@ -150,7 +150,7 @@ def test_thousands_of_columns_have_few_notes():
         ({"names": "y"}, "another role"),
         ({"sample": 0}, "^sample must be"),
         ({"test_size": 40}, "^test_size must be"),
-        ({"task": "regression"}, "use model='logistic'"),
+        ({"task": "regression"}, "give model='logistic'"),
     ],
 )
 def test_errors_name_parameters(options, said):

@@ -154,11 +154,11 @@ def test_the_latest_rows_are_scored_on():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"split_by": "who", "split_time": "x"}, "not both"),
+        ({"split_by": "who", "split_time": "x"}, "two ways to split"),
         ({"split_by": "who", "test": TEST}, "leave split_by= and split_time= out"),
-        ({"split_time": "who"}, "holds no dates"),
+        ({"split_time": "who"}, "column of dates"),
         ({"split_by": "nobody"}, "no column 'nobody'"),
-        ({"weights": "who"}, "holds no numbers"),
+        ({"weights": "who"}, "column of numbers"),
         ({"weights": "x"}, "below 0 in row"),
     ],
 )

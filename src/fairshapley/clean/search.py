@@ -172,10 +172,16 @@ def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) ->
 
     if isinstance(target, str):
         if not isinstance(names, str | None):
-            raise InputError("names= of a table is the name of a column: give a text")
+            raise InputError(
+                "must be the name of a column of the table", parameter="names", received=names
+            )
         table, notes, named, pairs = _from_table(rows, target, test, names, drop)
     elif drop or isinstance(names, str) or (test is not None and len(test) != 2):
-        raise InputError("test is a pair (X, y), names= a list, and drop= is for tables")
+        raise InputError(
+            "is a pair (X, y) where no table is given",
+            parameter="test",
+            remedy="give {names} as a list, and no {drop}",
+        )
     else:
         table, notes, named = None, (), names
         given = [(rows, target, "")] if test is None else [(rows, target, ""), (*test, "_test")]

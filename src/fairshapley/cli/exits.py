@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fairshapley._basics.text import one_line
-from fairshapley.cli.options import given_as, in_options
+from fairshapley.cli.options import given_as
 from fairshapley.cli.streams import OutputError, kept_apart
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.results.origin import recorded
@@ -136,7 +136,7 @@ def failed(error: Exception) -> int:
             say(f"error: {text}{_hint(error)}")
         return REFUSED
     if isinstance(error, FairShapleyError):
-        say(f"error: {one_line(in_options(error.worded(given_as)), LONGEST)}")
+        say(f"error: {one_line(error.worded(given_as), LONGEST)}")
         return REFUSED
     if isinstance(error, MemoryError):
         say("error: out of memory: value fewer rows (--sample), or groups of them (--group-by)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -317,39 +316,13 @@ _RENAMED = {
     "max_bytes": "max_size",
 }
 ADVANCED = {one.name for group in (DataOptions, RunOptions) for one in advanced_fields(group)}
-_PARAMETERS = [
+_PARAMETERS = {
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
     "method",
     "negative",
     "share",
     *_RENAMED,
-]
-_NAMED = re.compile(
-    rf"(?<![\w'\"-])({'|'.join(_PARAMETERS)})"
-    r"(?:(=)(?=[\w'\"])|=|(?= must be)|(?<=empty_value)\b)"
-)
-
-
-# Advice for Python, and what the command line has in its place.
-_ADVICE = (
-    (r",? or an (estimator )?object such as fs\.\w+\([^)]*\)", ""),
-    (
-        r"a scorer of sklearn\.metrics\.get_scorer_names\(\), or a function scorer\(model, X, y\)",
-        "or the name of a scorer of scikit-learn",
-    ),
-    (r"give some that are always there \(base=\)(, or )?", ""),
-    (
-        r"give the game a value_range(, which bounds them)?",
-        "use a metric of known range, as accuracy",
-    ),
-    (r"Result\.save and Result\.to_dict need neither", "--out values.json needs neither"),
-    (r"save one with Result\.save", "value --out values.json saves one"),
-    (r"give it to estimate\(journal=…\) first", "give it to value --journal first"),
-    (r"with fs\.estimate\(game, …, journal=…\)", "with value --journal"),
-    (r", or a function whose closure [^)]*\)", ")"),
-    (r", or Journal\(path, shared=True\) to keep several games in one file", ""),
-    (r"None, ('serial'.*), a distributed\.Client or an engine such as SerialEngine\(\)", r"\1"),
-)
+}
 
 
 def option_name(parameter: str) -> str:
@@ -378,22 +351,3 @@ def given_as(parameter: str, value: str | None) -> str:
     if value is None:
         return name
     return f"{name}{'=' if parameter in ADVANCED else ' '}{value}"
-
-
-def in_options(message: str) -> str:
-    """A message of the Python interface, with options in place of its parameters.
-
-    Examples
-    --------
-    >>> in_options("leave names= out, or value them together with group_by='who'")
-    "leave --id out, or value them together with --group-by 'who'"
-    """
-
-    def option(found: re.Match[str]) -> str:
-        name, has_value = found.groups()
-        between = "" if not has_value else "=" if name in ADVANCED else " "
-        return option_name(name) + between
-
-    for advice, instead in _ADVICE:
-        message = re.sub(advice, instead, message)
-    return _NAMED.sub(option, message)

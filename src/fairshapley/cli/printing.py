@@ -12,7 +12,6 @@ from rich.text import Text
 
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST
-from fairshapley.cli.options import in_options
 from fairshapley.cli.streams import results
 from fairshapley.errors import InputError
 
@@ -68,7 +67,7 @@ def print_shown(
         table.add_row(*(Text(one_line(cell, LONGEST)) for cell in row))
     console.print(table, highlight=False)
     for line in said:
-        console.print(Text(in_options(line)), soft_wrap=True, highlight=False)
+        console.print(Text(line), soft_wrap=True, highlight=False)
 
 
 def print_result(result: Result, certificate: Certificate | None, *, verbose: bool = False) -> None:

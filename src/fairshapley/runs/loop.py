@@ -134,8 +134,9 @@ class Run:
             self.evaluator.verify(count, side_generator(self.log.seed, "verify"))
         except OutOfMoneyError:
             raise BudgetError(
-                f"the budget of {self.plan.budget} does not allow verify={count}, which computes "
-                "so many coalitions again: give a larger budget, or a smaller verify"
+                f"the budget of {self.plan.budget} does not allow to compute {count} coalitions "
+                "again",
+                remedy=("give a larger budget", "give a smaller {verify}"),
             ) from None
 
     def _look_for_noise(self, repeats: int | None) -> None:

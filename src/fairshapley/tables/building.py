@@ -179,9 +179,11 @@ def table_game(
     no test rows were given: 2 of the 6 rows, drawn at random (seed 0), are for scoring; ...
     """
     if precision not in PRECISIONS:
-        raise InputError(f"precision must be 'double' or 'single', not {precision!r:.40}")
+        raise InputError("must be 'double' or 'single'", parameter="precision", received=precision)
     if group_by is not None and names is not None:
-        raise InputError("group_by= names the players already: leave names= out")
+        raise InputError(
+            "names the players already", parameter="group_by", remedy="leave {names} out"
+        )
     labels, train = row_labels(train), arrow_table(train, "training rows")
     notes = notes_of(train)
     roles = (group_by, names, split_by, split_time, weights)
@@ -200,7 +202,11 @@ def table_game(
     chosen, kind = _model(model, task, full, notes)
     if test is not None:
         if split_by is not None or split_time is not None:
-            raise InputError("test= has the rows to score on: leave split_by= and split_time= out")
+            raise InputError(
+                "holds the rows to score on",
+                parameter="test",
+                remedy="leave {split_by} and {split_time} out",
+            )
         scored = _Part(test, np.arange(1, test.num_rows + 1), "test")
     else:
         classes = full.classes(text=True) if kind == "classification" else None
@@ -209,8 +215,8 @@ def table_game(
         )
     if split_by is not None and split_by == group_by:
         raise InputError(
-            f"all rows of one {group_by!r:.60} would be scored on, and it would get no value: give "
-            "split_by= another column than group_by=, or the test rows themselves with test="
+            f"all rows of one {group_by!r:.60} would be scored on, and it would get no value",
+            remedy=("give another column than {group_by} as {split_by}", "give {test} rows"),
         )
     players = _names(rows, names, labels) if group_by is None else rows.texts(group_by, "group_by=")
     if merge_identical:
@@ -256,7 +262,7 @@ def table_game(
 def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
     """Return the model, and whether it predicts classes or numbers."""
     if task not in ("auto", *TASKS):
-        raise InputError(f"task must be auto, {' or '.join(TASKS)}, not {task!r:.40}")
+        raise InputError(f"must be auto, {' or '.join(TASKS)}", parameter="task", received=task)
     kind = target.guessed_task() if task == "auto" else cast("Task", task)
     named = name if isinstance(name, str) else ""
     if task == "auto" and named == "logistic":
@@ -266,7 +272,7 @@ def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any,
     if found != "other":
         own: Task = "classification" if found == "classifier" else "regression"
         if task not in ("auto", own):
-            raise InputError(f"{type(model).__name__} is for {own}: leave task= out")
+            raise InputError(f"{type(model).__name__} is for {own}", remedy="leave {task} out")
         kind = own
     if kind == "regression" and found == "regressor" and not isinstance(model, of_any_scale()):
         name_of = type(model).__name__
@@ -360,8 +366,8 @@ def _features(
     if needed > most_bytes:
         raise InputError(
             f"the {len(fitted.feature_names):,} features of these rows would take "
-            f"{needed / 2**30:,.1f} GiB: leave columns of text out with drop=, or take fewer rows "
-            "with sample="
+            f"{needed / 2**30:,.1f} GiB",
+            remedy=("leave columns of text out with {drop}", "take fewer rows with {sample}"),
         )
     notes.extend((*fitted.notes, *fitted.remarks(scored.table)))
     extra = [name for name in scored.table.column_names if name not in used.union(names)]
@@ -424,7 +430,10 @@ def _names(rows: _Part, column: str | None, labels: Sequence[str] | None) -> lis
     twice, count = Counter(texts).most_common(1)[0]
     if count > 1:
         raise InputError(
-            f"column {column!r:.60} names several rows {twice!r:.60}: give each a name of its own, "
-            f"or value them together with group_by={column!r:.60}"
+            f"column {column!r:.60} names several rows {twice!r:.60}",
+            remedy=(
+                "give each a name of its own",
+                f"value them together with {{group_by:{column!r:.60}}}",
+            ),
         )
     return texts

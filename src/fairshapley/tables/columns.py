@@ -50,8 +50,8 @@ def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "text"
     raise InputError(
-        f"column {name!r:.60} holds {kind!s:.40}, which is neither a number nor a text: leave "
-        "it out with drop=, or convert it"
+        f"column {name!r:.60} holds {kind!s:.40}, which is neither a number nor a text",
+        remedy=("leave it out with {drop}", "convert it"),
     )
 
 
@@ -141,12 +141,14 @@ class Target:
         if len(fractions):
             raise InputError(
                 f"target {self.name!r:.60} holds numbers such as {fractions[0]:g}, which are no "
-                "classes: use model='ridge', or another model for numbers"
+                "classes",
+                remedy="give {model:'ridge'} or another model for numbers",
             )
         if np.abs(self.values).max() > LARGEST_CLASS:
             raise InputError(
                 f"target {self.name!r:.60} holds whole numbers above 2⁵³, which cannot all be told "
-                "apart: put a letter before them, or give task='regression'"
+                "apart",
+                remedy=("put a letter before them", "give {task:'regression'}"),
             )
         whole = self.values.astype(np.int64)
         return whole.astype(str) if text else whole
@@ -156,7 +158,8 @@ class Target:
         if self.is_text:
             raise InputError(
                 f"target {self.name!r:.60} holds texts such as {self.values[0]!r:.40}, and the "
-                "model predicts numbers: use model='logistic', or another model for classes"
+                "model predicts numbers",
+                remedy="give {model:'logistic'} or another model for classes",
             )
         return self.values
 
@@ -176,8 +179,8 @@ def read_target(table: pa.Table, name: str, what: str) -> Target:
         raise InputError(f"target {name!r:.60} holds {kind}: give classes or numbers")
     if kind == "empty":
         raise InputError(
-            f"all values of target {name!r:.60} of the {what} rows are missing: give them, or "
-            "another column as target="
+            f"all values of target {name!r:.60} of the {what} rows are missing",
+            remedy=("give them", "give another column as {target}"),
         )
     values: NDArray[Any]
     if kind == "text":
@@ -205,13 +208,18 @@ def weights_of(table: pa.Table, name: str, what: str) -> NDArray[Any]:
     """
     column = column_of(table, name, what, "weights=")
     if kind_of(name, column) not in ("numbers", "yes/no"):
-        raise InputError(f"column {name!r:.60} (weights=) of the {what} rows holds no numbers")
+        raise InputError(
+            f"must be a column of numbers, and {name!r:.60} of the {what} rows holds none",
+            parameter="weights",
+        )
     found = as_numbers(column)
     wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
     if len(wrong):
         raise InputError(
-            f"column {name!r:.60} (weights=) is missing, infinite or below 0 in row {wrong[0] + 1} "
-            f"of the {what} rows: give every row a weight of at least 0"
+            f"are missing, infinite or below 0 in row {wrong[0] + 1} of the {what} rows, column "
+            f"{name!r:.60}",
+            parameter="weights",
+            remedy="give every row a weight of at least 0",
         )
     return found
 

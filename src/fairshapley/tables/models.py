@@ -48,7 +48,9 @@ def make_model(name: Any, task: Task) -> Any:
             f"sklearn.naive_bayes:GaussianNB{near_miss(name, MODELS)}"
         )
     if name == "logistic" and task == "regression":
-        raise InputError("logistic regression is for classes: use model='ridge' for numbers")
+        raise InputError(
+            "logistic regression is for classes", remedy="give {model:'ridge'} for numbers"
+        )
     return _named(name, task)
 
 

@@ -149,15 +149,16 @@ class Preprocessor:
         for name in (*self.numbers, *self.texts):
             if name not in given:
                 raise InputError(
-                    f"the {what} rows have no column {name!r:.60}, which the training rows have: "
-                    "give it, or leave it out with drop="
+                    f"the {what} rows have no column {name!r:.60}, which the training rows have",
+                    remedy=("give it", "leave it out with {drop}"),
                 )
             kind = kind_of(name, given[name])
             wanted = self.numbers.get(name)
             if wanted is not None and kind not in (wanted, "empty"):
                 raise InputError(
                     f"column {name!r:.60} holds {wanted} in the training rows and {kind} in the "
-                    f"{what} rows: make them agree, or leave it out with drop="
+                    f"{what} rows",
+                    remedy=("make them agree", "leave it out with {drop}"),
                 )
             cells[name] = as_texts(given[name]) if wanted is None else as_numbers(given[name])
         return cells

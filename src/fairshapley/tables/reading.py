@@ -97,9 +97,9 @@ def read_table(
     """
     _pyarrow()
     if max_bytes < 1:
-        raise InputError(f"max_bytes must be at least 1, not {max_bytes}")
+        raise InputError("must be at least 1", parameter="max_bytes", received=max_bytes)
     if decimal not in get_args(Decimal):
-        raise InputError(f"decimal must be auto, ',' or '.', not {decimal!r:.40}")
+        raise InputError("must be auto, ',' or '.'", parameter="decimal", received=decimal)
     file = as_path(path)
     notes: list[str] = []
     with _opened(file, max_bytes) as stream:
@@ -206,8 +206,8 @@ def read_decimals(
         cell = columns[name].drop_null()[0].as_py()
         raise InputError(
             f"column {name!r:.60} of {file} holds numbers such as {cell!r:.40}, and the file does "
-            "not tell what the comma means: give decimal=',' if it is before decimals, or "
-            "decimal='.' if it is between thousands"
+            "not tell what the comma means",
+            remedy="give {decimal:','} if it is before decimals, {decimal:'.'} between thousands",
         )
     sign = found.pop() if decimal == "auto" and fits else decimal
     written = [name for name, signs in fits.items() if sign in signs]
@@ -259,8 +259,12 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
         row = compute.index(plain, False).as_py()
         raise InputError(
             f"row {row + 1} of the {what} rows holds {cells[row].as_py()!r:.40} in column "
-            f"{name!r:.60}, where most cells are numbers: write a plain number, or leave the cell "
-            "empty; if the column is text, name it in texts=, or make it categorical"
+            f"{name!r:.60}, where most cells are numbers",
+            remedy=(
+                "write a plain number, or leave the cell empty",
+                "name a column of text in {texts}",
+                "make it categorical",
+            ),
         )
 
 
@@ -351,17 +355,19 @@ def _is_parquet(file: Path, stream: io.BufferedReader) -> bool:
 
 def _too_large(file: Path, what: str, max_bytes: int) -> InputError:
     return InputError(
-        f"{file} {what}, more than the {max_bytes / 2**20:,.4g} MiB that are read: give a part of "
-        "it, or fewer columns, or allow more with max_bytes="
+        f"{file} {what}, more than the {max_bytes / 2**20:,.4g} MiB that are read",
+        remedy=("give a part of it", "give fewer columns", "allow more with {max_bytes}"),
     )
 
 
 def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
     if max_rows is not None and rows > max_rows:
         raise InputError(
-            f"{file} has more than {max_rows:,} rows: value a part of them, drawn at random, with "
-            f"sample={min(max_rows, 500)}, or allow them with max_rows=, best with groups of them "
-            "by group_by="
+            f"{file} has more than {max_rows:,} rows",
+            remedy=(
+                f"value a part of them, drawn at random, with {{sample:{min(max_rows, 500)}}}",
+                "allow them with {max_rows}, best with groups of them by {group_by}",
+            ),
         )
 
 
@@ -374,8 +380,8 @@ def _csv_content(file: Path, stream: io.BufferedReader, encoding: str, max_bytes
         name = "undefined"
     if name in NO_ENCODINGS:
         raise InputError(
-            f"{encoding!r:.40} is no encoding of texts: give encoding='utf-8', 'latin-1' or "
-            "'utf-16', for example"
+            f"{encoding!r:.40} is no encoding of texts",
+            remedy="give {encoding:utf-8}, latin-1 or utf-16, for example",
         )
     packed = file.suffix.lower() == ".gz" or stream.peek(2)[:2] == GZIP_START
     try:
@@ -389,15 +395,15 @@ def _csv_content(file: Path, stream: io.BufferedReader, encoding: str, max_bytes
         content = content if is_utf8 else text.encode()
     except UnicodeError:
         raise InputError(
-            f"{file} is not written in {encoding}: save it as UTF-8, or give encoding=, such as "
-            "latin-1 or utf-16"
+            f"{file} is not written in {encoding}",
+            remedy=("save it as UTF-8", "give its {encoding}, such as latin-1 or utf-16"),
         ) from None
     if not text or text.isspace():
         raise InputError(f"{file} is empty: give a line with the names of the columns, and rows")
     if (place := text.find("\0")) >= 0:
         raise InputError(
-            f"line {text.count(chr(10), 0, place) + 1} of {file} holds a zero byte: the file is "
-            "damaged, or written in another encoding=, such as utf-16"
+            f"line {text.count(chr(10), 0, place) + 1} of {file} holds a zero byte",
+            remedy=("repair the file", "give its {encoding}, such as utf-16"),
         )
     return content
 
@@ -416,13 +422,15 @@ def _read_csv(
     # The two characters of a tabulator, as messages show it, are one too.
     sign = "\t" if delimiter == r"\t" else delimiter
     if len(sign) != 1 or sign in '\r\n"' or not sign.isascii():
-        raise InputError(f"delimiter must be one character such as ';', not {delimiter!r}")
+        raise InputError(
+            "must be one character such as ';'", parameter="delimiter", received=delimiter
+        )
     names = next(iter(content[:LONGEST_LINE].strip().splitlines())).decode(errors="replace")
     other = next((one for one in ";\t|" if one in names), None)
     if other is not None and sign not in names:
         raise InputError(
-            f"{file} has one column, {names!r:.60}: give delimiter={other!r} if that is what "
-            "divides the cells"
+            f"{file} has one column, {names!r:.60}",
+            remedy=f"give {{delimiter:{other!r}}} if that is what divides the cells",
         )
     if CELL_BYTES * (content.count(sign.encode()) + content.count(b"\n")) > max_bytes:
         raise _too_large(file, "is larger when it is unpacked", max_bytes)

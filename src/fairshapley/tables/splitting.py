@@ -38,19 +38,23 @@ def split_table(
         A column of dates, times or numbers; the latest rows are the test rows.
     """
     if by is not None and time is not None:
-        raise InputError("give split_by= or split_time=, not both")
+        raise InputError("there are two ways to split", remedy="give {split_by} or {split_time}")
     if by is not None:
         groups = np.array(texts_of(table, by, "training", "split_by="))
         return *split_groups(groups, test_size, seed), f"whole groups by {by!r:.60} (seed {seed})"
     if time is not None:
         column = column_of(table, time, "training", "split_time=")
         if kind_of(time, column) not in ("numbers", "dates", "times"):
-            raise InputError(f"column {time!r:.60} (split_time=) holds no dates, times or numbers")
+            raise InputError(
+                f"must be a column of dates, times or numbers, and {time!r:.60} holds none",
+                parameter="split_time",
+            )
         moments = as_numbers(column)
         if len(missing := np.flatnonzero(np.isnan(moments))):
             raise InputError(
-                f"column {time!r:.60} (split_time=) is missing in row {missing[0] + 1}: give every "
-                "row a value"
+                f"is missing in row {missing[0] + 1} of column {time!r:.60}",
+                parameter="split_time",
+                remedy="give every row a value",
             )
         return *split_latest(moments, test_size), f"the latest by {time!r:.60}"
     return *split_rows(table.num_rows, test_size, seed, classes), f"drawn at random (seed {seed})"
@@ -73,7 +77,9 @@ def split_groups(
     n_groups = len(np.unique(groups))
     wanted = _test_rows(len(groups), test_size)
     if n_groups < 2:
-        raise InputError("all rows are of one group, which cannot be split: leave split_by= out")
+        raise InputError(
+            "all rows are of one group, which cannot be split", remedy="leave {split_by} out"
+        )
     held = min(max(1, round(n_groups * wanted / len(groups))), n_groups - 1)
     split = GroupShuffleSplit(1, test_size=held, random_state=_state(seed))
     train, test = next(split.split(groups, groups=groups))
@@ -92,7 +98,7 @@ def split_latest(moments: FloatArray, test_size: float) -> tuple[IntArray, IntAr
     if first == moments.min():  # so many rows have the first moment that none would be left
         later = moments[moments > first]
         if not len(later):
-            raise InputError("all rows are of one moment: leave split_time= out")
+            raise InputError("all rows are of one moment", remedy="leave {split_time} out")
         first = later.min()
     return np.flatnonzero(moments < first), np.flatnonzero(moments >= first)
 
@@ -140,18 +146,21 @@ def _state(seed: int) -> int:
 def _test_rows(n_rows: int, test_size: float) -> int:
     """Return how many rows are for scoring; raise InputError when none or all would be."""
     if math.isnan(test_size) or test_size <= 0:
-        raise InputError(f"test_size must be a share such as 0.2 or a number, not {test_size:g}")
+        raise InputError(
+            "must be a share such as 0.2 or a number", parameter="test_size", received=test_size
+        )
     if n_rows < 2:
         raise InputError(
-            "one row is too few to learn from and to score on: give more rows, or others to score "
-            "on with test="
+            "one row is too few to learn from and to score on",
+            remedy=("give more rows", "give others to score on with {test}"),
         )
     if test_size < 1:
         return min(max(1, round(test_size * n_rows)), n_rows - 1)
     if test_size != round(test_size) or test_size >= n_rows:
         raise InputError(
-            f"test_size must be a share below 1 or a number below the {n_rows:,} rows, not "
-            f"{test_size:g}"
+            f"must be a share below 1 or a number below the {n_rows:,} rows",
+            parameter="test_size",
+            received=test_size,
         )
     return int(test_size)
 
@@ -165,6 +174,6 @@ def sample_rows(n_rows: int, size: int, seed: int) -> IntArray:
     10
     """
     if size < 1:
-        raise InputError(f"sample must be at least 1, not {size}")
+        raise InputError("must be at least 1", parameter="sample", received=size)
     generator = side_generator(root_seed(seed), "sample of rows")
     return np.sort(generator.permutation(n_rows)[:size]).astype(np.int64)

@@ -74,9 +74,10 @@ def _named(text: str) -> Engine:
 
 def _unknown(engine: object) -> InputError:
     return InputError(
-        "engine must be None, 'serial', 'processes', 'processes:4', 'threads:32', "
-        "'dask://host:port', 'ray', 'ray://host:port', a distributed.Client or an engine such as "
-        f"SerialEngine(), not {engine!r}"
+        "must be 'serial', 'processes', 'processes:4', 'threads:32', 'dask://host:port', 'ray', "
+        "'ray://host:port' or an engine",
+        parameter="engine",
+        received=engine,
     )
 
 

@@ -287,8 +287,11 @@ def _pickled(game: Game, dumps: Callable[[Game], bytes]) -> bytes:
         raise InputError(
             f"the game cannot be sent to other processes ({type(error).__name__}: {error}). "
             "Lambdas, closures and classes of a script can be; locks, open files, connections "
-            "and generators cannot: open those inside the utility when it is first called, or "
-            "use engine='serial'"
+            "and generators cannot",
+            remedy=(
+                "open those inside the utility when it is first called",
+                "give {engine:'serial'}",
+            ),
         ) from error
 
 

@@ -50,8 +50,9 @@ def task_of(model: Any) -> Task:
         raise InputError(f"model is the class {model.__name__}: give an instance of it")
     if not callable(getattr(model, "fit", None)) or not hasattr(model, "get_params"):
         raise InputError(
-            f"model must be a scikit-learn estimator with fit and get_params, not "
-            f"{type(model).__name__}: derive it from sklearn.base.BaseEstimator"
+            f"must be a scikit-learn estimator with fit and get_params, not {type(model).__name__}",
+            parameter="model",
+            remedy="derive it from sklearn.base.BaseEstimator",
         )
     try:
         clone(model)

@@ -63,9 +63,10 @@ def _scorer(metric: Any) -> Scorer:
         if metric in get_scorer_names():
             return get_scorer(metric)
         raise InputError(
-            f"unknown metric {metric!r}: use {', '.join(map(repr, METRICS))}, 'log_loss', "
-            "'pinball(0.9)', a scorer of sklearn.metrics.get_scorer_names(), or a function "
-            f"scorer(model, X, y){near_miss(metric, [*METRICS, *get_scorer_names()])}"
+            f"unknown metric {metric!r}",
+            remedy=f"use {', '.join(map(repr, METRICS))}, 'log_loss', 'pinball(0.9)', another "
+            "name of a scorer of scikit-learn, or in Python a function scorer(model, X, y)"
+            + near_miss(metric, [*METRICS, *get_scorer_names()]),
         )
     if isinstance(metric, type) or not callable(metric):
         raise InputError(
