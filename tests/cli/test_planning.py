@@ -183,7 +183,7 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
         (priced("price=0"), "price must be a finite number above 0"),
         (priced("price=cheap"), "--option price must be a number, not 'cheap'"),
         (priced("price=1", "price-member=-1"), "price-member must be"),
-        (priced("price=1", "budget-cost=0.5"), "smaller than one round"),
+        (priced("price=1", "budget-cost=0.5"), "alone cost 2, the budget is 0.5"),
     ],
 )
 def test_prices_that_make_no_sense_are_refused(folder, given, words):
