@@ -76,7 +76,6 @@ METHODS: list[fs.estimators.Estimator[Any, Any]] = [
     fs.MonteCarlo(antithetic=True),
     fs.MonteCarlo(walk=False),
     fs.Stratified(),
-    fs.Stratified(allocation="neyman"),
     fs.Owen(),
     fs.Owen(antithetic=True),
     fs.Owen(levels="grid"),

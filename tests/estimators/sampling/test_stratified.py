@@ -1,4 +1,4 @@
-"""Stratified sampling: sweeps, strata, allocations, epochs and Maleki's bound."""
+"""Stratified sampling: sweeps, strata, allocation and Maleki's bound."""
 
 from functools import cache
 
@@ -14,8 +14,6 @@ from fairshapley.estimators.sampling.strata import Part, Pool, Strata, Sweep
 from fairshapley.estimators.sampling.stratified import Stratified
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
-
-ALLOCATIONS = ["maleki", "neyman", "equal"]
 
 
 def table_of(game):
@@ -44,11 +42,11 @@ def run(estimator, game, looks, *, semivalue="shapley", seed=0, spoil=None):
 
 
 @cache
-def sample(allocation, semivalue, repeats=200):
+def sample(semivalue, repeats=200):
     """Estimates at looks in every stage, on a game in which every player varies."""
     game = fs.games.SumOfUnanimity(6, seed=1)
     looks = [6 * marginals for marginals in (5, 7, 10, 14, 18, 24, 44)]
-    estimator = Stratified(allocation=allocation)
+    estimator = Stratified()
     runs = [
         run(estimator, game, looks, semivalue=semivalue, seed=seed)[1] for seed in range(repeats)
     ]
@@ -57,17 +55,14 @@ def sample(allocation, semivalue, repeats=200):
     return values, variances, fs.exact(game, semivalue).values
 
 
-@pytest.mark.parametrize(
-    ("allocation", "semivalue"),
-    [("maleki", "beta(4,1)"), ("neyman", "shapley"), ("equal", "shapley")],
-)
-def test_unbiased_with_honest_errors_at_every_stop(allocation, semivalue):
-    """Sweeps cut off, strata, epochs cut off: 7 looks × 6 players × 3 cases at 4.5 σ, 1e−3 in all.
+@pytest.mark.parametrize("semivalue", ["shapley", "beta(4,1)"])
+def test_unbiased_with_honest_errors_at_every_stop(semivalue):
+    """Sweeps cut off, and strata: 7 looks × 6 players × 2 cases at 4.5 σ, 1e−3 in all.
 
     A standard error from 200 repeats is itself good to 5 %, less for the mean of six: 15 % is
     beyond 3 σ even if one player had all the variance.
     """
-    values, variances, truth = sample(allocation, semivalue)
+    values, variances, truth = sample(semivalue)
     spread = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     assert (np.abs(values.mean(axis=0) - truth) <= 4.5 * spread + 1e-12).all()
     ratios = np.sqrt(variances.mean(axis=(0, 2)) / values.var(axis=0, ddof=1).mean(axis=1))
@@ -119,9 +114,8 @@ def test_counts_of_a_few_parts_by_hand():
     assert Pool.empty(1).plus(1.0, small).plus(3.0, absent).mean() == (1.0, 1.0, 1)
 
 
-@pytest.mark.parametrize("allocation", ALLOCATIONS)
 @pytest.mark.parametrize("n", [2, 3, 5])
-def test_a_variance_from_two_counts_on_whatever_is_skipped(allocation, n):
+def test_a_variance_from_two_counts_on_whatever_is_skipped(n):
     """A third of the coalitions fail: a value has a count, and a variance two, at every stop."""
     game = fs.games.SumOfUnanimity(n, n_terms=8, sizes=(1, n), seed=2)
     seen = set()
@@ -132,7 +126,7 @@ def test_a_variance_from_two_counts_on_whatever_is_skipped(allocation, n):
             return failing[masks @ (1 << np.arange(n))]
 
         looks = [n * look for look in (3, 4, 5, 7, 10, 20, 60)]
-        _, estimates = run(Stratified(allocation=allocation), game, looks, seed=seed, spoil=spoil)
+        _, estimates = run(Stratified(), game, looks, seed=seed, spoil=spoil)
         for estimate in estimates:
             counts, known = estimate.counts, ~np.isnan(estimate.variances)
             np.testing.assert_array_equal(counts > 0, ~np.isnan(estimate.values))
@@ -142,22 +136,12 @@ def test_a_variance_from_two_counts_on_whatever_is_skipped(allocation, n):
     assert {0, 1, 2} <= seen
 
 
-def test_neyman_gives_every_player_a_value_where_evaluations_fail():
-    game = fs.games.FunctionGame(
-        lambda s: float("nan") if set(s) == {0, 1} else float(len(s) ** 2), n_players=3
-    )
-    estimator = Stratified(allocation="neyman")
-    for seed in range(20):
-        result = fs.estimate(game, estimator, budget=90, seed=seed, on_error="skip")
-        assert np.isfinite(result.values).all()
-
-
-@given(st.integers(2, 8), st.integers(0, 1000), st.sampled_from(ALLOCATIONS))
+@given(st.integers(2, 8), st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
-def test_additive_games_are_exact_at_every_stop(n, seed, allocation):
+def test_additive_games_are_exact_at_every_stop(n, seed):
     game = fs.games.Additive(np.random.default_rng(seed).standard_normal(n))
     looks = [4 * n, 7 * n, 20 * n]
-    _, estimates = run(Stratified(allocation=allocation), game, looks, seed=seed)
+    _, estimates = run(Stratified(), game, looks, seed=seed)
     for estimate in estimates:
         np.testing.assert_allclose(estimate.values, game.weights, rtol=1e-9, atol=1e-9)
 
@@ -181,27 +165,14 @@ def test_a_variance_of_zero_is_not_certainty_but_a_proof_is():
     assert (proven.variances == 0).all()
 
 
-@pytest.mark.parametrize(
-    ("allocation", "shares"),
-    [("maleki", np.arange(2, 8) ** (2 / 3)), ("equal", np.ones(6))],
-)
-def test_samples_reach_their_shares(allocation, shares):
+def test_samples_reach_their_shares():
     """Within one sample each; the exact sizes 0 and 7 are asked for once."""
     game = fs.games.SumOfUnanimity(8, seed=1)
-    state, _ = run(Stratified(allocation=allocation), game, [8 * 400])
-    asked = state.asked
+    state, _ = run(Stratified(), game, [8 * 400])
+    asked, shares = state.asked, np.arange(2, 8) ** (2 / 3)
     assert np.ptp(asked.sum(axis=1)) <= 1
     targets = asked.sum(axis=1, keepdims=True) * shares / shares.sum()
     assert (np.abs(asked - targets) <= 1).all()
-
-
-def test_neyman_samples_most_where_contributions_vary_most():
-    """Only players 0 and 1 vary, and only at the sizes 1 and 2 of four players' others."""
-    game = fs.games.SumOfUnanimity(5, coalitions=[[0, 1], [2], [3], [4]], weights=[1, 1, 1, 1])
-    state, _ = run(Stratified(allocation="neyman"), game, [5 * 400])
-    asked = state.asked.sum(axis=1)
-    assert asked[:2].min() > 2 * asked[2:].max()
-    assert state.asked.min() >= 2
 
 
 def test_sizes_are_those_of_the_strata_and_the_player_is_left_out():
@@ -279,11 +250,10 @@ def test_sweeps_visit_every_block_once():
     assert sorted(seen) == [(p, b) for p in range(3) for b in range(5)]
 
 
-@pytest.mark.parametrize("allocation", ALLOCATIONS)
-def test_the_promised_small_budget_works(allocation):
+def test_the_promised_small_budget_works():
     """n = 8 with 150 evaluations: all players, finite errors, most of the budget spent."""
     game = fs.games.SumOfUnanimity(8, seed=4)
-    result = fs.estimate(game, Stratified(allocation=allocation), budget=150, seed=0)
+    result = fs.estimate(game, Stratified(), budget=150, seed=0)
     assert np.isfinite(result.standard_errors).all()
     assert result.evaluations > 130
 
@@ -294,8 +264,7 @@ def test_too_small_a_budget_is_a_clear_error(budget):
         fs.estimate(fs.games.SumOfUnanimity(30, seed=0), Stratified(), budget=budget, seed=0)
 
 
-@pytest.mark.parametrize("allocation", ALLOCATIONS)
-def test_skipped_evaluations_are_left_out(allocation):
+def test_skipped_evaluations_are_left_out():
     """A game of sizes only, where a size, an end and a pair now and then fail: still exact."""
     game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
 
@@ -303,7 +272,7 @@ def test_skipped_evaluations_are_left_out(allocation):
         sizes = masks.sum(axis=1)
         return (sizes == 1) & masks[:, 0] | (sizes == 2) & masks[:, 3] | (sizes == 3) & masks[:, 4]
 
-    state, estimates = run(Stratified(allocation=allocation), game, [25, 60, 300], spoil=spoil)
+    state, estimates = run(Stratified(), game, [25, 60, 300], spoil=spoil)
     for estimate in estimates:
         known = ~np.isnan(estimate.values)
         np.testing.assert_allclose(estimate.values[known], game.weights[known])
@@ -321,21 +290,6 @@ def test_nothing_left_to_ask_of_two_players_when_an_end_was_skipped():
     assert not estimate.exact
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Stratified(allocation="best"), "'maleki', 'neyman', 'equal'"),
-        (lambda: fs.estimate(fs.games.Additive(np.ones(2001)), Stratified()), "method='mc'"),
-    ],
-)
-def test_errors_name_the_remedy(make, message):
-    with pytest.raises(fs.InputError, match=message):
-        make()
-
-
-def test_what_may_be_said_of_each_allocation():
-    assert Stratified().traits.independent
-    assert Stratified().traits.certifiable
-    neyman = Stratified(allocation="neyman").traits
-    assert not any([neyman.linear, neyman.certifiable, neyman.independent])
-    assert "maleki" in neyman.not_certifiable_because
+def test_too_many_players_are_refused():
+    with pytest.raises(fs.InputError, match="method='mc'"):
+        fs.estimate(fs.games.Additive(np.ones(2001)), Stratified())

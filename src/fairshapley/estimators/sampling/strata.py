@@ -22,10 +22,6 @@ from fairshapley.estimators.moments import Means, WeightedParts, floor_variances
 MERGE_BELOW = 0.25
 # A turn of a sweep is two blocks: from one alone the variance between the blocks is unknown.
 BLOCKS_PER_TURN = 2
-# A variance from two samples is worth little: the plan of an epoch adds as much from all players.
-PRIOR_SAMPLES = 2.0
-# Multiples of the golden ratio modulo 1 fill the unit interval evenly at every length.
-GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,16 +213,12 @@ class Strata:
         variances = np.where(own > 0, spreads.sum(axis=1), np.nan)
         return Part(values, variances, variance_errors, own)
 
-    def variances(self, cells: Means, prior: float = 0.0) -> FloatArray:
-        """Return s²_ik, from all players' samples of a stratum where it has less than two.
-
-        `prior` adds so many degrees of freedom of that pooled variance to every stratum.
-        """
+    def variances(self, cells: Means) -> FloatArray:
+        """Return s²_ik, from all players' samples of a stratum where it has less than two."""
         squares = cells.squares.reshape(-1, self.count)
         degrees = np.maximum(cells.counts.reshape(-1, self.count) - 1.0, 0.0)
         pooled = squares.sum(axis=0) / np.maximum(degrees.sum(axis=0), 1.0)
-        prior_degrees = np.where(degrees > 0, prior, 1.0)
-        return (squares + prior_degrees * pooled) / (degrees + prior_degrees)
+        return np.where(degrees > 0, squares / np.maximum(degrees, 1.0), pooled)
 
 
 class Sweep:
@@ -309,75 +301,3 @@ class Sweep:
         )
         values = np.where(usable > 0, self.between.means, np.nan)
         return usable, Part(values, cut_off + inside, variance_errors, degrees + self.pairs)
-
-
-class NeymanEpochs:
-    """Neyman allocation on a doubling schedule.
-
-    Each epoch is as long as everything before it and is planned on that: two samples for every
-    stratum of every player, the rest ∝ α_k·σ̂_ik. Given the past, an epoch's own means and
-    variances are unbiased; the weights of the epochs are their lengths, which depend on no
-    value. (Two, because a variance that also looked at the past would be too small: strata that
-    looked constant then are those with few samples now.)
-    """
-
-    def __init__(self, strata: Strata, n_players: int) -> None:
-        self.strata = strata
-        self.before = 0
-        """Samples of all epochs before"""
-        self.closed = Pool.empty(n_players)
-        """Those epochs, weighted by their lengths"""
-        self.told = 0
-        """Samples of the epoch in progress"""
-        self.fresh = Means(n_players * strata.count)
-        """Their moments"""
-        self.plan: FloatArray = np.empty(0)
-        """Cumulative shares of the strata in the epoch in progress"""
-
-    @classmethod
-    def after_pilot(cls, strata: Strata, pilot: Means, asked: int) -> NeymanEpochs:
-        """Return epochs of which the first is the pilot: all samples so far."""
-        epochs = cls(strata, len(pilot.counts) // strata.count)
-        epochs.fresh, epochs.told = pilot, asked
-        epochs._begin(pilot)
-        return epochs
-
-    def _begin(self, everything: Means) -> None:
-        """Close the epoch in progress and plan the next on everything so far."""
-        self.closed = self._with_fresh()
-        self.before += self.told
-        self.fresh, self.told = Means(len(everything.counts)), 0
-        deviations = np.sqrt(self.strata.variances(everything, PRIOR_SAMPLES))
-        plan = np.cumsum((self.strata.masses * deviations).reshape(-1))
-        # Where nothing varied there is nothing to choose.
-        self.plan = plan if plan[-1] > 0 else np.arange(1.0, len(plan) + 1.0)
-
-    def _with_fresh(self) -> Pool:
-        return self.closed.plus(float(self.told), self.strata.sums(self.fresh))
-
-    @property
-    def _cover(self) -> int:
-        """The samples that visit every stratum twice."""
-        return 2 * len(self.plan)
-
-    def next_cells(self, limit: int) -> IntArray:
-        """Return (player, stratum) of the next samples: all twice, then as planned."""
-        places = np.arange(self.told, min(self.told + limit, self.before))
-        levels = (places + 1) * GOLDEN % 1.0 * self.plan[-1]
-        planned = np.searchsorted(self.plan[:-1], levels, side="right")
-        return np.where(places < self._cover, places % len(self.plan), planned)
-
-    def add(self, cells: IntArray, marginals: FloatArray, everything: Means) -> None:
-        """Fold in samples of this epoch; `everything` holds those of all epochs."""
-        self.fresh.add_at(cells, marginals)
-        self.told += len(cells)
-        if self.told >= self.before:
-            self._begin(everything)
-
-    def pool(self) -> Pool:
-        """Return the epochs, weighted by their lengths.
-
-        The epoch in progress counts once it has visited every stratum twice. An epoch in which
-        all samples of a player were skipped is left out for that player.
-        """
-        return self._with_fresh() if self.told >= self._cover else self.closed

@@ -1,20 +1,18 @@
-"""Stratified sampling by player and coalition size (Maleki et al. 2013; Castro et al. 2017)."""
+"""Stratified sampling by player and coalition size (Maleki et al. 2013)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, random_ranks
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.moments import Means
 from fairshapley.estimators.rounds import ROUND_MARGINALS
-from fairshapley.estimators.sampling.strata import NeymanEpochs, Pool, Strata, Sweep
+from fairshapley.estimators.sampling.strata import Pool, Strata, Sweep
 
 # Up to twelve arrays of n² numbers: 400 MB at this many players.
 MAX_PLAYERS = 2000
@@ -46,8 +44,6 @@ class StratifiedState:
     asked: IntArray
     """(n, strata): marginal contributions asked for, skipped ones too"""
     turn: int = 0
-    epochs: NeymanEpochs | None = None
-    """The epochs of the Neyman allocation"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +59,10 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
        the blocks visited: unbiased at every stop, with an unbiased variance (see `strata.py`).
     2. *One sweep over the strata themselves*, two samples each.
     3. *Strata.* From then on Σ_k α_k·mean_ik over all samples; the sizes drawn before did not
-       depend on any value, so they count too. Variance Σ_k α_k²·s²_ik/m_ik.
+       depend on any value, so they count too. Variance Σ_k α_k²·s²_ik/m_ik. The samples of a
+       stratum are ∝ (α_k·(k+1))^(2/3), which for Shapley values is Maleki's (k+1)^(2/3): it
+       minimises the Hoeffding bound Σ_k α_k·r_k/√m_k when marginal contributions range over
+       r_k ∝ k + 1.
 
     Neighbouring sizes that weigh together less than 1/(4n) (as most do for Banzhaf values at large
     n, none for Shapley values) are one stratum. Samples that were skipped are left out; a stratum
@@ -74,18 +73,6 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
     (Welch 1947, see `strata.Pool.mean`). Pairs and strata each give the variance a degree less
     than they have samples, and strata that vary more than others leave fewer still. A player
     whose strata never varied has its marginal contributions as counts.
-
-    Parameters
-    ----------
-    allocation
-        How step 3 shares the samples among the strata. "maleki": ∝ (α_k·(k+1))^(2/3), which for
-        Shapley values is Maleki's (k+1)^(2/3): it minimises the Hoeffding bound Σ_k α_k·r_k/√m_k
-        when marginal contributions range over r_k ∝ k + 1. "equal": the same number each.
-        "neyman": ∝ α_k·σ̂_ik over all players and sizes, in epochs that each double the number of
-        samples and are planned on all before. An epoch visits every stratum, and its own samples
-        alone give one unbiased estimate; the estimate is the mean over the epochs, weighted by
-        their planned lengths. Pooling all samples of a stratum would be biased: a stratum that
-        looked constant by chance would hardly be looked at again.
 
     Examples
     --------
@@ -99,26 +86,10 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
     name = "stratified"
     checkpoint_growth = 2.0
 
-    allocation: Literal["maleki", "neyman", "equal"] = "maleki"
-
-    def __post_init__(self) -> None:
-        checks.choice("allocation", self.allocation, ("maleki", "neyman", "equal"))
-
     @property
     def traits(self) -> Traits:
         """Unbiased, and independent since no sample serves two players."""
-        adaptive = self.allocation == "neyman"
-        reason = (
-            "the Neyman allocation samples most where the values seen so far varied most; use "
-            "Stratified(allocation='maleki') or MonteCarlo() for a certificate"
-        )
-        return Traits(
-            linear=not adaptive,
-            efficient=False,
-            noise=False,
-            independent=not adaptive,
-            not_certifiable_because=reason if adaptive else "",
-        )
+        return Traits(efficient=False, noise=False, independent=True)
 
     def start(self, problem: Problem) -> StratifiedState:
         """Return the empty state; raise InputError if the strata are too many."""
@@ -156,13 +127,11 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             chosen = blocks.reshape(-1).repeat(2)  # two draws from every block
             if sweep.blocks < strata.count:
                 chosen = strata.at((chosen + rng.random(len(chosen))) / sweep.blocks)
-        elif state.epochs is not None:
-            cells = state.epochs.next_cells(marginals)
-            players, chosen = np.divmod(cells, strata.count)
         else:
             players = (state.turn + np.arange(marginals)) % n_players
             # D'Hondt's rule: the next sample goes where share/(samples + 1) is largest.
-            behind = self._shares(strata) / (state.asked[players] + 1)
+            shares = (strata.masses * (strata.mean_sizes + 1.0)) ** (2 / 3)
+            behind = shares / (state.asked[players] + 1)
             chosen = behind.argmax(axis=1)
         sizes = strata.random_sizes(rng, chosen)
         ranks = random_ranks(rng, len(players), n_players)
@@ -182,8 +151,6 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             self._tell_pairs(state, state.sweep, draw, draw.blocks, marginals)
             return
         state.turn = int(draw.players[-1] + 1) % state.problem.n_players
-        if state.epochs is not None:
-            state.epochs.add(cells, marginals, state.cells)
 
     def _tell_pairs(
         self,
@@ -204,9 +171,6 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         if sweep.finished:
             state.pool = state.pool.plus(*sweep.summary())
             state.sweep = _next_sweep(state.problem.n_players, strata.count, sweep)
-            if state.sweep is None and self.allocation == "neyman":
-                asked = int(state.asked.sum())
-                state.epochs = NeymanEpochs.after_pilot(strata, state.cells, asked)
 
     def estimate(self, state: StratifiedState) -> Estimate:
         """Return the pooled mean of the sweeps, or the sum over all strata once reached."""
@@ -221,23 +185,13 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             exact = bool(known.all())
             return Estimate(ends / mass, variances, known.sum(axis=1), exact=exact)
         marginals = cells.counts.reshape(len(mass), -1).sum(axis=1)
-        inner = _pool(state).estimate(marginals, strata.total**2 * cells.mean_square)
+        if state.sweep is not None:
+            pool = state.pool.plus(*state.sweep.summary())
+        else:
+            pool = Pool.empty(state.problem.n_players).plus(1.0, strata.sums(cells))
+        inner = pool.estimate(marginals, strata.total**2 * cells.mean_square)
         values, variances = (inner.values + ends) / mass, inner.variances / mass**2
         return replace(inner, values=values, variances=variances)
-
-    def _shares(self, strata: Strata) -> FloatArray:
-        if self.allocation == "equal":
-            return np.ones(strata.count)
-        return (strata.masses * (strata.mean_sizes + 1.0)) ** (2 / 3)
-
-
-def _pool(state: StratifiedState) -> Pool:
-    """Return the sweeps, the epochs, or all strata as one part."""
-    if state.sweep is not None:
-        return state.pool.plus(*state.sweep.summary())
-    if state.epochs is not None:
-        return state.epochs.pool()
-    return Pool.empty(state.problem.n_players).plus(1.0, state.strata.sums(state.cells))
 
 
 def _next_sweep(n_players: int, strata: int, last: Sweep | None) -> Sweep | None:
