@@ -15,7 +15,6 @@ TOLD = "adjusted, told of duplicates"
 OURS: dict[str, fs.estimators.Estimator[Any, Any]] = {
     "adjusted": fs.RegressionAdjusted(),
     TOLD: fs.RegressionAdjusted(),
-    "adjusted, pairs only": fs.RegressionAdjusted(units="pairs"),
     "kernel": fs.UnbiasedKernelSHAP(),
     "mc": fs.MonteCarlo(),
     "mc antithetic": fs.MonteCarlo(antithetic=True),

@@ -92,7 +92,7 @@ def test_prices_in_the_plan_make_errors_smaller_for_the_same_money():
         return float(np.sin(3.0 * bends[list(coalition)].sum()))
 
     options = {"budget": fs.Budget(cost=20_000), "semivalue": "beta(4,1)", "verify": 0}
-    method = fs.RegressionAdjusted(sizes="fixed", border=False, proxy="linear")
+    method = fs.RegressionAdjusted(proxy="linear")
     errors = {}
     for name, planned in (("priced", True), ("plain", False)):
         runs = []

@@ -22,9 +22,6 @@ ESTIMATORS = [
 MORE = [
     fs.RegressionAdjusted(),
     fs.RegressionAdjusted(proxy="none"),
-    fs.RegressionAdjusted(sizes="fixed"),
-    fs.RegressionAdjusted(border=False),
-    fs.RegressionAdjusted(units="singles"),
     fs.Owen(levels="grid", antithetic=True),
     fs.UnbiasedKernelSHAP(paired=False),
     fs.GreedyActive(reuse="walk", bootstrap=4, alpha=1.0),

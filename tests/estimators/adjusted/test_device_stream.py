@@ -10,7 +10,6 @@ import fairshapley as fs
 from fairshapley.draws.device import DeviceUnits
 from fairshapley.estimators.adjusted.device_stream import DeviceStream
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
-from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.moments import sums_by_size
@@ -55,19 +54,17 @@ def test_laws(subtests):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("units", ["singles", "pairs"])
 @pytest.mark.parametrize("proxy", ["linear", "none"])
-def test_laws_at_length(units, proxy, subtests):
+def test_laws_at_length(proxy, subtests):
     for law in LONG:
         with subtests.test(law):
-            LAWS[law](OnTorch(units=units, proxy=proxy), 500)
+            LAWS[law](OnTorch(proxy=proxy), 500)
 
 
 def stream(semivalue="shapley", paired=False, n_players=20):
     given = problem(n_players, semivalue)
     weights = replace(SizeWeights.of(given.semivalue, n_players), paired=paired)
-    choices = Choices(proxy="linear", may_split=False, adaptive=True, border=False)
-    return DeviceStream(given, choices, weights)
+    return DeviceStream(given, "linear", weights)
 
 
 @pytest.mark.parametrize(("semivalue", "paired"), [("shapley", True), ("beta(4,1)", False)])

@@ -10,10 +10,14 @@ import fairshapley as fs
 from fairshapley.estimators import from_configuration
 from fairshapley.estimators.adjusted import adjustment, kernel_proxy
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
-from fairshapley.estimators.estimator import Problem
+from fairshapley.estimators.adjusted.stored_units import StoredUnits
+from fairshapley.estimators.estimator import NoiseLevel, Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import Shapley, parse_semivalue
+
+# Random utilities are never enumerated.
+NOISY = NoiseLevel(variance=1.0, freedom=10)
 
 
 class Table:
@@ -27,10 +31,15 @@ class Table:
         return self.table[masks @ (1 << np.arange(self.n_players))]
 
 
-def tell_rounds(estimator, game, semivalue, rounds, look=False, spoil=None, seed=0):
-    """A state after so many rounds, and the number of coalitions told."""
+def tell_rounds(estimator, game, semivalue, rounds, look=False, spoil=None, seed=0, noise=None):
+    """A state after so many rounds, and the number of coalitions told.
+
+    With a noise level no size is enumerated.
+    """
     ends = game(np.array([[False] * game.n_players, [True] * game.n_players]))
-    problem = Problem(game.n_players, parse_semivalue(semivalue), *map(float, ends), 1e-3)
+    problem = Problem(
+        game.n_players, parse_semivalue(semivalue), *map(float, ends), 1e-3, noise=noise
+    )
     state, told = estimator.start(problem), 0
     for index in range(rounds):
         draw = estimator.ask(state, round_generator(seed, index))
@@ -118,10 +127,10 @@ def test_later_units_and_a_second_stage_are_unbiased(monkeypatch):
     monkeypatch.setattr(adjustment.Adjustment, "most_kernel_units", 24)
     game = Table(8, seed=3)
     game.table[:] += 3.0 * np.bitwise_count(np.arange(256))
-    estimator = RegressionAdjusted(border=False)
+    estimator = RegressionAdjusted()
     values, variances = [], []
     for seed in range(100):
-        state, _ = tell_rounds(estimator, game, "shapley", 22, seed=seed)
+        state, _ = tell_rounds(estimator, game, "shapley", 22, seed=seed, noise=NOISY)
         estimate = estimator.estimate(state)
         values.append(estimate.values)
         variances.append(estimate.variances)
@@ -148,9 +157,9 @@ def test_values_of_a_data_game_lie_in_their_intervals(semivalue):
 
 
 def test_standard_errors_without_a_proxy_are_those_of_pairs():
-    """proxy="none", fixed sizes, no border: half of v(S) − v(N ∖ S), weighted, and its spread."""
-    game, estimator = Table(6), RegressionAdjusted(proxy="none", sizes="fixed", border=False)
-    state, told = tell_rounds(estimator, game, "shapley", 12)
+    """proxy="none", before the second plan: half of v(S) − v(N ∖ S), weighted, and its spread."""
+    game, estimator = Table(6), RegressionAdjusted(proxy="none")
+    state, told = tell_rounds(estimator, game, "shapley", 12, noise=NOISY)
     masks, gains = state.schedule.units.masks(slice(0, told // 2)), state.schedule.units.gains
     s = masks.sum(axis=1, keepdims=True)
     chance = (1 / np.sqrt(s * (6 - s))) / sum(1 / np.sqrt(k * (6 - k)) for k in range(1, 6))
@@ -192,28 +201,23 @@ def test_the_residuals_choose_between_pairs_and_singles(game, paired):
     for seed in range(3):
         state, _ = tell_rounds(RegressionAdjusted(), game, "shapley", 60, seed=seed)
         assert state.schedule.weights.paired == paired
-    for units, kept in (("pairs", True), ("singles", False)):
-        state, _ = tell_rounds(RegressionAdjusted(units=units), game, "shapley", 40)
-        assert state.schedule.weights.paired == kept
 
 
 @pytest.mark.parametrize("semivalue", ["shapley", "banzhaf"])
-@pytest.mark.parametrize("border", [True, False])
-def test_units_that_begin_as_pairs_are_unbiased(semivalue, border):
+@pytest.mark.parametrize("noise", [None, NOISY], ids=["enumerated", "sampled"])
+def test_units_that_begin_as_pairs_are_unbiased(monkeypatch, semivalue, noise):
     """Pairs that give way to singles whatever the residuals; 150 runs by hand, 4.5 errors.
 
     False alarm below 1e−4 for 8 players.
     """
-
-    class Splitting(RegressionAdjusted):
-        _min_split, _early_ratio = 1, 1e9
-
+    monkeypatch.setattr(StoredUnits, "min_split", 1)
+    monkeypatch.setattr(StoredUnits, "early_ratio", 1e9)
     game = Table(8, seed=3)
     game.table[:] += 3.0 * np.bitwise_count(np.arange(256))
-    estimator = Splitting(proxy="linear", border=border)
+    estimator = RegressionAdjusted(proxy="linear")
     values, variances = [], []
     for seed in range(150):
-        state, _ = tell_rounds(estimator, game, semivalue, 20, seed=seed)
+        state, _ = tell_rounds(estimator, game, semivalue, 20, seed=seed, noise=noise)
         estimate = estimator.estimate(state)
         values.append(estimate.values)
         variances.append(estimate.variances)
@@ -230,8 +234,8 @@ def test_units_that_begin_as_pairs_are_unbiased(semivalue, border):
 def test_a_split_run_goes_on_as_singles():
     """The same mean and variance as from all contributions, with pairs as clusters."""
     game = saturating(12)
-    estimator = RegressionAdjusted(proxy="none", sizes="fixed", border=False)
-    state, _ = tell_rounds(estimator, game, "shapley", 60)
+    estimator = RegressionAdjusted(proxy="none")
+    state, _ = tell_rounds(estimator, game, "shapley", 60, noise=NOISY)
     schedule = state.schedule
     assert 0 < schedule.split < len(schedule.units)
     masks, values = schedule.units.masks(slice(0, len(schedule.units))), schedule.units.gains
@@ -281,7 +285,7 @@ def test_a_size_that_is_skipped_as_a_whole_stays_sampled():
 def test_rounds_do_not_depend_on_values_before_the_first_plan():
     draws = []
     for game in (Table(9, 1), Table(9, 2)):
-        state, told = tell_rounds(RegressionAdjusted(border=False), game, "shapley", 8)
+        state, told = tell_rounds(RegressionAdjusted(), game, "shapley", 8)
         assert state.schedule.told <= 32
         draws.append(state.schedule.units.masks(slice(0, told // 2)))
     np.testing.assert_array_equal(*draws)
@@ -325,13 +329,10 @@ def test_coverage_at_length():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"units": "triples"}, "units must be one of 'auto', 'pairs', 'singles'"),
         ({"proxy": "trees"}, "proxy must be one of 'auto', 'linear', 'none'"),
         ({"proxy": None}, "proxy must be one of"),
-        ({"sizes": "uniform"}, "sizes must be one of 'neyman', 'fixed'"),
-        ({"sizes": 3}, "sizes must be one of"),
-        ({"border": "yes"}, "border must be True or False"),
-        ({"border": 1}, "border must be True or False"),
+        ({"pool": "yes"}, "pool must be True or False"),
+        ({"model": 1}, "model must be True or False"),
     ],
 )
 def test_bad_parameters(parameters, message):
@@ -348,18 +349,9 @@ def test_bad_runs():
 
 
 def test_configuration():
-    estimator = RegressionAdjusted(proxy="linear", border=np.bool_(False))
+    estimator = RegressionAdjusted(proxy="linear", pool=np.bool_(False))
     configuration = estimator.configuration()
-    expected = {
-        "name": "adjusted",
-        "units": "auto",
-        "proxy": "linear",
-        "sizes": "neyman",
-        "border": False,
-        "pool": True,
-        "model": False,
-    }
-    assert configuration == expected
+    assert configuration == {"name": "adjusted", "proxy": "linear", "pool": False, "model": False}
     assert from_configuration(configuration) == estimator
     assert str(RegressionAdjusted()) == "RegressionAdjusted()"
 

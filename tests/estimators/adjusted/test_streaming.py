@@ -10,7 +10,6 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
-from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Stream, StreamedUnits
 from fairshapley.estimators.estimator import Problem
@@ -121,8 +120,7 @@ def test_moments_are_those_of_the_contributions():
     n_players = 30
     problem = Problem(n_players, parse_semivalue("shapley"), 0.0, 10.0, 1e-3)
     weights = SizeWeights.of(problem.semivalue, n_players)
-    choices = Choices(proxy="none", may_split=True, adaptive=True, border=True)
-    stream = Stream(problem, choices, weights, None)
+    stream = Stream(problem, "none", weights, None)
     rng = np.random.default_rng(3)
     draw = StreamedUnits.draw(rng, 15, weights.base, paired=True)
     gains = rng.normal(size=15) ** 3

@@ -23,7 +23,7 @@ import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws.device import BLOCK_ENTRIES, DeviceUnits, SizeLaw, Tensor
-from fairshapley.estimators.adjusted.schedule import Choices
+from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.streaming import Streaming
 from fairshapley.estimators.estimator import Problem
@@ -36,17 +36,17 @@ class DeviceStream(Streaming[DeviceUnits]):
 
     Parameters
     ----------
-    problem, choices, weights
+    problem, proxy, weights
         As for `Streaming`; the problem says on which device.
     """
 
     first_round: ClassVar[int] = DEVICE_FIRST
 
-    def __init__(self, problem: Problem, choices: Choices, weights: SizeWeights) -> None:
+    def __init__(self, problem: Problem, proxy: ProxyOption, weights: SizeWeights) -> None:
         assert problem.device is not None  # noqa: S101 - asked before
         self.device = problem.device
         self.law = SizeLaw(problem.n_players)
-        super().__init__(problem, choices, weights, None)
+        super().__init__(problem, proxy, weights, None)
 
     def _follow(self, plan: FloatArray) -> None:
         super()._follow(self.law.near(plan).sizes)

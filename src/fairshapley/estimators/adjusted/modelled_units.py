@@ -9,9 +9,9 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
+from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.enumeration import Enumeration
 from fairshapley.estimators.adjusted.game_model import Posterior, fit_posterior, unexplained
-from fairshapley.estimators.adjusted.schedule import Choices
 from fairshapley.estimators.adjusted.size_plan import SizeWeights, borders
 from fairshapley.estimators.adjusted.stored_units import StoredUnits
 from fairshapley.estimators.adjusted.units import Units
@@ -97,11 +97,11 @@ class ModelledUnits(StoredUnits):
 
     @classmethod
     def begin(
-        cls, problem: Problem, choices: Choices, weights: SizeWeights, pooling: Pooling | None
+        cls, problem: Problem, proxy: ProxyOption, weights: SizeWeights, pooling: Pooling | None
     ) -> StoredUnits:
         """Nothing told; single players are evaluated early also where they are random."""
-        schedule = super().begin(problem, choices, weights, pooling)
-        if problem.noise is not None and choices.border:
+        schedule = super().begin(problem, proxy, weights, pooling)
+        if problem.noise is not None:
             schedule.waiting = [one for one in borders(weights) if one.size == 1]
         return schedule
 
@@ -213,7 +213,7 @@ class FadingModel(ModelledUnits):
 
     @property
     def _may_split(self) -> bool:
-        return self.choices.may_split and not self._modelled
+        return not self._modelled
 
     def _round(self, units: int) -> int:
         return super()._round(units) if self._modelled else units

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.draws import Draw
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.modelled_units import schedule_with_model
-from fairshapley.estimators.adjusted.schedule import EARLY_RATIO, MIN_SPLIT, Choices, Schedule
+from fairshapley.estimators.adjusted.schedule import Schedule
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.stored_units import StoredUnits
 from fairshapley.estimators.adjusted.streaming import MAX_KEPT, Stream
@@ -62,17 +62,10 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
 
     Parameters
     ----------
-    units
-        "auto": as above. "pairs", for semivalues that allow it, or "singles" for the whole run.
     proxy
         "auto": linear, with a kernel up to 64 players. "linear": no kernel; an estimate from a
         thousand units then takes milliseconds instead of half a second, which counts when
         utilities take microseconds. "none": plain pairs.
-    sizes
-        "neyman": as above. "fixed": the first plan, the best one when residuals are alike at all
-        sizes, for the whole run.
-    border
-        Whether border sizes are enumerated.
     pool
         Whether players that the game declares identical (`identical_players`) share the mean of
         their contributions: they get one value, as axiom A2 asks, with a smaller error.
@@ -98,25 +91,16 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     name = "adjusted"
     checkpoint_growth = 8.0
 
-    units: Literal["auto", "pairs", "singles"] = "auto"
     proxy: ProxyOption = "auto"
-    sizes: Literal["neyman", "fixed"] = "neyman"
-    border: bool = True
     pool: bool = True
     model: bool = False
 
     _max_kept: ClassVar[int] = MAX_KEPT
-    _min_split: ClassVar[int] = MIN_SPLIT
-    _early_ratio: ClassVar[float] = EARLY_RATIO
 
     def __post_init__(self) -> None:
-        checks.choice("units", self.units, ("auto", "pairs", "singles"))
         checks.choice("proxy", self.proxy, ("auto", "linear", "none"))
-        checks.choice("sizes", self.sizes, ("neyman", "fixed"))
-        flags = {
-            name: checks.flag(name, getattr(self, name)) for name in ("border", "pool", "model")
-        }
-        checks.settle(self, **flags)
+        pool, model = checks.flag("pool", self.pool), checks.flag("model", self.model)
+        checks.settle(self, pool=pool, model=model)
 
     @property
     def traits(self) -> Traits:
@@ -145,28 +129,16 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     def start(self, problem: Problem) -> AdjustedState:
         """Nothing told; a very large game streams its units."""
         weights = SizeWeights.of(problem.semivalue, problem.n_players, problem.prices)
-        if self.units == "singles":
-            weights = replace(weights, paired=False)
         if problem.device is not None:
             from fairshapley.estimators.adjusted.device_stream import DeviceStream
 
-            return AdjustedState(DeviceStream(problem, self._choices(), weights))
+            return AdjustedState(DeviceStream(problem, self.proxy, weights))
         pooling = Pooling.of(problem) if self.pool and problem.identical else None
-        choices = self._choices()
         if problem.n_players > self._max_kept:
-            return AdjustedState(Stream(problem, choices, weights, pooling))
+            return AdjustedState(Stream(problem, self.proxy, weights, pooling))
         schedule = schedule_with_model(problem, weights) if self.model else None
-        return AdjustedState((schedule or StoredUnits).begin(problem, choices, weights, pooling))
-
-    def _choices(self) -> Choices:
-        return Choices(
-            proxy=self.proxy,
-            may_split=self.units == "auto",
-            adaptive=self.sizes == "neyman",
-            border=self.border,
-            min_split=self._min_split,
-            early_ratio=self._early_ratio,
-        )
+        begin = (schedule or StoredUnits).begin
+        return AdjustedState(begin(problem, self.proxy, weights, pooling))
 
     def ask(self, state: AdjustedState, rng: np.random.Generator) -> Draw | None:
         """A part of a size that is due to be enumerated, else units drawn by the current plan."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Generic
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
 from fairshapley.estimators.pooling import Pooling
@@ -20,27 +18,6 @@ MIN_PILOT = 32
 # Early rounds grow to 1024 units, or fewer where there are fewer players; later ones are a 32nd of
 # what was told, to 4096 units, with which a GPU is busy.
 EARLY_UNITS, MAX_UNITS, LATE_SHARE = 1024, 4096, 32
-# Pairs give way to single coalitions, for good, when a plan after this many pairs or more finds the
-# variance of singles at the same cost below this share of theirs. The first plan must be clear: a
-# unit for each player was wrong in one run of three where the two were close. Later a tie goes to
-# singles, whose kernel proxies explain more (forest n = 14: −25 % at equal linear residuals).
-MIN_SPLIT, SURE_SPLIT = 100, 2
-EARLY_RATIO, LATE_RATIO = 0.85, 1.1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choices:
-    """What the user chose, see `RegressionAdjusted`."""
-
-    proxy: ProxyOption
-    may_split: bool
-    """Whether pairs may give way to single coalitions"""
-    adaptive: bool
-    """Whether the sizes are planned anew"""
-    border: bool
-    """Whether border sizes are enumerated"""
-    min_split: int = MIN_SPLIT
-    early_ratio: float = EARLY_RATIO
 
 
 class Schedule(ABC, Generic[Drawn]):

@@ -30,8 +30,9 @@ from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws.permutations import packed_sets, random_sizes
+from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
-from fairshapley.estimators.adjusted.schedule import Choices, Schedule
+from fairshapley.estimators.adjusted.schedule import Schedule
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.adjusted.two_valued import power_of_two
@@ -120,19 +121,19 @@ class Streaming(Schedule[Drawn]):
 
     Parameters
     ----------
-    problem, choices, weights
-        The problem, what the user chose, and the weights of the sizes.
+    problem, proxy, weights
+        The problem, the proxy that the user chose, and the weights of the sizes.
     pooling
         Who shares one value.
     """
 
     def __init__(
-        self, problem: Problem, choices: Choices, weights: SizeWeights, pooling: Pooling | None
+        self, problem: Problem, proxy: ProxyOption, weights: SizeWeights, pooling: Pooling | None
     ) -> None:
         n_players = problem.n_players
         self.problem, self.weights, self.pooling = problem, weights, pooling
-        self.adaptive, self.told = choices.adaptive, 0
-        self.learner = ProxyLearner(weights, used=choices.proxy != "none")
+        self.told = 0
+        self.learner = ProxyLearner(weights, used=proxy != "none")
         lowest, highest = weights.ends
         self.level = _level(problem, weights)
         constant = highest * problem.full - lowest * problem.empty
@@ -207,7 +208,7 @@ class Streaming(Schedule[Drawn]):
         self.told += units
         if self.told >= self._end:
             self._close()
-        if self.told >= self.next_planned and self.adaptive:
+        if self.told >= self.next_planned:
             self._close()
             self._follow(self.weights.neyman_of(*self._seen))
             self._seen = np.zeros_like(self._seen)
