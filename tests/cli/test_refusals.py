@@ -59,7 +59,7 @@ def test_files(tmp_path, case):
 
 def test_files_that_are_none(tmp_path):
     refused(run("value", tmp_path / "none.csv", "--target", "y"), "cannot read", "No such file")
-    refused(run("value", tmp_path, "--target", "y"), "folder")
+    refused(run("value", tmp_path, "--target", "y"), "is not a file")
     fake = tmp_path / "rows.parquet"
     fake.write_text(GOOD)
     refused(run("value", fake, "--target", "y"), "not a Parquet file")

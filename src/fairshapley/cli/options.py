@@ -21,9 +21,7 @@ output_option = partial(option, rich_help_panel="Output")
 class FileOptions:
     """The rows, what their columns are, and how files are read."""
 
-    train: Path = argument(
-        ..., "The rows to be valued: a CSV or Parquet file, or - for standard input.", "TRAIN"
-    )
+    train: Path = argument(..., "The rows to be valued: a CSV or Parquet file.", "TRAIN")
     target: str | None = data_option(None, "The column to be predicted.", "COL")
     test: Path | None = data_option(
         None, "The rows to score on. Without it, some rows of TRAIN are scored, not valued.", "TEST"
@@ -39,7 +37,7 @@ class FileOptions:
     max_rows: int = advanced(DEFAULT_MAX_ROWS, "Files with more rows are refused.")
     max_size: int = advanced(
         MAX_BYTES // 2**20,
-        "Files with more MiB, unpacked, are refused; a cell counts at least 8 bytes.",
+        "Files with more MiB are refused: CSV unpacked, Parquet at 8 bytes for each cell.",
     )
 
     def wanted_target(self) -> str:

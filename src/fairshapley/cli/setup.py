@@ -132,8 +132,8 @@ def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tu
 
 
 def input_files(*given: Path | None) -> tuple[InputFile, ...]:
-    """The files that were read, with their hashes; a pipe is read once."""
-    return tuple(input_file(path) for path in given if path is not None and path.is_file())
+    """The files that were read, with their hashes."""
+    return tuple(input_file(path) for path in given if path is not None)
 
 
 def load_result(file: Path, run: int | None = None) -> Result:

@@ -47,12 +47,19 @@ def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
         return "dates"
     if types.is_time(kind) or types.is_duration(kind):
         return "times"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if is_text(kind):
         return "text"
     raise InputError(
         f"column {name!r:.60} holds {kind!s:.40}, which is neither a number nor a text",
         remedy=("leave it out with {drop}", "convert it"),
     )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type of Arrow is text, and no categories."""
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def as_numbers(column: pa.ChunkedArray) -> FloatArray:

@@ -31,9 +31,6 @@ BY_CHANCE = 0.05
 # Rows of each player that are looked for among the others', and players beyond which only equal
 # rows are: a search among 100 players of 200 rows each takes seconds.
 MOST_SOUGHT, MOST_PLAYERS = 200, 200
-# Where rows are players: of many rows some are near each other by chance, so that they must be
-# nearer. More rows than this are compared by content alone.
-NEAR_ROW, MOST_NEAR_ROWS = 0.01, 5000
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,7 @@ def merged_players(
 
 
 def copied_rows(features: FloatArray, targets: NDArray[Any], names: Sequence[str]) -> list[str]:
-    """Return notes on rows that are there several times, or nearly so; where rows are the players.
+    """Return a note on rows that are copies of earlier ones, where rows are the players.
 
     Examples
     --------
@@ -145,43 +142,15 @@ def copied_rows(features: FloatArray, targets: NDArray[Any], names: Sequence[str
     """
     content = _contents(features, _answers(targets))
     _, first, inverse = np.unique(content, return_index=True, return_inverse=True)
-    notes, copies = [], np.flatnonzero(first[inverse.reshape(-1)] < np.arange(len(content)))
-    if len(copies):
-        one, other = int(copies[0]), int(first[inverse.reshape(-1)[copies[0]]])
-        are = "row is a copy of another one" if len(copies) == 1 else "rows are copies of others"
-        notes.append(
-            f"{len(copies):,} {are} with the same target, such as {names[one]!r:.60} of "
-            f"{names[other]!r:.60}"
-        )
-    pair = _nearest_pair(features, targets, first) if len(first) <= MOST_NEAR_ROWS else None
-    if pair is not None:
-        count, one, other = pair
-        have = "row has" if count == 1 else "rows have"
-        notes.append(
-            f"{count:,} {have} another one very near, with the same target, such as "
-            f"{names[one]!r:.60} and {names[other]!r:.60}"
-        )
-    return notes
-
-
-def _nearest_pair(
-    features: FloatArray, targets: NDArray[Any], rows: IntArray
-) -> tuple[int, int, int] | None:
-    """Count the rows that have another one much nearer than is usual, and find the nearest two."""
-    from sklearn.neighbors import NearestNeighbors
-
-    if len(rows) < 3:
-        return None
-    points = _points(features, targets)[rows]
-    distances, places = NearestNeighbors(n_neighbors=2).fit(points).kneighbors(points)
-    nearest = distances[:, 1]
-    close = np.flatnonzero(nearest <= NEAR_ROW * np.median(nearest))
-    if not len(close) or not np.median(nearest) > 0:
-        return None
-    best = int(close[np.argmin(nearest[close])])
-    other = next(int(place) for place in places[best] if place != best)
-    one, two = sorted((int(rows[best]), int(rows[other])))
-    return len(close), one, two
+    earlier = first[inverse.reshape(-1)]
+    copies = np.flatnonzero(earlier < np.arange(len(content)))
+    if not len(copies):
+        return []
+    are = "row is a copy of another one" if len(copies) == 1 else "rows are copies of others"
+    return [
+        f"{len(copies):,} {are} with the same target, such as {names[copies[0]]!r:.60} of "
+        f"{names[earlier[copies[0]]]!r:.60}"
+    ]
 
 
 def _points(features: FloatArray, targets: NDArray[Any]) -> FloatArray:

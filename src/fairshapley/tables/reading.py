@@ -7,22 +7,22 @@ import gzip
 import io
 import json
 import os
-import sys
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import narwhals as nw
 import numpy as np
 
+from fairshapley._basics.checks import choice, whole
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, as_path
 from fairshapley._basics.frames import index_of, is_frame, read_frame
 from fairshapley._basics.text import one_line, quoted
 from fairshapley.errors import InputError
+from fairshapley.tables.columns import is_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 Decimal: TypeAlias = Literal["auto", ",", "."]
 
 PARQUET_ENDINGS = (".parquet", ".pq")
-GZIP_START, PARQUET_START = b"\x1f\x8b", b"PAR1"
-STANDARD_INPUT = "-"
-# A part of a Parquet file, whose size is then looked at.
-MOST_ROWS_AT_ONCE = 10_000
+GZIP_START = b"\x1f\x8b"
 # Of a CSV file; a million columns have longer ones.
 LONGEST_LINE = 2**24
 # The bytes of a cell: every cell becomes a number, or refers to a text.
@@ -67,17 +64,17 @@ def read_table(
     r"""Read the table in a CSV or Parquet file (by the ending of its name: .parquet, .pq).
 
     A CSV file must have a line of names, each name once, and as many cells in every line; it may be
-    packed by gzip. Empty cells, "NA", "NaN", "null" and the like are missing values. A pipe is read
-    like a file.
+    packed by gzip. Empty cells, "NA", "NaN", "null" and the like are missing values.
 
     Parameters
     ----------
     path
-        The file; "-" is standard input.
+        The file.
     max_rows
         The most rows to read; a file with more is an error. None for any number.
     max_bytes
-        The most bytes to read, unpacked; a cell counts at least 8.
+        The most bytes to read: of a CSV file as it is unpacked, where a cell counts at least 8; of
+        a Parquet file 8 for each cell.
     delimiter, encoding
         Of a CSV file; a tabulator may be written as ``\t``.
     decimal
@@ -95,21 +92,27 @@ def read_table(
     ...     read_table(path).to_pydict()
     {'age': [31, None], 'label': ['yes', 'no']}
     """
-    _pyarrow()
-    if max_bytes < 1:
-        raise InputError("must be at least 1", parameter="max_bytes", received=max_bytes)
-    if decimal not in get_args(Decimal):
-        raise InputError("must be auto, ',' or '.'", parameter="decimal", received=decimal)
+    pa = _pyarrow()
+    whole("max_bytes", max_bytes)
+    choice("decimal", decimal, get_args(Decimal))
     file = as_path(path)
     notes: list[str] = []
-    with _opened(file, max_bytes) as stream:
-        if _is_parquet(file, stream):
-            table = _read_parquet(file, stream, max_rows, max_bytes)
+    try:
+        if file.exists() and not file.is_file():
+            raise InputError(f"{file} is not a file: give a CSV or Parquet file")
+        if (size := file.stat().st_size) > max_bytes:
+            raise _too_large(file, f"has {size / 2**20:,.0f} MiB", max_bytes)
+        if file.suffix.lower() in PARQUET_ENDINGS:
+            table = _read_parquet(file, max_rows, max_bytes)
         else:
-            content = _csv_content(file, stream, encoding, max_bytes)
+            content = _csv_content(file, encoding, max_bytes)
             table = _read_csv(file, content, delimiter, decimal, texts, max_bytes)
             check_content(table, str(file))  # each name once
             table, notes = read_decimals(table, decimal, file, texts)
+    except pa.ArrowException as error:
+        raise InputError(f"{file} is not a Parquet file: {one_line(str(error), 160)}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
     _check_rows(table.num_rows, max_rows, file)
     check_content(table, str(file))
     # Whatever else a file has beside its columns is dropped.
@@ -187,18 +190,17 @@ def read_decimals(
     from pyarrow import compute
 
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    fits: dict[str, str] = {}
+    fits: dict[str, list[str]] = {}
     # Without a comma only one who says that decimals have one can mean numbers.
     mark = "[,.]" if decimal == "," else ","
     for name, column in columns.items():
-        if not pa.types.is_string(column.type) or name in texts:
-            continue
-        if compute.any(compute.match_substring_regex(column, mark)).as_py():
+        if is_text(column.type) and name not in texts:
             cells = _trimmed(column)
-            for sign, form in NUMBERS.items():
-                if compute.all(_matches(cells, form)).as_py():
-                    fits[name] = fits.get(name, "") + sign
-    found = {signs for signs in fits.values() if len(signs) == 1}
+            if compute.any(compute.match_substring_regex(cells, mark)).as_py():
+                matches = {sign: _matches(cells, form) for sign, form in NUMBERS.items()}
+                fits[name] = [sign for sign in matches if compute.all(matches[sign]).as_py()]
+    fits = {name: signs for name, signs in fits.items() if signs}
+    found = {signs[0] for signs in fits.values() if len(signs) == 1}
     if any(pa.types.is_floating(column.type) for column in columns.values()):
         found.add(".")
     if decimal == "auto" and fits and len(found) != 1:
@@ -246,8 +248,7 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
 
     declared = json.loads((table.schema.metadata or {}).get(TEXTS, b"[]"))
     for name, column in zip(table.column_names, table.columns, strict=True):
-        is_categorical = pa.types.is_dictionary(column.type)
-        if name in but or name in declared or is_categorical or not _is_text(column.type):
+        if name in but or name in declared or not is_text(column.type):
             continue
         cells = _trimmed(column.cast(pa.string()))
         bare = compute.replace_substring_regex(cells, ADORNMENTS, "")
@@ -266,13 +267,6 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
                 "make it categorical",
             ),
         )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    from pyarrow import types
-
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _matches(cells: pa.ChunkedArray, form: str) -> pa.ChunkedArray:
@@ -299,22 +293,21 @@ def check_content(table: pa.Table, where: str) -> None:
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise InputError(f"{where} has several columns called {name!r:.60}: rename all but one")
-    blank = [place for place, name in enumerate(names, 1) if not name.strip()]
-    if blank:
-        raise InputError(
-            f"column {blank[0]} of {where} has no name: give it one; pandas writes such a column "
-            "unless it is told index=False"
-        )
+    for place, name in enumerate(names, 1):
+        if not name.strip():
+            raise InputError(
+                f"column {place} of {where} has no name: give it one; pandas writes such a column "
+                "unless it is told index=False"
+            )
     if not table.num_rows:
         raise InputError(f"{where} has names of columns and no rows: give rows")
     for name, column in zip(names, table.columns, strict=True):
         if types.is_floating(column.type):
-            infinite = compute.is_inf(column).fill_null(False)
-            if compute.any(infinite).as_py():
+            row = compute.index(compute.is_inf(column), True).as_py()
+            if row >= 0:
                 raise InputError(
-                    f"column {name!r:.60} of {where} is infinite in row "
-                    f"{compute.index(infinite, True).as_py() + 1}: give a number, or leave the "
-                    "cell empty"
+                    f"column {name!r:.60} of {where} is infinite in row {row + 1}: give a number, "
+                    "or leave the cell empty"
                 )
 
 
@@ -322,35 +315,6 @@ def _pyarrow() -> Any:
     with extra("tables", "reading tables needs pyarrow"):
         import pyarrow
     return pyarrow
-
-
-@contextmanager
-def _opened(file: Path, max_bytes: int) -> Iterator[io.BufferedReader]:
-    """Open a file, a pipe or standard input; raise InputError when it cannot be read."""
-    try:
-        if str(file) == STANDARD_INPUT:
-            with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
-                yield stream
-            return
-        if file.is_dir():
-            raise InputError(f"{file} is a folder: give a CSV or Parquet file")
-        size = file.stat().st_size  # 0 for a pipe
-        if size > max_bytes:
-            raise _too_large(file, f"has {size / 2**20:,.0f} MiB", max_bytes)
-        with file.open("rb") as stream:
-            yield stream
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read {file}: {reason}") from error
-
-
-def _is_parquet(file: Path, stream: io.BufferedReader) -> bool:
-    """Tell by the ending of the name; of a pipe, which may have none, by its first bytes."""
-    if file.suffix.lower() in PARQUET_ENDINGS:
-        return True
-    return not file.is_file() and stream.peek(4)[:4] == PARQUET_START
 
 
 def _too_large(file: Path, what: str, max_bytes: int) -> InputError:
@@ -371,28 +335,28 @@ def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
         )
 
 
-def _csv_content(file: Path, stream: io.BufferedReader, encoding: str, max_bytes: int) -> bytes:
+def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
     """Return the whole of a CSV file, unpacked, in UTF-8."""
     try:
         "".encode(encoding)
-        is_utf8 = (name := codecs.lookup(encoding).name) == "utf-8"
+        name = codecs.lookup(encoding).name
     except (LookupError, UnicodeError):
         name = "undefined"
     if name in NO_ENCODINGS:
         raise InputError(
-            f"{encoding!r:.40} is no encoding of texts",
+            f"{encoding!r:.40} is no text encoding",
             remedy="give {encoding:utf-8}, latin-1 or utf-16, for example",
         )
-    packed = file.suffix.lower() == ".gz" or stream.peek(2)[:2] == GZIP_START
-    try:
-        content = (gzip.GzipFile(fileobj=stream) if packed else stream).read(max_bytes + 1)
-    except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f"{file} cannot be unpacked ({error}): get the file again") from None
+    content = file.read_bytes()
+    if content.startswith(GZIP_START):
+        try:
+            content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(max_bytes + 1)
+        except (EOFError, OSError, zlib.error) as error:
+            raise InputError(f"{file} cannot be unpacked ({error}): get the file again") from None
     if len(content) > max_bytes:
         raise _too_large(file, "is larger when it is unpacked", max_bytes)
     try:
         text = content.decode(encoding)
-        content = content if is_utf8 else text.encode()
     except UnicodeError:
         raise InputError(
             f"{file} is not written in {encoding}",
@@ -405,7 +369,7 @@ def _csv_content(file: Path, stream: io.BufferedReader, encoding: str, max_bytes
             f"line {text.count(chr(10), 0, place) + 1} of {file} holds a zero byte",
             remedy=("repair the file", "give its {encoding}, such as utf-16"),
         )
-    return content
+    return content if name == "utf-8" else text.encode()
 
 
 def _read_csv(
@@ -453,53 +417,17 @@ def _read_csv(
         raise InputError(f"{file} is not a table: {one_line(str(error), 160)}{remedy}") from None
 
 
-def _read_parquet(
-    file: Path, stream: io.BufferedReader, max_rows: int | None, max_bytes: int
-) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import compute, parquet
+def _read_parquet(file: Path, max_rows: int | None, max_bytes: int) -> pa.Table:
+    from pyarrow import parquet
 
-    try:
-        source: Any = stream
-        if not stream.seekable():
-            content = stream.read(max_bytes + 1)
-            if len(content) > max_bytes:
-                raise _too_large(file, "is larger", max_bytes)
-            source = pa.BufferReader(content)
-        with parquet.ParquetFile(source) as opened:
-            about, schema = opened.metadata, opened.schema_arrow
+    with parquet.ParquetFile(file) as opened:
+        about = opened.metadata
         _check_rows(about.num_rows, max_rows, file)
-        groups = [about.row_group(number) for number in range(about.num_row_groups)]
-        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-        sizes = [max(one.total_uncompressed_size, CELL_BYTES * one.num_values) for one in chunks]
-        if sum(sizes) > max_bytes:
-            raise _too_large(file, f"unpacks to {sum(sizes) / 2**20:,.0f} MiB", max_bytes)
-        # A text that is stored once for many rows is read once, and counted before it is repeated.
-        # pyarrow cannot where texts are stored by their differences: then each row may be as long
-        # as all that is stored.
-        texts = [field.name for field in schema if _is_text(field.type)]
-        plain = [
-            field.with_type(pa.string()) if _is_text(field.type) else field for field in schema
-        ]
-        rows = MOST_ROWS_AT_ONCE
-        if any("DELTA" in "".join(one.encodings) for one in chunks):
-            texts, rows = [], max(1, min(rows, max_bytes // (16 * max(sizes))))
-        parts, used = [], 0
-        with parquet.ParquetFile(source, read_dictionary=texts) as opened:
-            for part in opened.iter_batches(rows):
-                used += part.nbytes
-                for column in map(part.column, texts):
-                    lengths = compute.binary_length(column.dictionary).take(column.indices)
-                    used += compute.sum(lengths).as_py() or 0
-                if used > max_bytes:
-                    raise _too_large(file, "is larger when it is unpacked", max_bytes)
-                parts.append(part)
-            table = pa.Table.from_batches(parts, opened.schema_arrow).unify_dictionaries()
-        table = table.cast(pa.schema(plain))
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{file} is not a Parquet file: {one_line(str(error), 160)}") from None
+        if CELL_BYTES * about.num_rows * about.num_columns > max_bytes:
+            raise _too_large(
+                file, f"has {about.num_rows:,} rows of {about.num_columns:,} columns", max_bytes
+            )
+        table = opened.read()
     index = [name for name in table.column_names if name.startswith(PANDAS_INDEX)]
     return table.drop_columns(index)
 
