@@ -89,7 +89,7 @@ def test_a_pilot_predicts_the_tolerance_of_a_budget():
     planned = forecast(game, "mc", budget=3000, pilot=True, seed=5, xi=1.0)
     run = fs.estimate(game, "mc", budget=3000, seed=5, xi=1.0)
     assert planned.needed is None
-    assert planned.epsilon1 / 1.5 < run.standing().epsilon1 < 1.5 * planned.epsilon1
+    assert planned.epsilon1 / 1.5 < run.findings().tightest < 1.5 * planned.epsilon1
     small = forecast(fs.games.SumOfUnanimity(4, seed=1), "mc", budget=100, pilot=True)
     assert small.epsilon1 == 0.0
 
@@ -104,7 +104,7 @@ def test_a_pilot_that_reaches_the_aim_ends_there():
     given = {"until": fs.Fair(epsilon1=0.5, delta=0.1, xi=5.0), "budget": 2000, "seed": 1}
     run = fs.estimate(game, "adjusted", **given)
     planned = forecast(game, "adjusted", pilot=True, **given)
-    assert planned.needed == planned.pilot == run.evaluations <= 102
+    assert planned.needed == planned.pilot == run.evaluations < 300
 
 
 def test_coalitions_that_come_again_make_contributions_cheaper():
@@ -155,8 +155,8 @@ def test_a_forecast_says_what_it_would_take_if_errors_shrink_slowly():
     game = fs.table_game(iris, "target").game
     fair = fs.Fair(epsilon1=0.5, delta=0.1)
     planned = fs.forecast(game, until=fair, pilot=True, budget=50_000, xi=0.005, seed=0)
-    # A run is certified after 35,539 evaluations.
-    assert planned.needed < 35_539 < planned.needed_at_most
+    # A run is certified after 59,473 evaluations.
+    assert planned.needed < 59_473 < planned.needed_at_most
     said = planned.sentences()[1]
     assert f"({planned.needed_at_most:,} if errors shrink no faster" in said
     assert "the 50,000 allowed may not do" in said

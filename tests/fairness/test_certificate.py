@@ -51,8 +51,8 @@ def test_the_allowed_width_is_the_largest_with_which_a0_holds(value, epsilon1, e
 
 
 def test_half_widths_by_hand():
-    one = evidence([1.0], 0.1, counts=10)
-    assert half_widths(one, 0.05)[0] == pytest.approx(0.1 * t.isf(0.025, 9))
+    one = evidence([1.0], 0.1, counts=20)
+    assert half_widths(one, 0.05)[0] == pytest.approx(0.1 * t.isf(0.025, 19))
     assert half_widths(one, 0.04, "chebyshev")[0] == pytest.approx(0.5)
     two = evidence([1.0, 2.0], 0.1, counts=10**9)
     assert half_widths(two, 0.1)[0] == pytest.approx(0.1 * norm.isf(0.025))
@@ -116,14 +116,9 @@ def test_an_obstacle_refuses_whatever_the_numbers(bound):
     assert str(certificate) == "Not certified at ε1 = 0.5: it reuses its samples."
 
 
-def test_doubtful_normal_bounds_are_warned_of():
-    few = certify(evidence(np.ones(2), 1e-3, counts=10), 0.5, 0.1, xi=0.0)
-    assert "only 10 contributions" in str(few)
-    vacuous = certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=5.0)
-    assert "says very little" in str(vacuous)
-    heavy = evidence(np.ones(2), 1e-3, extremes=np.array([900.0, 10.0]))
-    assert "1 players have heavy tails" in str(certify(heavy, 0.5, 0.1, xi=0.0))
-    assert not certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=0.0).warnings
+def test_a_large_tolerance_near_zero_is_warned_of():
+    assert "says very little" in str(certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=5.0))
+    assert not certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=0.0).warning
 
 
 def test_equal_contributions_need_a_range():
@@ -147,8 +142,9 @@ def test_nothing_seen_is_no_certificate(method):
     game = fs.games.FunctionGame(lambda s: float(s == needle), 20)
     result = fs.estimate(game, method, budget=2000, seed=0)
     assert not (result.standard_errors == 0).any()
-    with pytest.raises(fs.InputError, match="every contribution seen was 0"):
-        result.certificate(0.1, 0.01, xi=0.0)
+    found = result.certificate(0.1, 0.01, xi=0.0)
+    assert not found.holds
+    assert "every contribution seen was 0" in found.reason
 
 
 def test_the_error_of_a_declared_null_player_is_known():
@@ -187,19 +183,6 @@ def test_decisions_after_a_free_stop_are_held_to_the_sequence():
         run.decisions(0.1, bound="chebyshev")
     fair = fs.estimate(game, "mc", until=fs.Fair(epsilon1=0.9, delta=0.1, xi=1), budget=9000)
     assert fair.decisions(0.1).delta == 0.1
-
-
-def test_tails_are_told_apart():
-    """Normal contributions are not flagged, lognormal ones are (500 samples, fixed seed)."""
-    from fairshapley.estimators.moments import Moments
-
-    rng = np.random.default_rng(0)
-    for draw, flagged in ((rng.standard_normal, 0), (lambda s: rng.lognormal(0, 2.0, s), 40)):
-        moments = Moments(40)
-        moments.add(draw((500, 40)))
-        one = evidence(np.full(40, 99.0), 1e-3, counts=500, extremes=moments.extremes())
-        warnings = certify(one, 0.5, 0.1, xi=0.0).warnings
-        assert len(warnings) == (1 if flagged else 0)
 
 
 def test_bernstein_needs_a_range_and_gets_it_from_the_game():
@@ -243,8 +226,8 @@ def test_skipped_evaluations_and_partial_results_get_no_certificate():
 
 def test_a_run_stopped_by_its_fidelity_is_held_to_a_confidence_sequence():
     game = fs.games.SumOfUnanimity(14, seed=0)
-    rule = fs.Fidelity(at_least=5)
-    stopped = fs.estimate(game, "mc", until=rule, budget=9000, xi=0.1, seed=0)
+    rule = fs.Fidelity(at_least=40)
+    stopped = fs.estimate(game, "mc", until=rule, budget=15_000, xi=0.1, seed=0)
     assert stopped.run.sequential
     fixed = fs.estimate(game, "mc", budget=stopped.evaluations, xi=0.1, seed=0)
     assert fixed.values.tobytes() == stopped.values.tobytes()
@@ -265,7 +248,6 @@ def test_bad_arguments_are_refused(arguments):
 def test_a_single_contribution_is_not_enough():
     game = fs.games.SumOfUnanimity(30, seed=0)
     one = fs.estimate(game, "mc", budget=40, seed=0)
-    with pytest.raises(fs.InputError, match="fewer than 2 contributions"):
-        one.certificate(0.5, 0.1)
+    assert "fewer than 2 contributions" in one.certificate(0.5, 0.1).reason
     with pytest.raises(fs.InputError, match="not known"):
         one.guarantee(0.5)

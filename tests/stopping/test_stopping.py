@@ -115,15 +115,15 @@ class TestFair:
         assert result.evaluations < 9000
 
     def test_the_end_of_the_budget_is_the_last_look(self):
-        """A budget that does not reach the contributions of a look still gets an answer."""
+        """A budget that ends between two looks still gets an answer."""
         loose = fs.Fair(epsilon1=0.9, delta=0.1, xi=5.0)
-        result = fs.estimate(self.game, "mc", until=loose, budget=140, seed=0)
-        assert "budget of 140 evaluations is spent" in result.stopped
+        result = fs.estimate(self.game, "mc", until=loose, budget=175, seed=0)
+        assert "budget of 175 evaluations is spent" in result.stopped
         assert result.stopped.endswith("Shapley fair at the last look")
         assert result.certificate(0.9, 0.1, xi=5.0).holds
         tight = fs.Fair(epsilon1=0.2, delta=0.1)
-        result = fs.estimate(self.game, "mc", until=tight, budget=140, seed=0)
-        assert "not certified: the intervals of" in result.stopped
+        result = fs.estimate(self.game, "mc", until=tight, budget=175, seed=0)
+        assert "not certified: " in result.stopped
         assert not result.certificate(0.2, 0.1).holds
 
     def test_the_looks_spend_the_level_once(self):

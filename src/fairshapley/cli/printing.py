@@ -13,7 +13,6 @@ from rich.text import Text
 from fairshapley._basics.text import one_line
 from fairshapley.cli.exits import LONGEST
 from fairshapley.cli.streams import results
-from fairshapley.errors import InputError
 
 if TYPE_CHECKING:
     from fairshapley.fairness.certificate import Certificate
@@ -27,7 +26,7 @@ FACTS = (
     "stopped", "min_fidelity", "cost", "cost_unit", "warnings", "notes",
 )  # fmt: skip
 OF_THE_RUN = ("seconds", "cost", "cost_unit")
-CERTIFIED = ("holds", "epsilon1", "epsilon2", "delta", "bound", "statement", "warnings")
+CERTIFIED = ("holds", "epsilon1", "epsilon2", "delta", "bound", "statement", "warning")
 # Where nobody says how wide a line may be, as in a file.
 WIDTH = 100
 
@@ -98,7 +97,9 @@ WORDS = (
 
 def certificate_lines(certificate: Certificate, *, exact: bool = False) -> list[str]:
     """The certificate in words, a paragraph; exact values need no tolerances."""
-    said = [certificate.statement, *(f"Warning: {text}" for text in certificate.warnings)]
+    said = [certificate.statement]
+    if certificate.warning:
+        said.append(f"Warning: {certificate.warning}")
     if exact:
         return said
     target = f"ε1 = {certificate.epsilon1:g}, ε2 = {certificate.epsilon2:.3g}"
@@ -124,7 +125,7 @@ def result_object(
     columns = values_columns(result, delta)
     facts = {name: getattr(result.run if name in OF_THE_RUN else result, name) for name in FACTS}
     return facts | {
-        "standing": standing_object(result, delta),
+        "findings": findings_object(result, delta),
         "test_set": certificate.test_set if certificate is not None else "",
         "certificate": None
         if certificate is None
@@ -136,23 +137,23 @@ def result_object(
     }
 
 
-def standing_object(result: Result, delta: float) -> dict[str, Any] | None:
-    """What `--json` prints of what holds; None where nothing may be said."""
-    try:
-        standing = result.standing(delta=delta)
-    except InputError:
-        return None
-    names, signs = result.names(), standing.signs
-    return {
-        "delta": standing.delta,
-        "epsilon1": standing.epsilon1,
-        "xi": standing.xi,
+def findings_object(result: Result, delta: float) -> dict[str, Any]:
+    """What `--json` prints of what holds, with the doubts where nothing does."""
+    findings = result.findings(delta=delta)
+    said: dict[str, Any] = {"doubts": list(findings.doubts), "sentences": findings.sentences()}
+    if findings.doubts:
+        return said
+    names, decisions = result.names(), findings.decisions
+    signs = decisions.signs()
+    return said | {
+        "delta": findings.delta,
+        "epsilon1": findings.tightest,
+        "xi": findings.xi,
         "positive": int((signs > 0).sum()),
         "negative": int((signs < 0).sum()),
-        "settled_pairs": standing.settled_pairs,
-        "highest": [names[player] for player in standing.top],
-        "lowest": [names[player] for player in standing.bottom],
-        "asked_epsilon1": standing.certificate.epsilon1,
-        "needed_evaluations": standing.needed,
-        "sentences": standing.sentences(),
+        "ordered_pairs": decisions.settled_pairs(),
+        "highest": [names[player] for player in decisions.top(1).candidates],
+        "lowest": [names[player] for player in decisions.bottom(1).candidates],
+        "asked_epsilon1": findings.epsilon1,
+        "needed_evaluations": findings.needed,
     }

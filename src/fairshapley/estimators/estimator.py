@@ -76,6 +76,8 @@ class Estimate:
     extremes: FloatArray | None = None
     """The largest squared deviation of a contribution over their variance: heavy tails show here,
     and 0 says that all contributions were equal, so that the variance is a floor"""
+    skewness: FloatArray | None = None
+    """The skewness of the contributions, where known"""
 
     @classmethod
     def unknown(cls, n_players: int) -> Estimate:

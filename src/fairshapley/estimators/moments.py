@@ -24,10 +24,10 @@ FIXED_POINT, TINY_SCALE = 2.0**40, 1e-150
 
 
 class Means:
-    """Count or weight, mean and sum of squared deviations in every entry of a table.
+    """Count or weight, mean and sums of squared and cubed deviations in every entry of a table.
 
-    Batches are merged by the formula of Chan, Golub & LeVeque, which loses no accuracy when the
-    mean is large against the deviations.
+    Batches are merged by the formulas of Chan, Golub & LeVeque and of Pébay, which lose no accuracy
+    when the mean is large against the deviations.
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ class Means:
         self.counts: NDArray[Any] = np.zeros(shape, dtype=counts)
         self.means: FloatArray = np.zeros(shape)
         self.squares: FloatArray = np.zeros(shape)
+        self.cubes: FloatArray = np.zeros(shape)
 
     def merge_at(
         self,
@@ -55,15 +56,21 @@ class Means:
         counts: NDArray[Any] | float,
         means: FloatArray,
         squares: FloatArray | float,
+        cubes: FloatArray | float = 0.0,
     ) -> None:
         """Fold a batch into each of the entries `at`, which come once."""
-        before, middle = self.counts[at], self.means[at]
+        before, middle, spread = self.counts[at], self.means[at], self.squares[at]
         total = before + counts
         shares = counts / np.maximum(total, TINY)
+        kept = before / np.maximum(total, TINY)
         deltas = means - middle
         self.means[at] = middle + deltas * shares
         between = deltas * deltas * (before * shares)
-        self.squares[at] = self.squares[at] + squares + between
+        skew = between * deltas * (kept - shares) + 3.0 * deltas * (
+            kept * squares - shares * spread
+        )
+        self.cubes[at] = self.cubes[at] + cubes + skew
+        self.squares[at] = spread + squares + between
         self.counts[at] = total
 
     def add_at(
@@ -95,7 +102,9 @@ class Means:
 
         counts = np.bincount(at, weights, entries)
         means = sums(values) / np.where(counts > 0, counts, 1)
-        self.merge_at(found, counts, means, sums(np.square(values - means[at])))
+        deviations = values - means[at]
+        squares = np.square(deviations)
+        self.merge_at(found, counts, means, sums(squares), sums(squares * deviations))
 
     @property
     def variances_of_means(self) -> FloatArray:
@@ -137,6 +146,7 @@ class Moments(Means):
         count: int,
         means: FloatArray,
         squares: FloatArray,
+        cubes: FloatArray | float = 0.0,
         lowest: FloatArray | float = np.inf,
         highest: FloatArray | float = -np.inf,
     ) -> Moments:
@@ -144,6 +154,7 @@ class Moments(Means):
         moments = cls(len(means))
         moments.counts += count
         moments.means, moments.squares = means, squares
+        moments.cubes[:] = cubes
         moments.lowest[:], moments.highest[:] = lowest, highest
         return moments
 
@@ -159,8 +170,9 @@ class Moments(Means):
             self.add_at(np.tile(np.arange(n_players), rows), contributions.ravel())
             return
         deviations = contributions - means
-        squares = np.square(deviations, out=deviations).sum(axis=0)
-        self.merge_at(slice(None), rows, means, squares)
+        powers = np.square(deviations)
+        squares = powers.sum(axis=0)
+        self.merge_at(slice(None), rows, means, squares, (powers * deviations).sum(axis=0))
         self.lowest = np.minimum(self.lowest, contributions.min(axis=0, initial=np.inf))
         self.highest = np.maximum(self.highest, contributions.max(axis=0, initial=-np.inf))
 
@@ -179,7 +191,7 @@ class Moments(Means):
 
     def merge(self, other: Moments) -> None:
         """Fold in the statistics of other contributions to the same players."""
-        self.merge_at(slice(None), other.counts, other.means, other.squares)
+        self.merge_at(slice(None), other.counts, other.means, other.squares, other.cubes)
         self.lowest = np.minimum(self.lowest, other.lowest)
         self.highest = np.maximum(self.highest, other.highest)
 
@@ -194,7 +206,15 @@ class Moments(Means):
         """Return the means as an estimate; `each` as in `variances_with_floor`."""
         values = np.where(self.counts > 0, self.means, np.nan)
         variances = self.variances_with_floor(each)
-        return Estimate(values, variances, self.counts.copy(), extremes=self.extremes())
+        counts = self.counts.copy()
+        extremes, skewness = self.extremes(), self.skewness()
+        return Estimate(values, variances, counts, extremes=extremes, skewness=skewness)
+
+    def skewness(self) -> FloatArray:
+        """The skewness of each player's contributions; 0 where they are all equal."""
+        vary = self.squares > ROUNDING**2 * self.mean_square * self.counts
+        squares = np.where(vary, self.squares, 1.0)
+        return np.where(vary, np.sqrt(self.counts) * self.cubes / squares**1.5, 0.0)
 
     def extremes(self) -> FloatArray:
         """Return the largest squared deviation of a contribution, in units of their variance.
@@ -297,9 +317,11 @@ def _device_moments(contributions: Any) -> Moments:
     import torch
 
     means = contributions.mean(dim=0)
-    squares = torch.square(contributions - means).sum(dim=0)
+    deviations = contributions - means
+    squares = torch.square(deviations)
+    cubes = (squares * deviations).sum(dim=0)
     lowest, highest = torch.aminmax(contributions, dim=0)
-    found = torch.stack([means, squares, lowest, highest]).cpu().numpy()
+    found = torch.stack([means, squares.sum(dim=0), cubes, lowest, highest]).cpu().numpy()
     return Moments.of(len(contributions), *found)
 
 

@@ -301,7 +301,7 @@ class RowSampler:
             standard_errors=found.errors[active].ravel(),
             counts=np.full(values.size, first.evidence.counts[0]),
         )
-        tails = fair_tails(evidence, until.epsilon1, until.epsilon1 * xi.ravel())
+        tails = fair_tails(evidence, until.epsilon1, until.epsilon1 * xi.ravel(), until.delta)
         share = first.unspent_share if final else first.level_share
         risks: FloatArray = tails.reshape(values.shape).sum(axis=1).max(axis=1)
         return risks <= share * until.delta

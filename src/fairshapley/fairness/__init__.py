@@ -16,6 +16,7 @@ from fairshapley.fairness.axioms import (
 from fairshapley.fairness.certificate import Certificate, certify
 from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.guarantees import (
     BoundGain,
     Guarantee,
@@ -27,7 +28,6 @@ from fairshapley.fairness.guarantees import (
 )
 from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.fairness.scores import fidelity
-from fairshapley.fairness.standing import Standing
 
 __all__ = [
     "AxiomCheck",
@@ -35,10 +35,10 @@ __all__ = [
     "Certificate",
     "Decisions",
     "Evidence",
+    "Findings",
     "Guarantee",
     "Prediction",
     "Premises",
-    "Standing",
     "bound_gain",
     "certify",
     "check_axioms",

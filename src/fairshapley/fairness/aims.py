@@ -76,18 +76,20 @@ class Aim:
         k, place = (self.top, "highest") if self.top else (self.bottom, "lowest")
         return f"the {place} player" if k == 1 else f"the {k} {place} players"
 
-    def failure(self, evidence: Evidence, xi: float) -> float:
+    def failure(self, evidence: Evidence, xi: float, delta: float) -> float:
         """A bound on the probability that the decision which the estimates suggest is wrong.
 
         Differences up to ξ are ties, which may be decided either way; so no decision is open for
         ever, unless ξ is 0.
         """
         if self.signs:
-            return _sign_failure(evidence, xi)
+            return _sign_failure(evidence, xi, delta)
         if self.order:
-            return _order_failure(evidence, xi)
+            return _order_failure(evidence, xi, delta)
         sign = 1.0 if self.top else -1.0
-        return _top_failure(evidence, sign * evidence.values, self.top or self.bottom or 1, xi)
+        return _top_failure(
+            evidence, sign * evidence.values, self.top or self.bottom or 1, xi, delta
+        )
 
     def settled_by(self, decisions: Decisions) -> bool:
         """Whether intervals of all values together settle it."""
@@ -111,19 +113,19 @@ class Aim:
         return f"{self}: {evidence.all_named(self.players(evidence), NAMED)}"
 
 
-def _sign_failure(evidence: Evidence, xi: float) -> float:
+def _sign_failure(evidence: Evidence, xi: float, delta: float) -> float:
     """Each value is to one side of zero, or within ξ of it; a true zero can be missed both ways."""
     size = np.abs(evidence.values)
-    apart = 2.0 * exceedance(evidence, size)
+    apart = 2.0 * exceedance(evidence, size, delta)
     near = np.ones_like(apart)
     if xi > 0:
-        near = exceedance(evidence, xi - size) + exceedance(evidence, xi + size)
+        near = exceedance(evidence, xi - size, delta) + exceedance(evidence, xi + size, delta)
     tails = np.minimum(apart, near)
     tails[evidence.n_players - evidence.n_nulls :] = 0.0  # known to be zero
     return float(tails.sum())
 
 
-def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float) -> float:
+def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float, delta: float) -> float:
     """All of the k lie above a threshold, the others below it, give or take ξ/2."""
     ranked = np.argsort(-values, kind="stable")
     first, second = values[ranked[k - 1]], values[ranked[k]]
@@ -136,11 +138,11 @@ def _top_failure(evidence: Evidence, values: FloatArray, k: int, xi: float) -> f
     for share in shares:
         threshold = second + share * (first - second)
         reach = np.where(chosen, values - threshold, threshold - values) + 0.5 * xi
-        lowest = min(lowest, float(exceedance(evidence, reach).sum()))
+        lowest = min(lowest, float(exceedance(evidence, reach, delta).sum()))
     return lowest
 
 
-def _order_failure(evidence: Evidence, xi: float) -> float:
+def _order_failure(evidence: Evidence, xi: float, delta: float) -> float:
     """A threshold between any two neighbours, in proportion to their errors, give or take ξ/2."""
     ranked = np.argsort(-evidence.values, kind="stable")
     gaps = -np.diff(evidence.values[ranked]) + xi
@@ -150,4 +152,4 @@ def _order_failure(evidence: Evidence, xi: float) -> float:
     above, below = np.full(len(ranked), np.inf), np.full(len(ranked), np.inf)
     below[ranked[:-1]] = share * gaps
     above[ranked[1:]] = (1.0 - share) * gaps
-    return float((exceedance(evidence, below) + exceedance(evidence, above)).sum())
+    return float((exceedance(evidence, below, delta) + exceedance(evidence, above, delta)).sum())

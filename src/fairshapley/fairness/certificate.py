@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import lambertw, stdtrit
 
 from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
+from fairshapley._basics.text import several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
@@ -22,31 +23,26 @@ from fairshapley.fairness.levels import (
     check_bound,
     check_delta,
     check_epsilon1,
-    check_variances,
     check_xi,
     player_level,
 )
 from fairshapley.fairness.tails import (
     all_equal,
+    allowances,
     allowed_half_width,
+    doubts,
     evaluations_for,
     fair_failure,
-    heavy_tails,
+    skew_terms,
 )
 
 BOUNDS = ("normal", "chebyshev", "bernstein")
-# A confidence sequence, which follows the spread all the time, needs this many contributions. From
-# the smaller number on Student's t has stood its audit (benchmarks/certificates).
+# A confidence sequence, which follows the spread all the time, needs this many contributions.
 FEW_CONTRIBUTIONS = 100
-LEAST_CONTRIBUTIONS = 12
 # A confidence sequence is valid at all times; it is shortest around this many contributions.
 SEQUENCE_TARGET = 1000
 # The players that a notebook shows where a certificate does not hold.
 SHOWN_PLAYERS = 5
-MODELLED = (
-    "with so few evaluations the values and their errors are those of a model of the game, and no "
-    "certificate rests on a model: ask for a certificate from the start, or allow more evaluations"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +65,8 @@ class Certificate:
     evaluations: int
     reason: str
     """Why it does not hold; empty when it does"""
-    warnings: tuple[str, ...]
+    warning: str
+    """Says so where the statement says little; empty otherwise"""
     statement: str
     tightest: float = math.inf
     """The smallest ε1 that these intervals carry, at the same δ and ξ; infinite when none"""
@@ -84,7 +81,8 @@ class Certificate:
     def said(self) -> list[str]:
         """The statement, what the test set adds, and the warnings, a paragraph each."""
         beside = [self.test_set] if self.test_set else []
-        return [self.statement, *beside, *(f"Warning: {text}" for text in self.warnings)]
+        warned = [f"Warning: {self.warning}"] if self.warning else []
+        return [self.statement, *beside, *warned]
 
     @property
     def worst_players(self) -> IntArray:
@@ -197,7 +195,9 @@ def needed_evaluations(certificate: Certificate, evidence: Evidence) -> float:
     if not math.isnan(certificate.failure):
         tolerance, near = certificate.epsilon1, certificate.epsilon2
         return evaluations_for(
-            evidence, certificate.level, lambda then: fair_failure(then, tolerance, near)
+            evidence,
+            certificate.level,
+            lambda then: fair_failure(then, tolerance, near, certificate.delta),
         )
     excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
     # A ratio above 1e9 counts as infinite, and its square does not overflow.
@@ -222,7 +222,13 @@ def cost_text(needed: float, coalitions: float) -> str:
 
 
 def half_widths(
-    evidence: Evidence, level: float, bound: str = "normal", *, sequential: bool = False
+    evidence: Evidence,
+    level: float,
+    bound: str = "normal",
+    *,
+    delta: float | None = None,
+    together: bool = True,
+    sequential: bool = False,
 ) -> FloatArray:
     """Half-widths of intervals that cover all players together with probability 1 − level.
 
@@ -236,17 +242,29 @@ def half_widths(
         "normal": Student's t on the contributions. "chebyshev": any distribution whose variance
         is the estimated one. "bernstein": empirical Bernstein (Maurer & Pontil 2009), for finite
         samples; needs the range of the contributions.
+    delta
+        The level at which draws may have missed something; by default `level`.
+    together
+        Whether all values are covered together, or each by itself.
     sequential
         Valid at all times at once (an asymptotic confidence sequence), for a run that looks as
         often as it likes; with the normal bound only.
+
+    Returns
+    -------
+    array
+        One half-width a player; infinite where nothing may be said.
     """
     if evidence.exact:
         return np.zeros(evidence.n_players)
-    check_variances(evidence.standard_errors, evidence.counts, evidence.named)
-    if evidence.test_of_model(level):
+    if doubts(evidence, bound):
         return np.full(evidence.n_players, np.inf)
-    share = player_level(level, evidence.n_players, independent=evidence.independent)
+    share = level
+    if together:
+        share = player_level(level, evidence.n_players, independent=evidence.independent)
     widths = _widths(evidence, share, bound, sequential=sequential)
+    if bound != "bernstein":
+        widths = widths + allowances(evidence, level if delta is None else delta)
     # Without variation there is no quantile to go by. An unseen kind of contribution of probability
     # p stays unseen m times with probability (1 − p)^m, so p ≤ log(1/share)/m at this level, and
     # it moves the value by at most p times the range.
@@ -267,7 +285,8 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
         factor = _sequence_factor(np.maximum(counts, 1.0), share)
         return np.where(counts >= FEW_CONTRIBUTIONS, errors * factor, np.inf)
     if bound == "normal":
-        return -errors * np.asarray(stdtrit(counts - 1, share / 2), dtype=np.float64)
+        quantiles = -np.asarray(stdtrit(counts - 1, share / 2), dtype=np.float64)
+        return errors * (quantiles + skew_terms(evidence) * (2.0 * np.square(quantiles) + 1.0))
     if bound == "chebyshev":
         return errors / math.sqrt(share)
     if width is None or not evidence.identically_distributed:
@@ -318,32 +337,29 @@ def certify(
     tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
     check_bound(bound, BOUNDS)
     spent = failure if level is None else level
-    n_players, epsilon2 = evidence.n_players, xi * tolerance
-    values = evidence.values
-    if evidence.obstacle:
-        widths = np.full(n_players, np.inf)
-    else:
-        widths = half_widths(evidence, spent, bound, sequential=sequential)
+    epsilon2, values = xi * tolerance, evidence.values
+    doubted = doubts(evidence, bound)
+    widths = half_widths(evidence, spent, bound, delta=failure, sequential=sequential)
     allowed = allowed_half_width(values, tolerance, epsilon2)
     # The sum of tails spends δ on the players in doubt; the other bounds have equal shares.
-    summed = bound == "normal" and not (sequential or evidence.obstacle)
-    failure_bound = fair_failure(evidence, tolerance, epsilon2) if summed else math.nan
-    reason = evidence.obstacle or (MODELLED if evidence.modelled else "")
+    summed = bound == "normal" and not (sequential or doubted)
+    failure_bound = fair_failure(evidence, tolerance, epsilon2, failure) if summed else math.nan
+    reason = "; ".join(doubted)
     if not reason and not (failure_bound <= spent if summed else (widths <= allowed).all()):
         reason = _too_wide(evidence, widths, allowed)
     tightest = tightest_epsilon1(values, widths, xi)
     if summed:
-        tightest = _tightest(evidence, spent, xi, tightest)
+        tightest = _tightest(evidence, spent, failure, xi, tightest)
     chance = f"with a probability of at least {1 - failure:.6g}"
     if reason:
         claim = None if np.isinf(widths).any() else holding(tightest, widths, xi)
-        statement = _refused(evidence, tolerance, chance, reason, claim)
+        statement = _refused(tolerance, chance, reason, claim)
     else:
         within = f" differs from the true value by at most {tolerance:.6g} times the size of the "
         within += f"true value plus {epsilon2:.6g}"
         looks = ", whenever the run is stopped" if sequential else ""
         looks = ", allowing for the earlier checks of the run" if spent < failure else looks
-        statement = _affirmed(evidence, within, chance, _ASSUMPTIONS[bound] + looks)
+        statement = _affirmed(evidence, within, epsilon2, chance, _ASSUMPTIONS[bound] + looks)
     return Certificate(
         holds=not reason,
         epsilon1=tolerance,
@@ -356,7 +372,7 @@ def certify(
         allowed=allowed,
         evaluations=evidence.evaluations,
         reason=reason,
-        warnings=() if evidence.obstacle else _warnings(evidence, bound, xi),
+        warning="" if doubted else _warning(evidence, xi),
         statement=statement,
         tightest=tightest,
         player_names=evidence.player_names,
@@ -364,23 +380,22 @@ def certify(
     )
 
 
-def _tightest(evidence: Evidence, level: float, xi: float, wide: float) -> float:
+def _tightest(evidence: Evidence, level: float, delta: float, xi: float, wide: float) -> float:
     """The smallest ε1 at which the tails add up to the level, from one that is large enough."""
     low, high = 0.0, wide
     for _ in range(40 if 0 < wide < math.inf else 0):
         middle = 0.5 * (low + high)
-        holds = fair_failure(evidence, middle, middle * xi) <= level
+        holds = fair_failure(evidence, middle, middle * xi, delta) <= level
         low, high = (low, middle) if holds else (middle, high)
     return high
 
 
 def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> str:
     """Why the intervals do not suffice."""
-    unknown = int((all_equal(evidence) & np.isinf(widths)).sum())
-    if unknown:
+    if unknown := int((all_equal(evidence) & np.isinf(widths)).sum()):
         return (
-            f"the sampled contributions of {unknown} players were all equal, which says nothing "
-            "about those not sampled: a declared range of the utility bounds them"
+            f"the sampled contributions of {several(unknown, 'player')} were all equal, which says "
+            "nothing about those not sampled: a declared range of the utility bounds them"
         )
     if np.isinf(widths).any():
         return (
@@ -395,48 +410,29 @@ def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> st
     )
 
 
-def _warnings(evidence: Evidence, bound: str, xi: float) -> tuple[str, ...]:
-    """What makes a certificate say little, or the normal bound doubtful."""
-    if evidence.exact:
-        return ()
-    found = []
+def _warning(evidence: Evidence, xi: float) -> str:
+    """What makes a certificate say little."""
     mean = float(np.abs(evidence.values).mean())
-    if 0 < LARGE_XI * mean < xi:
-        times = float(f"{xi / mean:.2g}")
-        found.append(
-            f"ξ is {times:,g} times the mean |value|: with such a large tolerance near zero the "
-            "statement says very little"
-        )
-    if bound != "normal":
-        return tuple(found)
-    fewest = int(evidence.counts.min())
-    if fewest < LEAST_CONTRIBUTIONS:
-        found.append(
-            f"a player's value is the average of only {fewest} contributions; the normal bound "
-            f"can be relied on from about {LEAST_CONTRIBUTIONS} on"
-        )
-    if heavy := heavy_tails(evidence):
-        found.append(
-            f"the contributions of {heavy} players have heavy tails, so that normal intervals "
-            "may fail more often than stated; where the range of the utility is known, "
-            "the bernstein bound does not depend on tails"
-        )
-    return tuple(found)
+    if evidence.exact or not 0 < LARGE_XI * mean < xi:
+        return ""
+    times = float(f"{xi / mean:.2g}")
+    return (
+        f"ξ is {times:,g} times the mean |value|: with such a large tolerance near zero the "
+        "statement says very little"
+    )
 
 
-def _refused(
-    evidence: Evidence, tolerance: float, chance: str, reason: str, holds: str | None
-) -> str:
+def _refused(tolerance: float, chance: str, reason: str, holds: str | None) -> str:
     """The statement of a certificate that does not hold: why, and what holds instead."""
     refused = f"Not certified at ε1 = {tolerance:.6g}: {reason}."
     if holds is None:
         return refused
-    if evidence.modelled:
-        return f"{refused} If the game is like the model, then {chance}: {holds}."
     return f"{refused} What holds instead, {chance}: {holds}."
 
 
-def _affirmed(evidence: Evidence, within: str, chance: str, assumption: str) -> str:
+def _affirmed(
+    evidence: Evidence, within: str, epsilon2: float, chance: str, assumption: str
+) -> str:
     """The statement of a certificate that holds."""
     everyone = f"Each of the {evidence.n_players} values"
     if evidence.exact:
@@ -446,22 +442,25 @@ def _affirmed(evidence: Evidence, within: str, chance: str, assumption: str) -> 
             how = f"all coalitions that count were evaluated ({count})"
         return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
     return (
-        f"{everyone}{within}, for all of them together {chance}. So who adds nothing gets at "
-        "most the part of the tolerance that stands for zero; and up to the tolerance, identical "
-        "players get the same, and who adds no less than another gets no less (A1–A3). "
-        f"This rests on {evidence.evaluations:,} evaluations and on "
-        f"{assumption}, with {'independent' if evidence.independent else 'possibly dependent'} "
+        f"{everyone}{within}, for all of them together {chance}. So a player who adds nothing is "
+        f"valued within ± {epsilon2:.3g}, and identical players, or a player who adds no less than "
+        "another, are valued as they should be up to the sum of their tolerances (A1–A3). This "
+        f"rests on {evidence.evaluations:,} evaluations and on {assumption}, with "
+        f"{'independent' if evidence.independent else 'possibly dependent'} "
         f"estimates. {_SCOPE}"
     )
 
 
 _ASSUMPTIONS = {
-    "normal": "the assumption that averages of so many contributions, samples of what a player "
-    "adds, are close to normally distributed",
+    "normal": "the assumptions that averages of so many contributions, samples of what a player "
+    "adds, are close to normally distributed but for their skewness, and that coalitions that were "
+    "not drawn deviate no more than those next to none and to all players, the drawn ones, and a "
+    "tenth of what all players add together",
     "chebyshev": "the assumption that the variances of the contributions are as estimated",
     "bernstein": "the stated range of the utility alone",
 }
 _SCOPE = (
     "It covers the error of estimation for this utility. It does not cover the choice of the test "
-    "set behind it, and does not say whether the utility is a good measure."
+    "set behind it, takes a coalition to have the same utility each time unless the game is "
+    "declared random, and does not say whether the utility is a good measure."
 )

@@ -14,6 +14,7 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import BOUNDS, half_widths
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import check_bound, check_delta
+from fairshapley.fairness.tails import doubts
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ class Decisions:
         )
         words = {1: "above zero", -1: "below zero", 0: "sign open"}
         names = self.player_names or tuple(f"player {at}" for at in range(n_players))
-        order = np.argsort(-(self.lower + self.upper), kind="stable").tolist()
+        known = np.isfinite(self.lower) & np.isfinite(self.upper)
+        middles = np.where(known, self.lower, -np.inf) + np.where(known, self.upper, -np.inf)
+        order = np.argsort(-middles, kind="stable").tolist()
         if n_players > SHOWN:
             order = order[: SHOWN // 2] + order[-SHOWN // 2 :]
         rows = [
@@ -121,7 +124,8 @@ class Decisions:
             checks.players([i], len(self.lower))
             return (0.0, 0.0)
         i, j = checks.pairs([(i, j)], len(self.lower))[0]
-        return float(self.lower[i] - self.upper[j]), float(self.upper[i] - self.lower[j])
+        low, high = self.lower[i] - self.upper[j], self.upper[i] - self.lower[j]
+        return float(low), float(high)
 
     def order(self, i: int, j: int) -> int:
         """1 when φ_i > φ_j is settled, −1 when φ_i < φ_j is, else 0."""
@@ -174,8 +178,8 @@ def decide(
     """
     failure = check_delta(delta)
     check_bound(bound, BOUNDS)
-    if evidence.obstacle:
-        raise InputError(f"nothing can be said with confidence: {evidence.obstacle}")
-    widths = half_widths(evidence, level, bound, sequential=sequential)
+    if doubted := doubts(evidence, bound):
+        raise InputError(f"nothing can be said with confidence: {'; '.join(doubted)}")
+    widths = half_widths(evidence, level, bound, delta=failure, sequential=sequential)
     low, high = evidence.values - widths, evidence.values + widths
     return Decisions(low, high, failure, evidence.player_names)

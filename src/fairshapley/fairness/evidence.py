@@ -9,12 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics.text import visible
-from fairshapley._basics.types import FloatArray, IntArray
-
-# A model of a game is tested by the coalitions that it is not fitted to: it has these parameters
-# and one for each player, and as many more pairs of coalitions test it. Kinds of coalitions that it
-# may be wrong of without having seen one are at most this share of all.
-MODEL_PARAMETERS, UNSEEN = 7, 0.02
+from fairshapley._basics.types import FloatArray, FloatMatrix, IntArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +43,11 @@ class Evidence:
     random: bool = False
     """Whether utilities are random: values are those of the expected utility, errors include the
     noise, and no number of evaluations makes them exact"""
+    skewness: FloatArray | None = None
+    """The skewness of each player's contributions, where known"""
+    unseen: FloatMatrix | None = None
+    """What the coalitions that were not drawn may hide, see `fairness.unseen`; None where that was
+    not looked at"""
     n_nulls: int = 0
     """How many players, the last ones, are declared null: their error is known"""
     player_names: tuple[str, ...] | None = None
@@ -81,16 +81,6 @@ class Evidence:
         """The squares of the standard errors."""
         return np.square(self.standard_errors)
 
-    def test_of_model(self, level: float) -> float:
-        """The evaluations that it takes to test a model at a level, if there are fewer; else 0.
-
-        A kind of coalitions with a share p stays unseen m times with probability (1 − p)^m. The
-        model learns nothing from a pair of coalitions that comes again.
-        """
-        needed = max(2 * (self.n_players + MODEL_PARAMETERS), math.log(level) / math.log1p(-UNSEEN))
-        pairs = min(int(self.counts.min()), (self.evaluations - 2) // 2)
-        return 2 * math.ceil(needed) + 2 if self.modelled and pairs < needed else 0
-
     def scaled(self, factor: float, power: float = 1.0) -> Evidence:
         """As it is predicted to be with so many times the contributions.
 
@@ -100,4 +90,5 @@ class Evidence:
         known = {name: getattr(self, name) for name in Evidence.__dataclass_fields__}
         known["standard_errors"] = self.standard_errors / factor ** (power / 2)
         known["counts"] = np.maximum(self.counts * factor, 2)
+        known["unseen"] = None if self.unseen is None else self.unseen * (1.0, factor, 1.0)
         return Evidence(**known)

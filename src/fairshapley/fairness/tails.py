@@ -23,19 +23,20 @@ from scipy.special import stdtr
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.unseen import MET, allowance
 
 # A target that would take this many times the evaluations made cannot be predicted.
 FARTHEST = 1e12
 UNTOLD = 10**200
-# The largest squared deviation among m normal contributions of n players is about 2·log(mn)
-# variances. Tails are heavy when one contribution exceeds that 3 times and makes up a tenth of a
-# player's sum of squares: then the mean of this many is not normal yet.
-HEAVY_TAIL = 3.0
-HEAVY_SHARE = 0.1
-# Contributions from which on 95 % intervals held the truth in 93 % and more on nearly all games of
-# benchmarks/certificates: i.i.d. ones are marginals, which are skewed, others what is left of them
-# when a regression has explained most. Fewer do not show how skewed they are.
-TRUSTED_IID, TRUSTED = 100, 45
+# Of so few contributions not even Student's t says how far off their mean may be.
+LEAST_CONTRIBUTIONS = 12
+# Where one contribution makes up this share of a player's sum of squares, the spread is known from
+# that one alone.
+DOMINANT = 0.5
+MODELLED = (
+    "with so few evaluations the values and their errors are those of a model of the game, which "
+    "states no probability: ask for a certificate from the start, or allow more evaluations"
+)
 
 
 def all_equal(evidence: Evidence) -> BoolArray:
@@ -47,46 +48,98 @@ def all_equal(evidence: Evidence) -> BoolArray:
     return unknown
 
 
-def heavy_tails(evidence: Evidence) -> int:
-    """How many players have contributions of which a few make up most of the spread."""
-    if evidence.extremes is None:
-        return 0
-    draws = np.maximum(evidence.counts, 2) * evidence.n_players
-    limit = np.maximum(HEAVY_TAIL * 2.0 * np.log(draws), HEAVY_SHARE * evidence.counts)
-    return int((evidence.extremes > limit).sum())
+def doubts(evidence: Evidence, bound: str = "normal") -> tuple[str, ...]:
+    """Why nothing may be stated with a probability; empty where something may.
 
-
-def interval_doubts(evidence: Evidence) -> tuple[str, ...]:
-    """Why the interval of a single value is not to be trusted yet; empty when it is."""
+    Half-widths allow for few and skewed contributions, and for coalitions that were not drawn. What
+    they cannot allow for is here.
+    """
     if evidence.exact:
         return ()
-    found = [evidence.obstacle] if evidence.obstacle else []
+    if evidence.obstacle:
+        return (evidence.obstacle,)
     if evidence.modelled:
-        found.append("values and errors are those of a model of the game")
-    fewest = int(evidence.counts.min())
-    needed = TRUSTED_IID if evidence.identically_distributed else TRUSTED
-    if fewest < needed:
-        found.append(f"a value is the mean of {fewest} contributions, and {needed} are needed")
-    if equal := int(all_equal(evidence).sum()):
-        found.append(f"all contributions of {several(equal, 'player')} were equal")
-    if heavy := heavy_tails(evidence):
-        found.append(f"heavy tails in the contributions of {several(heavy, 'player')}")
-    return tuple(found)
+        return (MODELLED,)
+    active = slice(0, evidence.n_players - evidence.n_nulls)
+    unknown = np.flatnonzero(np.isnan(evidence.standard_errors))
+    if unknown.size:
+        few = evidence.counts[unknown[0]] < 2
+        why = "fewer than 2 contributions" if few else "every contribution seen was 0"
+        return (
+            f"the error of {several(unknown.size, 'value')}, the first that of "
+            f"{evidence.named(int(unknown[0]))}, is not known yet ({why}): allow more evaluations",
+        )
+    if bound != "normal":
+        return ()
+    fewest = int(evidence.counts[active].min(initial=LEAST_CONTRIBUTIONS))
+    if fewest >= LEAST_CONTRIBUTIONS:
+        return ()
+    return (
+        f"a value is the mean of {several(fewest, 'contribution')}, and {LEAST_CONTRIBUTIONS} are "
+        "needed to know its error: allow more evaluations",
+    )
 
 
-def exceedance(evidence: Evidence, reach: FloatArray) -> FloatArray:
-    """The probability that each player's error exceeds `reach` to one side, by Student's t.
+def allowances(evidence: Evidence, delta: float) -> FloatArray:
+    """By how much each value may be off because of what was not met in any draw.
 
-    Without variation there is no quantile to go by. An unseen kind of contribution of probability
-    p stays unseen m times with probability (1 − p)^m and moves a value by at most p times the
-    range of contributions. The error of a declared null player is known.
+    Beside what coalitions hide from everybody, a player whose contributions hardly vary may have
+    missed a kind that others show, and one of whose spread a single contribution makes up most may
+    have met too few of that kind: in m draws their share is off by at most log(n/δ)/m.
+    """
+    found = np.zeros(evidence.n_players)
+    if evidence.exact or evidence.extremes is None:
+        return found
+    if evidence.unseen is not None:
+        found += allowance(evidence.unseen, delta)
+    counts = np.maximum(evidence.counts, 1)
+    with np.errstate(invalid="ignore"):
+        largest = np.sqrt(evidence.extremes * counts) * evidence.standard_errors
+        dominated = evidence.extremes > DOMINANT * counts
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    reach = float(largest.max())
+    if evidence.contribution_width is not None:
+        reach = min(reach, evidence.contribution_width)
+    calm = (largest < MET * reach) & ~all_equal(evidence)
+    missed = np.where(calm, reach, np.where(dominated, largest, 0.0))
+    found += missed * np.log(evidence.n_players / delta) / counts
+    if nulls := evidence.n_nulls:
+        found[-nulls:] = 0.0
+    return found
+
+
+def skew_terms(evidence: Evidence) -> FloatArray:
+    """|γ|/(6√m), by which a skewness γ of m contributions moves quantiles of Student's t."""
+    if evidence.skewness is None:
+        return np.zeros(evidence.n_players)
+    terms = np.abs(evidence.skewness) / (6.0 * np.sqrt(np.maximum(evidence.counts, 1)))
+    return np.where(np.isfinite(terms), terms, 0.0)
+
+
+def exceedance(evidence: Evidence, reach: FloatArray, delta: float) -> FloatArray:
+    """The probability that each player's error exceeds `reach` to one side.
+
+    By Student's t, after what the draws may have missed at a level of δ, and with the skewness of
+    the contributions: where rare contributions are large, a mean without them looks sharper than
+    it is, and the quantile t becomes t + γ(2t² + 1)/(6√m) (Hall 1992). Without variation there is
+    no quantile to go by: an unseen kind of contribution of probability p stays unseen m times with
+    probability (1 − p)^m and moves a value by at most p times the range of contributions. The error
+    of a declared null player is known.
     """
     if evidence.exact:
         return np.zeros(evidence.n_players)
     errors, counts = evidence.standard_errors, evidence.counts
     proven = errors == 0
-    scaled = reach / np.where(proven, 1.0, errors)
-    tails = np.where(proven, 0.0, stdtr(np.maximum(counts - 1, 1), -scaled))
+    scaled = (reach - allowances(evidence, delta)) / np.where(proven, 1.0, errors)
+    terms = skew_terms(evidence)
+    curved = terms > 1e-9
+    safe = np.where(curved, terms, 1.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        root = np.sqrt(np.maximum(1.0 + 8.0 * safe * (scaled - safe), 0.0))
+        bent = np.where(np.isinf(scaled), scaled, (root - 1.0) / (4.0 * safe))
+    quantiles = np.where(curved, bent, scaled)
+    tails = stdtr(np.maximum(counts - 1, 1), -quantiles)
+    tails = np.where(proven, 0.0, np.where(scaled <= 0, 1.0, tails))
     width = evidence.contribution_width
     unseen = (
         np.ones_like(tails) if width is None else np.exp(np.minimum(-reach * counts / width, 0.0))
@@ -116,12 +169,14 @@ def allowed_half_width(
     return np.where(size > epsilon2, (epsilon1 * size + epsilon2) / (1.0 + epsilon1), across)
 
 
-def fair_failure(evidence: Evidence, epsilon1: float, epsilon2: float) -> float:
+def fair_failure(evidence: Evidence, epsilon1: float, epsilon2: float, delta: float) -> float:
     """A bound on the probability that a certificate of these estimates is wrong."""
-    return float(fair_tails(evidence, epsilon1, epsilon2).sum())
+    return float(fair_tails(evidence, epsilon1, epsilon2, delta).sum())
 
 
-def fair_tails(evidence: Evidence, epsilon1: float, epsilon2: float | FloatArray) -> FloatArray:
+def fair_tails(
+    evidence: Evidence, epsilon1: float, epsilon2: float | FloatArray, delta: float
+) -> FloatArray:
     """How probable it is that each player's error exceeds what fairness allows.
 
     Towards zero an error of (ε1|φ̂| + ε2)/(1 + ε1) is allowed, away from it one of
@@ -134,7 +189,7 @@ def fair_tails(evidence: Evidence, epsilon1: float, epsilon2: float | FloatArray
     away = reach / (1.0 - epsilon1) if epsilon1 < 1 else np.full_like(reach, np.inf)
     near = allowed_half_width(evidence.values, epsilon1, epsilon2)
     away = np.where(size > epsilon2, np.minimum(away, size), away)
-    return exceedance(evidence, near) + exceedance(evidence, away)
+    return exceedance(evidence, near, delta) + exceedance(evidence, away, delta)
 
 
 def evaluations_for(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairshapley._basics.text import several
-from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, LARGE_XI
 from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.test_set.errors import both_errors
@@ -56,21 +55,18 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
     if LARGE_XI < relative < math.inf and not result.exact:
         lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
     lines.extend(f"warning: {said}" for said in result.warnings)
-    try:
-        lines += _standing_lines(result)
-        lines.append(both_errors(result, result.run.asked.get("delta", DELTA)))
-    except InputError as error:
-        lines.append(str(error))
+    lines += _findings_lines(result)
+    lines.append(both_errors(result, result.run.asked.get("delta", DELTA)))
     return [line for line in lines if line]
 
 
-def _standing_lines(result: Result) -> list[str]:
+def _findings_lines(result: Result) -> list[str]:
+    """What holds, and what more would cost."""
     if result.exact:
         return []
-    standing = result.standing()
-    open_question = not (standing.certificate.holds or result.evidence.modelled)
-    more = money(result, standing.needed) if open_question else ""
-    return [*standing.sentences(), f"so many evaluations cost about {more}" if more else ""]
+    findings = result.findings()
+    more = "" if findings.certificate.holds else money(result, findings.needed)
+    return [*findings.sentences(), f"so many evaluations cost about {more}" if more else ""]
 
 
 def money(result: Result, evaluations: float) -> str:

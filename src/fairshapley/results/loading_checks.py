@@ -30,7 +30,7 @@ def wrong_parts(result: Result) -> Iterator[str]:
     columns: dict[str, Any] = {
         name: column
         for name, column in {**vars(result.evidence), **vars(result.run)}.items()
-        if isinstance(column, np.ndarray)
+        if isinstance(column, np.ndarray) and name != "unseen"
     }
     columns |= {"player_names": result.evidence.player_names, "row_counts": result.game.row_counts}
     for name, column in columns.items():

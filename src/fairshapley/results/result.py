@@ -16,10 +16,12 @@ from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.errors import InputError
 from fairshapley.fairness.aims import Aim
-from fairshapley.fairness.certificate import Certificate, certify
-from fairshapley.fairness.decisions import Decisions, decide
+from fairshapley.fairness.certificate import BOUNDS, Certificate
+from fairshapley.fairness.decisions import Decisions
 from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.guarantees import (
     Guarantee,
     Prediction,
@@ -27,10 +29,15 @@ from fairshapley.fairness.guarantees import (
     predict,
     required_fidelity,
 )
-from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_xi
+from fairshapley.fairness.levels import (
+    DELTA,
+    EPSILON1,
+    check_bound,
+    check_delta,
+    check_epsilon1,
+    check_xi,
+)
 from fairshapley.fairness.scores import fidelity
-from fairshapley.fairness.standing import Standing, stand
-from fairshapley.fairness.tails import interval_doubts
 from fairshapley.results import payouts
 from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.console import summary
@@ -191,26 +198,15 @@ class Result(Stored, Shared):
         bound
             "normal", "chebyshev", or "bernstein" for finite samples.
         """
-        found = certify(
-            self._evidence_for(bound),
-            epsilon1,
-            delta,
-            xi=self.xi if xi is None else xi,
-            bound=bound,
-            level=self.run.level_share * check_delta(delta),
-            sequential=self.run.sequential,
-        )
-        return replace(found, test_set=both_errors(self, delta))
+        certificate = self.findings(epsilon1, delta, xi, bound).certificate
+        return replace(certificate, test_set=both_errors(self, delta))
 
     def decisions(self, delta: float = DELTA, bound: str = "normal") -> Decisions:
         """Signs, differences, orders and the top k that hold together at level 1 − δ."""
-        return decide(
-            self._evidence_for(bound),
-            delta,
-            bound,
-            level=self.run.level_share * check_delta(delta),
-            sequential=self.run.sequential,
-        )
+        findings = self.findings(delta=delta, bound=bound)
+        if findings.doubts:
+            raise InputError(f"nothing can be said with confidence: {'; '.join(findings.doubts)}")
+        return findings.decisions
 
     def decided(
         self,
@@ -227,25 +223,29 @@ class Result(Stored, Shared):
         """
         aim = Aim(signs=signs, top=top, bottom=bottom, order=order)
         aim.check_players(self.n_players)
-        if self.run.sequential:
-            return aim.settled_by(self.decisions(delta))
-        if self.evidence.obstacle or np.isnan(self.standard_errors).any():
+        findings = self.findings(delta=delta)
+        if findings.doubts:
             return False
-        return aim.failure(self.evidence, self.xi) <= self.run.level_share * check_delta(delta)
+        if self.run.sequential:
+            return aim.settled_by(findings.decisions)
+        failure = aim.failure(self.evidence, self.xi, findings.delta)
+        return failure <= self.run.level_share * findings.delta
 
-    def standing(
+    def findings(
         self,
         epsilon1: float | None = None,
         delta: float | None = None,
         xi: float | None = None,
         bound: str = "normal",
-    ) -> Standing:
-        """What holds, asked for or not: the tightest ε1, signs and order, jointly at level 1 − δ.
+    ) -> Findings:
+        """Return what may be said of all values together: doubts, certificate, decisions.
+
+        It is computed once for the same arguments.
 
         Parameters
         ----------
         epsilon1
-            The tolerance whose cost is predicted; by default the one asked for, or 0.5.
+            The tolerance of the certificate; by default the one asked for, or 0.5.
         delta, xi
             The tolerated probability of failure, and the tolerance near zero; by default those
             asked for, or 0.1 and the run's own.
@@ -253,16 +253,24 @@ class Result(Stored, Shared):
             As in `certificate`.
         """
         asked = self.run.asked
-        failure = check_delta(asked.get("delta", DELTA) if delta is None else delta)
-        return stand(
-            self._evidence_for(bound),
-            asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
-            failure,
-            xi=asked.get("xi", self.xi) if xi is None else xi,
-            bound=bound,
-            level=self.run.level_share * failure,
-            sequential=self.run.sequential,
+        known = (
+            asked.get("epsilon1", EPSILON1) if epsilon1 is None else check_epsilon1(epsilon1),
+            check_delta(asked.get("delta", DELTA) if delta is None else delta),
+            asked.get("xi", self.xi) if xi is None else check_xi(xi),
+            check_bound(bound, BOUNDS),
         )
+        kept: dict[Any, Findings] = self.__dict__.setdefault("_findings", {})
+        if known not in kept:
+            kept[known] = Findings(
+                evidence=self._evidence_for(bound),
+                epsilon1=known[0],
+                delta=known[1],
+                xi=known[2],
+                bound=bound,
+                level_share=self.run.level_share,
+                sequential=self.run.sequential,
+            )
+        return kept[known]
 
     def predict(
         self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "chebyshev"
@@ -293,8 +301,8 @@ class Result(Stored, Shared):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why intervals of single values are not to be trusted yet; empty when they are."""
-        return interval_doubts(self.evidence)
+        """Why nothing is stated with a probability; empty where something is."""
+        return self.findings().doubts
 
     def __str__(self) -> str:
         return "\n".join([*summary(self), *self.notes])

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics import bits
+from fairshapley._basics.types import ByteArray, FloatArray, FloatMatrix
 from fairshapley.draws import Draw
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
@@ -30,6 +31,7 @@ from fairshapley.evaluation.ledger import LEAST_SCALE
 from fairshapley.evaluation.noise import RepeatedDraw
 from fairshapley.evaluation.prices import by_size
 from fairshapley.fairness.evidence import Evidence
+from fairshapley.fairness.unseen import find_unseen
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.records import GameFacts, RunFacts
@@ -55,6 +57,8 @@ REPEATED = 1e-6
 # No call is in flight while an estimate is made. Where that takes much time, as the growth between
 # checkpoints says, an engine that waits has no checkpoint before the end.
 MOST_GROWTH = 4.0
+# Coalitions that are looked at for what others may hide.
+MOST_LOOKED_AT = 20_000
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -321,6 +325,7 @@ class Run:
             self.rounds += 1
             self._refresh()
             self.recorder.add(sizes, values)
+            self._look_at(draw, values)
             if draw.marginals is not None:
                 self.marginals = (self.marginals or 0) + int(draw.marginals)
         except BaseException:
@@ -366,6 +371,8 @@ class Run:
         if growth > MOST_GROWTH and self.plan.in_flight > 1:
             growth = math.inf
         self.recorder = Recorder(self.game.n_active, growth)
+        self._looked_at: list[tuple[ByteArray, FloatArray]] = []
+        self._told = 0
 
     def _blocked(self, draw: Draw) -> str | None:
         return self.allowance.blocked(draw, self.rounds, self.marginals or 0)
@@ -481,12 +488,45 @@ class Run:
             independent=traits.independent,
             obstacle=obstacle,
             extremes=now.extremes,
+            skewness=now.skewness,
+            unseen=self._unseen(now),
             contribution_width=width,
             identically_distributed=traits.iid,
             modelled=now.modelled,
             random=self.game.random,
             n_nulls=nulls,
             player_names=self.game.player_names,
+        )
+
+    def _look_at(self, draw: Draw, values: Any) -> None:
+        """Keep the first coalitions of the run with their utilities."""
+        start, stop = self._told, min(MOST_LOOKED_AT, self._told + len(draw))
+        self._told += len(draw)
+        if start < stop:
+            masks = draw.masks(0, stop - start)[:, : self.game.n_active]
+            told = values if isinstance(values, np.ndarray) else values.cpu().numpy()
+            self._looked_at.append((bits.pack(masks), told[: stop - start]))
+
+    def _unseen(self, now: Estimate) -> FloatMatrix | None:
+        """What the coalitions that were not drawn may hide."""
+        n_active = self.game.n_active
+        if self.problem is None or now.exact or not self._looked_at or n_active < 2:
+            return None
+        packed, told = map(np.concatenate, zip(*self._looked_at, strict=True))
+        packed, first = np.unique(packed, axis=0, return_index=True)
+        masks, utilities = bits.unpack(packed, n_active), told[first]
+        sizes = masks.sum(axis=1)
+        inner = (sizes > 0) & (sizes < n_active) & ~np.isnan(utilities)
+        if not inner.any() or np.isnan(now.values).any():
+            return None
+        return find_unseen(
+            masks[inner],
+            utilities[inner],
+            (self.problem.empty, self.problem.full),
+            now.values[:n_active],
+            self.plan.semivalue.weights(n_active),
+            thinning=max(1.0, self.evaluator.tally.evaluations / len(packed)),
+            width=self.game.value_width,
         )
 
     def snapshot(self) -> Snapshot:

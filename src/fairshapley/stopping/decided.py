@@ -8,7 +8,7 @@ from fairshapley.fairness.aims import Aim
 from fairshapley.fairness.decisions import decide
 from fairshapley.fairness.levels import DELTA
 from fairshapley.fairness.tails import evaluations_for
-from fairshapley.stopping.planned import PlannedLooks, Verdict
+from fairshapley.stopping.planned import Look, PlannedLooks
 from fairshapley.stopping.rules import Snapshot
 
 
@@ -49,7 +49,7 @@ class Decided(Aim, PlannedLooks):
         """That it is settled."""
         return f"sure of {self} at δ = {self.delta:g}"
 
-    def judge(self, snapshot: Snapshot, level: float) -> Verdict:
+    def judge(self, snapshot: Snapshot, level: float) -> Look:
         """Whether the decision is settled."""
         evidence = snapshot.evidence
         if snapshot.sequential:
@@ -57,14 +57,16 @@ class Decided(Aim, PlannedLooks):
             intervals = decide(evidence, self.delta, level=self.delta, sequential=True)
             settled = self.settled_by(intervals)
         else:
-            settled = self.failure(evidence, snapshot.xi) <= level
+            settled = self.failure(evidence, snapshot.xi, self.delta) <= level
         if settled:
             said = f"decided at δ = {self.delta:g}: {self.answer(evidence)}"
-            if not snapshot.sequential and self.failure(evidence, 0.0) > level:
+            if not snapshot.sequential and self.failure(evidence, 0.0, self.delta) > level:
                 said += f"; what differs by no more than ξ = {snapshot.xi:g} may go either way"
-            return Verdict(True, said, lambda: evidence.evaluations)
+            return Look(True, said, lambda: evidence.evaluations)
 
         def needed() -> float:
-            return evaluations_for(evidence, level, lambda then: self.failure(then, snapshot.xi))
+            return evaluations_for(
+                evidence, level, lambda then: self.failure(then, snapshot.xi, self.delta)
+            )
 
-        return Verdict(False, f"{self} not settled at δ = {self.delta:g}", needed)
+        return Look(False, f"{self} not settled at δ = {self.delta:g}", needed)

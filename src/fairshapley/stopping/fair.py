@@ -9,7 +9,7 @@ from functools import partial
 from fairshapley._basics import checks
 from fairshapley.fairness.certificate import BOUNDS, certify, needed_evaluations, rounded_up
 from fairshapley.fairness.levels import check_bound, check_epsilon1, check_xi
-from fairshapley.stopping.planned import PlannedLooks, Verdict
+from fairshapley.stopping.planned import Look, PlannedLooks
 from fairshapley.stopping.rules import Snapshot
 
 
@@ -58,7 +58,7 @@ class Fair(PlannedLooks):
         epsilon2 = self.epsilon1 * (snapshot.xi if self.xi is None else self.xi)
         return f"({self.epsilon1:g}, {epsilon2:g}, {self.delta:g})-Shapley fair"
 
-    def judge(self, snapshot: Snapshot, level: float) -> Verdict:
+    def judge(self, snapshot: Snapshot, level: float) -> Look:
         """Whether the values are certified."""
         found = certify(
             snapshot.evidence,
@@ -70,9 +70,9 @@ class Fair(PlannedLooks):
             sequential=snapshot.sequential,
         )
         if found.holds:
-            return Verdict(True, f"certified as {self.aim_at(snapshot)}", lambda: found.evaluations)
+            return Look(True, f"certified as {self.aim_at(snapshot)}", lambda: found.evaluations)
         holds = ""
         if found.tightest < math.inf:
             holds = f"; what holds is ε1 = {rounded_up(found.tightest):g}"
         predict = partial(needed_evaluations, found, snapshot.evidence)
-        return Verdict(False, f"not certified: {found.reason}{holds}", predict)
+        return Look(False, f"not certified: {found.reason}{holds}", predict)

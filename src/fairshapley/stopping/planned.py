@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-
-from fairshapley.fairness.certificate import LEAST_CONTRIBUTIONS, cost_text
+from fairshapley.fairness.certificate import cost_text
 from fairshapley.fairness.levels import check_delta
 from fairshapley.fairness.looks import spent_share
+from fairshapley.fairness.tails import doubts
 from fairshapley.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
 
 # A target that would take this many times the budget is given up, from a quarter of it on.
@@ -22,7 +21,7 @@ ENOUGH_TO_JUDGE = 0.25
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Look:
     """What a look has shown."""
 
     holds: bool
@@ -52,7 +51,7 @@ class PlannedLooks(Rule):
         object.__setattr__(self, "delta", check_delta(self.delta))
 
     @abstractmethod
-    def judge(self, snapshot: Snapshot, level: float) -> Verdict:
+    def judge(self, snapshot: Snapshot, level: float) -> Look:
         """Whether the aim is reached, with a level for this very look."""
 
     @property
@@ -91,10 +90,8 @@ class PlannedLooks(Rule):
 
     def conclude(self, snapshot: Snapshot) -> str:
         """The answer when the budget is spent: the last look, with all the level that is left."""
-        if snapshot.evidence.obstacle:
-            return f"not certified: {snapshot.evidence.obstacle}"
-        if np.isnan(snapshot.evidence.standard_errors).any():
-            return "not certified: the variance of some players is not known yet"
+        if doubted := doubts(snapshot.evidence, self.certified_by):
+            return f"not certified: {'; '.join(doubted)}"
         found = self.judge(snapshot, snapshot.unspent_share * self.delta)
         if found.holds:
             return f"{found.said} at the last look"
@@ -103,14 +100,11 @@ class PlannedLooks(Rule):
 
     def looks_now(self, snapshot: Snapshot) -> bool:
         """Whether it is time to look, and there are enough contributions to look at."""
-        if snapshot.level_share == 0 or np.isnan(snapshot.evidence.standard_errors).any():
-            return False
-        fewest = int(snapshot.evidence.counts.min())
-        return fewest >= (LEAST_CONTRIBUTIONS if self.certified_by == "normal" else 2)
+        return snapshot.level_share > 0 and not doubts(snapshot.evidence, self.certified_by)
 
     def predicted(self, snapshot: Snapshot) -> float:
         """The evaluations that the aim is predicted to take."""
-        if np.isnan(snapshot.evidence.standard_errors).any():
+        if doubts(snapshot.evidence, self.certified_by):
             return snapshot.coalitions
         return self.judge(snapshot, (snapshot.level_share or 1 / 10) * self.delta).needed
 

@@ -48,6 +48,6 @@ def divide_sum(
         if as_json:
             print_json(divided.to_dict())
         else:
-            said = [*divided.notes, *divided.standing]
+            said = [*divided.notes, *divided.findings]
             print_shown(divided.headline(), *divided.shown(), said)
     ending.close(quiet=as_json)

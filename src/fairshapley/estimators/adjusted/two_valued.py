@@ -58,8 +58,8 @@ class TwoValued:
         return self.unit**2 * self._sum(self.inside**2, self.outside**2, n_players)
 
     def columns(self) -> FloatArray:
-        """What a product with the masks needs for sums and sums of squares."""
-        return np.stack([self.inside - self.outside, self.inside**2 - self.outside**2])
+        """What a product with the masks needs for sums of the first three powers."""
+        return np.stack([self.inside**power - self.outside**power for power in (1, 2, 3)])
 
     def moments(self, products: FloatArray, common: FloatArray) -> Moments:
         """The moments without extremes, from the product of the columns with the masks.
@@ -76,7 +76,9 @@ class TwoValued:
         sums += (self._sum(self.inside, self.outside, len(sums)) - sums.sum()) / len(sums)
         means = sums / len(self.sizes)
         within = self.unit**2 * np.maximum(squares - sums * means, 0.0)
-        return Moments.of(len(self.sizes), self.unit * means + common, within)
+        cubes = products[2] + (self.outside**3).sum()
+        cubes += means * (2.0 * sums * means - 3.0 * squares)
+        return Moments.of(len(self.sizes), self.unit * means + common, within, self.unit**3 * cubes)
 
     def rows(self, masks: NDArray[Any], chosen: IntArray | slice) -> FloatArray:
         """The contributions of some units to every player, without what is common."""

@@ -288,7 +288,9 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         if state.epochs is not None:
             combined = state.epochs.combined(state.average.mean_square)
             if self.keep_bootstrap or not np.isnan(combined.values).any():
-                return replace(combined, extremes=state.average.extremes())
+                return replace(
+                    combined, extremes=state.average.extremes(), skewness=state.average.skewness()
+                )
         elif int(state.average.counts.min()) > 1:
             return state.average.estimate()
         return state.bootstrap.estimate()

@@ -66,8 +66,9 @@ def combine(levels: dict[int, Moments], singles: Moments) -> Estimate:
     effective = total**2 / np.maximum((walks * sizes).sum(axis=0), 1.0)
     # A size with one group says nothing of tails: fmax passes over its NaN.
     extremes: FloatArray = np.fmax.reduce([level.extremes() for level in moments])
+    skewness = np.fmax.reduce([np.abs(level.skewness()) for level in moments])
     floored = _with_floor(variances, moments, singles)
-    return Estimate(values, floored, whole_below(effective), extremes=extremes)
+    return Estimate(values, floored, whole_below(effective), extremes=extremes, skewness=skewness)
 
 
 def _with_floor(variances: FloatArray, levels: list[Moments], singles: Moments) -> FloatArray:

@@ -71,7 +71,7 @@ def payout(
     unit
         The smallest amount of money.
     epsilon1, delta, bound
-        As in `Result.standing`, whose simultaneous intervals give the band.
+        As in `Result.findings`, whose simultaneous intervals give the band.
 
     Examples
     --------
@@ -101,18 +101,17 @@ def payout(
             f"{text(money(rest, step))} are left over: they cannot be divided without paying "
             "equal players unequally"
         )
-    bounds, standing = None, tuple[str, ...]()
+    bounds, findings = None, tuple[str, ...]()
     total = sum(weights)
     values = averaged.astype(np.float64)
     others, said = other_bounds(result, values, negative, whole, delta)
-    try:
-        held = result.standing(epsilon1, delta, bound=bound)
-    except InputError as error:
-        notes.append(f"no tolerance band: {result.evidence.obstacle or error}")
+    held = result.findings(epsilon1, delta, bound=bound)
+    if held.doubts:
+        notes.append(f"no tolerance band: {'; '.join(held.doubts)}")
     else:
         bounds, words = _band(result, held.decisions, groups, negative, whole)
         notes.append(words)
-        standing = () if result.exact else tuple(held.sentences())
+        findings = () if result.exact else tuple(held.sentences())
     notes += said
     return Payout(
         pool=money(whole, step),
@@ -127,7 +126,7 @@ def payout(
         negative=negative,
         names=result.names(),
         notes=tuple(notes),
-        standing=standing,
+        findings=findings,
         test_lower=None if others is None else all_money(others[0], step),
         test_upper=None if others is None else all_money(others[1], step),
     )

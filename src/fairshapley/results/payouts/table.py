@@ -57,8 +57,8 @@ class Payout:
     names: tuple[str, ...]
     notes: tuple[str, ...]
     """How negative values, identical players and the rest were treated, and what is certain"""
-    standing: tuple[str, ...] = ()
-    """What holds of the values, see `Result.standing`; empty without a band"""
+    findings: tuple[str, ...] = ()
+    """What holds of the values, see `Result.findings`; empty without a band"""
     test_lower: tuple[Decimal, ...] | None = None
     """The least that another test set of the same size would pay each player; None where unknown"""
     test_upper: tuple[Decimal, ...] | None = None
@@ -100,7 +100,7 @@ class Payout:
             "negative": self.negative,
             "delta": self.delta,
             "players": [dict(zip(columns, row, strict=True)) for row in rows],
-            "notes": [*self.notes, *self.standing],
+            "notes": [*self.notes, *self.findings],
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -151,12 +151,12 @@ class Payout:
         if len(order) > ROWS_SHOWN:
             others = sum((self.amounts[player] for player in order[ROWS_SHOWN:]), Decimal(0))
             lines.append(f"{shown(others):>{widest}}  {len(order) - ROWS_SHOWN} others together")
-        return "\n".join([*lines, *self.notes, *self.standing])
+        return "\n".join([*lines, *self.notes, *self.findings])
 
     def _repr_html_(self) -> str:
         headings, rows = self.shown()
         table = names_table_html(headings, shortened(rows, TOP_ROWS, BOTTOM_ROWS))
-        return block_html(self.headline(), table, sentences_html([*self.notes, *self.standing]))
+        return block_html(self.headline(), table, sentences_html([*self.notes, *self.findings]))
 
 
 def _plain(cell: Any) -> Any:

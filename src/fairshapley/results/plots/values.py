@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import DELTA, check_delta
+from fairshapley.fairness.levels import DELTA
 from fairshapley.results.plots.canvas import BLUE, GREY, literal, new_axes
 
 if TYPE_CHECKING:
@@ -85,10 +84,8 @@ def _half_widths(result: Result, *, simultaneous: bool, delta: float, bound: str
         return (decisions.upper - decisions.lower) / 2
     if result.exact:
         return np.zeros(result.n_players)
-    # One contribution tells nothing of its spread: the quantile is NaN there, and no bar is drawn.
-    freedom = np.maximum(result.counts - 1, 0)
-    quantiles = -stdtrit(np.where(freedom > 0, freedom, np.nan), check_delta(delta) / 2)
-    return result.standard_errors * quantiles
+    widths = result.findings(delta=delta, bound=bound).single_widths(delta)
+    return result.standard_errors if widths is None else widths
 
 
 def _caption(result: Result, drawn: int, *, simultaneous: bool, delta: float) -> str:
@@ -98,11 +95,8 @@ def _caption(result: Result, drawn: int, *, simultaneous: bool, delta: float) ->
         label += " (exact)"
     else:
         together = "all together" if simultaneous else "each on its own"
-        label += f", {100 * (1 - delta):.4g} % intervals {together}"
-        if result.evidence.modelled:
-            label += ",\nif the game is like the model that so few evaluations allow"
-        elif result.doubts and not simultaneous:
-            label += ";\ndo not rely on them yet: " + result.doubts[0]
+        intervals = f"{100 * (1 - delta):.4g} % intervals {together}"
+        label += ", ± 1 standard error" if result.doubts else f", {intervals}"
     valued = int(np.isfinite(result.values).sum())
     if drawn < valued:
         label += f"\nhighest and lowest {drawn} of {valued:,} players"

@@ -14,9 +14,9 @@ from fairshapley._basics.text import several
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
 from fairshapley.fairness.certificate import cost_text
+from fairshapley.fairness.findings import Findings
 from fairshapley.fairness.guarantees import Prediction, required_fidelity
 from fairshapley.fairness.levels import EPSILON1
-from fairshapley.fairness.standing import Standing
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -37,26 +37,23 @@ class Verdict:
     """Exact, certified, shown, missed (where somebody asked for more) or impossible"""
     statement: str
     """The certificate's own words"""
-    warnings: tuple[str, ...] = ()
+    warning: str = ""
     obstacle: str = ""
     """Why nothing can be stated, by the certificate"""
-    standing: Standing | None = None
+    findings: Findings | None = None
     """What holds, where the certificate does not"""
 
     @classmethod
     def of(cls, result: Result, epsilon1: float, delta: float, *, asked: bool = True) -> Verdict:
         """What holds of a result at ε1 and δ; `asked` says whether somebody asked for ε1."""
-        try:
-            certificate = result.certificate(epsilon1, delta)
-        except InputError as error:
-            return cls(result, "impossible", f"Not certified: {error}.", obstacle=str(error))
-        said = certificate.statement, certificate.warnings
+        certificate = result.certificate(epsilon1, delta)
+        said = certificate.statement, certificate.warning
         if certificate.holds:
             return cls(result, "exact" if result.exact else "certified", *said)
         if not np.isfinite(certificate.half_widths).all():
             return cls(result, "impossible", *said, certificate.reason)
-        standing = result.standing(epsilon1, delta, result.xi)
-        return cls(result, "missed" if asked else "shown", *said, standing=standing)
+        findings = result.findings(epsilon1, delta, result.xi)
+        return cls(result, "missed" if asked else "shown", *said, findings=findings)
 
     @property
     def unknown(self) -> int:
@@ -88,15 +85,15 @@ class Verdict:
     @property
     def cost(self) -> str:
         """What the tolerance would take."""
-        needed = 0.0 if self.standing is None else self.standing.needed
+        needed = 0.0 if self.findings is None else self.findings.needed
         return cost_text(needed, self.result.evidence.coalitions)
 
     @property
     def prediction(self) -> Prediction | None:
         """What it would take by the paper's proposition; None where that says nothing."""
-        if self.standing is None:
+        if self.findings is None:
             return None
-        certificate = self.standing.certificate
+        certificate = self.findings.certificate
         try:
             return self.result.predict(certificate.epsilon1, certificate.delta, bound="normal")
         except InputError:

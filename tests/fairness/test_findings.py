@@ -1,14 +1,10 @@
 """What holds, whatever was asked for."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import fairshapley as fs
-from fairshapley.estimators.adjusted.process import PRIOR_MEANS
 from fairshapley.fairness.certificate import allowed_half_width, tightest_epsilon1
-from fairshapley.fairness.evidence import MODEL_PARAMETERS
 from fairshapley.results.serialising import assembled
 
 NAMES = ["north", "south", "<b>west", "east\n"]
@@ -49,15 +45,17 @@ def test_the_tightest_tolerance_is_where_the_certificate_begins_to_hold(xi):
 
 def test_every_result_says_what_holds_with_names():
     result = estimated([1.0, 0.8, -0.5, 0.01], [0.01, 0.01, 0.01, 0.02])
-    standing = result.standing()
-    assert standing.epsilon1 < 0.5
-    assert standing.signs.tolist() == [1, 1, -1, 0]
-    assert (standing.top, standing.bottom, standing.settled_pairs) == ((0,), (2,), 6)
+    findings = result.findings()
+    assert findings.tightest < 0.5
+    assert findings.decisions.signs().tolist() == [1, 1, -1, 0]
+    decisions = findings.decisions
+    assert (decisions.top(1).certain, decisions.bottom(1).certain) == ((0,), (2,))
+    assert decisions.settled_pairs() == 6
     said = str(result)
     for words in (
         "With a probability of at least 0.9, all of this holds together:",
-        "signs: 3 of 4 are settled, 2 above zero and 1 below (“<b>west”)",
-        "order: 6 of 6 pairs are settled; the highest is “north”; the lowest is “<b>west”",
+        "signs: 3 of 4 are known, 2 above zero and 1 below (“<b>west”)",
+        "order: 6 of 6 pairs are known; the highest is “north”; the lowest is “<b>west”",
     ):
         assert words in said
     assert "Not certified" not in said
@@ -69,49 +67,44 @@ def test_what_was_asked_for_and_missed_has_a_price():
     limits = {"until": {"rule": "AnyOf", "rules": [{"rule": "Seconds", "at_least": 1}, rule]}}
     result = estimated([1.0, 0.8], [0.1, 0.1], limits=limits)
     assert result.run.asked == {"epsilon1": 0.05, "delta": 0.2, "xi": 0.2}
-    standing = result.standing()
-    assert (standing.delta, standing.xi, standing.certificate.epsilon1) == (0.2, 0.2, 0.05)
-    assert standing.needed == 4.0, "all coalitions"
-    assert "(ε1 = 0.05) would take all 4 coalitions; 500 were made" in str(standing)
+    findings = result.findings()
+    assert (findings.delta, findings.xi, findings.epsilon1) == (0.2, 0.2, 0.05)
+    assert findings.needed == 4.0, "all coalitions"
+    assert "(ε1 = 0.05) would take all 4 coalitions; 500 were made" in str(findings)
     refused = result.certificate(0.05, 0.1)
     assert "“south” is known to ±" in refused.reason
     assert "What holds instead, with a probability of at least 0.9: each value" in str(refused)
 
 
-def test_a_model_that_few_coalitions_test_is_sure_of_nothing():
+def test_a_model_states_no_probability():
     """One player with a veto: what was seen may look like a game of that player alone."""
     game = fs.games.TableGame([float(one & 1 and one.bit_count() > 3) for one in range(256)])
     result = fs.estimate(game, budget=40, seed=0)
     assert result.evidence.modelled
     said = str(result)
-    assert "How probable any statement about all values is cannot be said" in said
-    assert "to test it takes about 230 evaluations" in said
-    assert "probability" not in said
+    assert "By a model of the game the standard errors are" in said
+    assert "with a probability" not in said.lower()
     certificate = result.certificate(0.5, 0.1)
-    assert "If the game is like" not in str(certificate)
+    assert not certificate.holds
     assert certificate.tightest == np.inf
-    assert not result.decisions().signs().any()
+    with pytest.raises(fs.InputError, match="a model of the game"):
+        result.decisions()
     assert "no tolerance band" in str(result.payout(100))
+    assert result.findings().single_widths(0.05) is None
 
 
-@pytest.mark.parametrize(("evaluations", "level"), [(229, 0.1), (457, 0.01)])
-def test_a_kind_of_coalitions_that_may_be_unseen_is_rare(evaluations, level):
-    """0.98^m is at most the level from m = 114 and m = 228 pairs on."""
-    one = estimated([1.0, 2.0], [0.1, 0.1], modelled=True, counts=np.full(2, 999)).evidence
-    assert replace(one, evaluations=evaluations).test_of_model(level) == evaluations + 1
-    assert replace(one, evaluations=evaluations + 1).test_of_model(level) == 0
-    assert replace(one, evaluations=10, modelled=False).test_of_model(level) == 0
-
-
-def test_parameters_of_the_model_are_counted():
-    assert len(PRIOR_MEANS) == MODEL_PARAMETERS
+def test_findings_are_computed_once():
+    result = estimated([1.0, 0.8], [0.1, 0.1])
+    assert result.findings() is result.findings(0.5, 0.1)
+    assert result.findings(delta=0.2) is not result.findings()
+    assert result.findings().certificate is result.findings().certificate
 
 
 def test_a_sentence_about_hopeless_intervals_stays_true():
     result = estimated([0.1, 0.2], [1.0, 2.0], xi=0.0)
-    assert "no relative tolerance holds for all of them" in str(result.standing())
+    assert "no relative tolerance holds for all of them" in str(result.findings())
     few = estimated([0.1, 0.2], [0.1, np.nan])
-    assert "the variance of 1 players, the first of them “south”" in str(few)
+    assert "the error of 1 value, the first that of “south”, is not known yet" in str(few)
     blocked = estimated([0.1, 0.2], [0.1, 0.1], obstacle="it reuses its samples")
-    assert "nothing can be said with confidence: it reuses its samples" in str(blocked)
-    assert "exact" in str(fs.exact(fs.games.TableGame([0, 1])).standing())
+    assert "Nothing is certified: it reuses its samples" in str(blocked)
+    assert "exact" in str(fs.exact(fs.games.TableGame([0, 1])).findings())
