@@ -85,5 +85,4 @@ METHODS: list[fs.estimators.Estimator[Any, Any]] = [
     fs.UnbiasedKernelSHAP(paired=False),
     fs.GreedyActive(),
     fs.GreedyActive(honest=True),
-    fs.GreedyActive(reuse="walk"),
 ]

@@ -18,16 +18,17 @@ varies less.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
-from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.draws import Draw, RankArray, SingleMarginals, Walks, random_ranks
 from fairshapley.draws.sphere import sobol_ranks
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.greedy.greedy_active import ActiveState, GreedyActive
-from fairshapley.estimators.greedy.weighted_draws import PlacedWalks, WeightedDraw
+from fairshapley.estimators.greedy.proposal import by_player, proposed_sizes
+from fairshapley.estimators.greedy.weighted_draws import WeightedDraw, WeightedWalks
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.sampling.family import SamplingState, walk_weights
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
@@ -198,22 +199,66 @@ class SingleSobol(MonteCarlo):
 
 
 @dataclass(frozen=True, eq=False)
-class UncountedWalks(PlacedWalks):
+class UncountedWalks(WeightedWalks):
     """Whole permutations that are counted as one marginal each."""
 
     @property
     def marginals(self) -> int:
         """One for each permutation."""
-        return len(self.players)
+        return len(self.ranks)
 
 
-def uncounted(draw: PlacedWalks, *, one_weight: bool) -> UncountedWalks:
-    """Return the walks as one marginal each, with the weights of the placed players if asked."""
-    weights = draw.weights
+def uncounted_walks(
+    rng: np.random.Generator,
+    proposal: FloatArray,
+    base: FloatArray,
+    players: IntArray,
+    *,
+    one_weight: bool,
+) -> UncountedWalks:
+    """Draw uniform permutations of the others, each given player at a place from its proposal.
+
+    With `one_weight` all marginals of a permutation have the weight of the player that was placed.
+    """
+    places = proposed_sizes(rng, proposal, players)
+    ranks = random_ranks(rng, len(players), len(base))
+    rows = np.arange(len(players))
+    # Move each player to its place; the others keep their order.
+    to = places.astype(ranks.dtype)[:, None]
+    ranks -= ranks > ranks[rows, players][:, None]
+    ranks += ranks >= to
+    ranks[rows, players] = to[:, 0]
+    weights = placed_weights(ranks, players, proposal, base)
     if one_weight:
-        placed = weights[np.arange(len(weights)), draw.players]
-        weights = np.broadcast_to(placed[:, None], weights.shape)
-    return UncountedWalks(draw.ranks, weights, draw.players)
+        weights = np.broadcast_to(weights[rows, players][:, None], weights.shape)
+    return UncountedWalks(ranks, weights)
+
+
+def placed_weights(
+    ranks: RankArray, players: IntArray, proposal: FloatArray, base: FloatArray
+) -> FloatArray:
+    """Return the weight of player i's marginal contribution on walk w, entry (w, i).
+
+    With j at place c ~ q' and the others uniform, i ≠ j is at place k behind j with probability
+    Q(c < k)/(n − 1), where the semivalue has α_k·k/(n − 1): the weight is α_k·k/Q(c < k). Before
+    j it is α_k·(n − 1 − k)/Q(c > k). Player j has α_c/q'(c).
+    """
+    n_players, rows = len(base), np.arange(len(players))
+    q, places = by_player(proposal)[players], np.arange(n_players)
+    below, above = np.zeros((2, *q.shape))
+    below[:, 1:] = np.cumsum(q, axis=1)[:, :-1]
+    above[:, :-1] = np.cumsum(q[:, ::-1], axis=1)[:, -2::-1]
+    own = ranks[rows, players]
+    is_behind = ranks > own[:, None]
+    # Places that never happen have the weight 0.
+    behind = np.divide(base * places, below, out=np.zeros_like(q), where=below > 0)
+    before = np.divide(base * places[::-1], above, out=np.zeros_like(q), where=above > 0)
+    at = ranks.astype(np.int64)
+    weights = np.where(
+        is_behind, np.take_along_axis(behind, at, axis=1), np.take_along_axis(before, at, axis=1)
+    )
+    weights[rows, players] = base[own] / q[rows, own]
+    return weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,12 +282,17 @@ class UncountedGreedy(GreedyActive):
 
     name = "gae-uncounted"
 
-    reuse: Literal["single", "walk"] = "walk"
+    batch: int | None = 1
     one_weight: bool = False
+
+    @property
+    def traits(self) -> Traits:
+        """Every permutation serves all players: the number of contributions is fixed."""
+        return Traits(linear=False, efficient=False)
 
     def ask(self, state: ActiveState, rng: np.random.Generator) -> WeightedDraw | None:
         """As for GAE, but that a permutation after the bootstrap counts one marginal."""
-        draw = super().ask(state, rng)
-        if isinstance(draw, PlacedWalks):
-            return uncounted(draw, one_weight=self.one_weight)
-        return draw
+        if self._in_bootstrap(state):
+            return super().ask(state, rng)
+        players = self._select(state)
+        return uncounted_walks(rng, state.proposal, state.base, players, one_weight=self.one_weight)

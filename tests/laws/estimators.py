@@ -24,17 +24,10 @@ MORE = [
     fs.RegressionAdjusted(proxy="none"),
     fs.Owen(levels="grid", antithetic=True),
     fs.UnbiasedKernelSHAP(paired=False),
-    fs.GreedyActive(reuse="walk", bootstrap=4, alpha=1.0),
     fs.Sobol(points=2),
     fs.Orthogonal(vectors=1),
     fs.GreedyActive(bootstrap=4, epsilon1=0.3),
     fs.GreedyActive(honest=True),
     fs.GreedyActive(honest=True, bootstrap=2, alpha=0.5),
-    fs.GreedyActive(honest=True, bootstrap=4, keep_bootstrap=False),
     fs.GreedyActive(honest=True, bootstrap=4, proposal="per-player", alpha=1.0),
-    fs.GreedyActive(selection="uniform", bootstrap=4, keep_bootstrap=False, alpha=0.0),
-    fs.GreedyActive(reuse="walk", bootstrap=4, alpha=0.0),
-    fs.GreedyActive(
-        reuse="walk", selection="uniform", proposal="per-player", bootstrap=4, alpha=1.0
-    ),
 ]

@@ -21,9 +21,7 @@ from fairshapley.estimators.greedy.greedy_active import GreedyActive
         {"epsilon1": 0.0},
         {"proposal": "best"},
         {"selection": "random"},
-        {"reuse": "all"},
         {"selection": None},
-        {"reuse": 1},
         {"proposal": None},
         {"proposal": 5},
         {"proposal": ()},
@@ -36,7 +34,6 @@ from fairshapley.estimators.greedy.greedy_active import GreedyActive
         {"bootstrap": None},
         {"epsilon1": "0.1"},
         {"honest": 1},
-        {"honest": True, "reuse": "walk"},
         {"honest": True, "selection": "uniform"},
     ],
 )
@@ -50,11 +47,8 @@ CONFIGURATIONS = [
     GreedyActive(bootstrap=2),
     GreedyActive(bootstrap=2, batch=1),
     GreedyActive(bootstrap=2, honest=True),
-    GreedyActive(bootstrap=2, honest=True, keep_bootstrap=False, epsilon1=0.5),
-    GreedyActive(bootstrap=2, keep_bootstrap=False, batch=1),
+    GreedyActive(bootstrap=2, honest=True, epsilon1=0.5),
     GreedyActive(bootstrap=2, selection="uniform", proposal="per-player"),
-    GreedyActive(bootstrap=2, reuse="walk", alpha=0.0),
-    GreedyActive(bootstrap=2, reuse="walk", proposal="per-player", batch=3),
     GreedyActive(bootstrap=2, batch=30),
 ]
 
@@ -76,45 +70,8 @@ def test_small_games_and_failed_evaluations(method, n_players):
     marginals = sum(draw.marginals for draw, _ in whole)
     clean = method.estimate(rounds(method, game, 25)[0])
     assert 0 < clean.counts.sum() <= marginals
-    if method.keep_bootstrap and not method.honest:
+    if not method.honest:
         assert clean.counts.sum() == marginals
-
-
-def test_without_the_bootstrap_its_contributions_are_not_averaged():
-    game = fs.games.SumOfUnanimity(6, seed=2)
-    method = GreedyActive(bootstrap=3, keep_bootstrap=False, selection="uniform", batch=6)
-    state, _ = rounds(method, game, 4)
-    np.testing.assert_array_equal(method.estimate(state).counts, np.full(6, 3))
-    state, log = rounds(method, game, 5)
-    fresh = np.array([values[1::2] - values[::2] for _, values in log[3:]])
-    sizes = np.array([draw.sizes for draw, _ in log[3:]])
-    expected = (fresh / (6 * state.proposal[sizes])).mean(axis=0)
-    np.testing.assert_allclose(method.estimate(state).values, expected, rtol=1e-9)
-    np.testing.assert_array_equal(method.estimate(state).counts, np.full(6, 2))
-
-
-class Mix:
-    """Player 0 has a large r, the last ten a small one."""
-
-    n_players = 12
-
-    def __call__(self, c):
-        return 5.0 * c[:, 0] + 1e-3 * (c[:, 0] & c[:, 1]) + (c[:, 2:].sum(axis=1) % 2) * 1.0
-
-
-@pytest.mark.parametrize("batch", [None, 1])
-@pytest.mark.parametrize("epsilon1", [None, 0.5])
-def test_without_the_bootstrap_everybody_gets_two_contributions_first(batch, epsilon1):
-    """Or the bootstrap's three would be all that is reported, however large the budget."""
-    method = GreedyActive(bootstrap=3, keep_bootstrap=False, batch=batch, epsilon1=epsilon1)
-    state, log = rounds(method, Mix(), 103)
-    now = method.estimate(state)
-    fresh = np.concatenate([draw.players for draw, _ in log[3:]])
-    np.testing.assert_array_equal(np.sort(fresh[:24]), np.repeat(np.arange(12), 2))
-    np.testing.assert_array_equal(now.counts, np.bincount(fresh, minlength=12))
-    run = fs.estimate(Mix(), method, budget=3000, seed=0)
-    assert (run.counts >= 2).all()
-    assert run.counts.sum() > 1000
 
 
 class FailsFor:
@@ -129,14 +86,11 @@ class FailsFor:
 
 
 @pytest.mark.parametrize("batch", [None, 1])
-@pytest.mark.parametrize("keep_bootstrap", [True, False])
 @pytest.mark.parametrize("from_the_start", [True, False])
-def test_a_player_whose_evaluations_fail_leaves_the_others_their_turn(
-    batch, keep_bootstrap, from_the_start
-):
+def test_a_player_whose_evaluations_fail_leaves_the_others_their_turn(batch, from_the_start):
     """Of one player every selection fails, of the others, all alike, those behind it do."""
     game = FailsFor(fs.games.FunctionGame(lambda s: len(s) ** 0.5, 6), 0)
-    method = GreedyActive(bootstrap=8, batch=batch, keep_bootstrap=keep_bootstrap)
+    method = GreedyActive(bootstrap=8, batch=batch)
     state, rng = method.start(problem(game)), np.random.default_rng(0)
     chosen = np.zeros(6, dtype=np.int64)
     while chosen.sum() < 300:
@@ -149,10 +103,7 @@ def test_a_player_whose_evaluations_fail_leaves_the_others_their_turn(
     # count.
     assert chosen[0] <= 250
     assert (chosen[1:] > 0).all()
-    np.testing.assert_array_equal(
-        (state.average.counts + state.failed)[0],
-        chosen[0] + (state.bootstrap.counts[0] if keep_bootstrap else 0),
-    )
+    assert state.failed[0] == chosen[0]
 
 
 def test_a_run_that_ends_in_the_bootstrap_has_monte_carlo_values():

@@ -1,15 +1,13 @@
 """Proposals of sizes: learnt, given, and drawn from."""
 
 import json
-from itertools import permutations
-from math import factorial
 
 import numpy as np
 import pytest
 from tests.estimators.greedy.samples import rounds
 
 import fairshapley as fs
-from fairshapley.draws import SingleMarginals, Walks
+from fairshapley.draws import SingleMarginals
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
 from fairshapley.estimators.greedy.proposal import (
     MIN_SHARE,
@@ -19,7 +17,6 @@ from fairshapley.estimators.greedy.proposal import (
     proposed_sizes,
     size_explained_variance,
 )
-from fairshapley.estimators.greedy.weighted_draws import placed_walks, placed_weights
 from fairshapley_paper.theory import importance_variance, optimal_proposal
 
 # Proposals
@@ -79,41 +76,6 @@ def test_sizes_are_drawn_from_the_proposal(shape):
     expected = q * observed.sum(axis=1, keepdims=True)
     statistic = (np.square(observed - expected) / expected).sum()
     assert statistic < (25.9 if len(shape) == 1 else 50.5)
-
-
-def placed_permutations(n, player, q):
-    """All permutations with their probability when the player's place has distribution q."""
-    for order in permutations(range(n)):
-        ranks = np.argsort(order).astype(np.uint16)
-        yield ranks, q[ranks[player]] / factorial(n - 1)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
-@pytest.mark.parametrize("semivalue", [fs.Shapley(), fs.BetaShapley(4, 1), fs.Banzhaf()])
-def test_the_weights_of_whole_walks_are_right_for_every_player(n, semivalue):
-    """Enumeration: Σ_π P(π)·weight·σ_i is the value exactly, whoever was placed."""
-    rng = np.random.default_rng(n)
-    table, base = rng.normal(size=1 << n), semivalue.weights(n)
-    truth = fs.exact(fs.games.TableGame(table), semivalue).values
-    for player in range(n):
-        q = 0.1 / n + 0.9 * rng.dirichlet(np.ones(n))
-        total = np.zeros(n)
-        for ranks, probability in placed_permutations(n, player, q):
-            walk = Walks(ranks[None])
-            values = table[walk.masks(0, len(walk)) @ (1 << np.arange(n))]
-            by_place = walk.marginal_contributions(values, table[0], table[-1])[0]
-            weights = placed_weights(ranks[None], np.array([player]), q, base)[0]
-            total += probability * weights * by_place[ranks]
-        np.testing.assert_allclose(total, truth, rtol=1e-9, atol=1e-12)
-
-
-def test_a_placed_walk_puts_its_player_where_the_proposal_says():
-    q = np.zeros((6, 6)) + 1e-12
-    q[np.arange(6), 5 - np.arange(6)] = 1.0
-    players = np.array([0, 2, 5, 2])
-    walks = placed_walks(np.random.default_rng(0), q, np.full(6, 1 / 6), players)
-    np.testing.assert_array_equal(walks.ranks[np.arange(4), players], 5 - players)
-    np.testing.assert_array_equal(np.sort(walks.ranks, axis=1), np.tile(np.arange(6), (4, 1)))
 
 
 # Diagnostic

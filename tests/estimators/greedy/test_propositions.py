@@ -252,15 +252,13 @@ def test_both_gains_are_strict_on_a_game_without_such_symmetries():
 
 @pytest.mark.parametrize("semivalue", ["shapley", "beta(4,1)", "banzhaf"])
 def test_unbiased_under_the_premises_of_its_proposition(semivalue):
-    """Fixed m_i, a fixed proposal with full support, the bootstrap discarded.
+    """Fixed m_i, a fixed proposal with full support.
 
     400 runs; 4.5 standard errors for each of 8 players: false alarm below 6e−5.
     """
     game = fs.games.SumOfUnanimity(8, seed=5)
     q = np.linspace(3.0, 1.0, 8)
-    method = GreedyActive(
-        selection="uniform", keep_bootstrap=False, bootstrap=2, proposal=tuple(q / q.sum())
-    )
+    method = GreedyActive(selection="uniform", bootstrap=2, proposal=tuple(q / q.sum()))
     assert method.traits.unbiased
     assert method.traits.independent
     assert method.traits.linear

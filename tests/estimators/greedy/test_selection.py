@@ -105,7 +105,7 @@ def test_an_unknown_score_is_the_median_of_the_others():
     method = GreedyActive(bootstrap=2)
     state = method.start(problem(fs.games.Additive(np.ones(4))))
     players, told = np.array([0, 0, 1, 2, 2, 3, 3]), np.array([1.0, 2.0, 5.0, 1.0, 3.0, 1.0, 9.0])
-    state.bootstrap.add_at(players, told)
+    state.average.add_at(players, told)
     scores = [(mean + XI) ** 2 / s2 for mean, s2 in ((1.5, 0.5), (2.0, 2.0), (5.0, 32.0))]
     expected = [scores[0], np.median(scores), *scores[1:]]
     np.testing.assert_allclose(told_invariability(state), expected)

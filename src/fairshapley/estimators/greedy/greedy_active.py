@@ -21,7 +21,6 @@ from fairshapley.estimators.greedy.proposal import (
 from fairshapley.estimators.greedy.selection import invariability, pick
 from fairshapley.estimators.greedy.weighted_draws import (
     WeightedDraw,
-    placed_walks,
     selected_marginals,
     uniform_walk,
 )
@@ -47,9 +46,8 @@ class ActiveState:
     """α_k of the semivalue"""
     xi: float
     sizes: SizeStatistics
-    bootstrap: Moments
     average: Moments
-    """All contributions that are kept; the bootstrap itself when it is"""
+    """All contributions"""
     proposal: FloatArray
     """q', by size or by player and size; α until it is learned"""
     failed: IntArray
@@ -81,9 +79,9 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
       epochs' means are added up with weights fixed by the schedule (see `greedy/epochs.py`).
       Unbiased, with standard errors that can be believed; the counts are effective ones,
       the degrees of freedom of those errors plus 1.
-    * ``reuse="walk"`` and ``selection="uniform"``: each player's number of contributions is fixed,
-      each contribution is unbiased given those before it, so their mean is too, and s²/m is
-      its variance. Both are honest as they are.
+    * ``selection="uniform"``: each player's number of contributions is fixed, each contribution is
+      unbiased given those before it, so their mean is too, and s²/m is its variance: honest as
+      it is.
 
     Parameters
     ----------
@@ -104,11 +102,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         ξ of the selection; by default that of the run.
     batch
         Selections per round, each raising the chosen player's f_i by f_i/m_i until the values are
-        told. 1 is Algorithm 1 exactly; by default min(n, 64), and 1 with ``reuse="walk"``.
-        Selecting takes O(n·log n) per round.
-    keep_bootstrap
-        Average the bootstrap's contributions too, as the paper does. Without them, values are those
-        of the bootstrap until everybody has two others; whoever has not is selected first.
+        told. 1 is Algorithm 1 exactly; by default min(n, 64). Selecting takes O(n·log n) per round.
     selection
         "greedy", or "uniform": players in turn, active sampling alone.
     epsilon1
@@ -116,9 +110,6 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         ∏(1 − 1/(ε1²·f_i)) for independent estimates by the largest factor
         Δp = (ε1²·r_i − 1/(m_i + 1))/(ε1²·r_i − 1/m_i), where r_i = f_i/m_i. While some ε1²·f_i ≤ 1
         the bound is empty, and the lowest f_i comes first.
-    reuse
-        "single" evaluates one marginal per permutation (up to two evaluations), "walk" all n of it
-        (n − 1 evaluations), each with its own weight (see `placed_weights`).
 
     Examples
     --------
@@ -139,10 +130,8 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     honest: bool = False
     xi: float | None = None
     batch: int | None = None
-    keep_bootstrap: bool = True
     selection: Literal["greedy", "uniform"] = "greedy"
     epsilon1: float | None = None
-    reuse: Literal["single", "walk"] = "single"
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -157,7 +146,6 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         else:
             checks.choice("proposal", self.proposal, ("pooled", "per-player"))
         checks.choice("selection", self.selection, ("greedy", "uniform"))
-        checks.choice("reuse", self.reuse, ("single", "walk"))
         checks.real("alpha", self.alpha, least=0)
         checks.settle(self, bootstrap=checks.whole("bootstrap", self.bootstrap, least=2))
         if self.batch is not None:
@@ -166,10 +154,9 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             checks.real("xi", self.xi, least=0)
         if self.epsilon1 is not None:
             checks.real("epsilon1", self.epsilon1, above=0)
-        if self.honest and (self.selection, self.reuse) != ("greedy", "single"):
+        if self.honest and self.selection == "uniform":
             raise InputError(
-                "honest=True is for greedy selection of single marginals: selection='uniform' and "
-                "reuse='walk' are unbiased without it"
+                "honest=True is for greedy selection: selection='uniform' is unbiased without it"
             )
 
     @property
@@ -180,7 +167,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     def traits(self) -> Traits:
         """Unbiased unless greedy selection decides how many contributions a player gets."""
         uniform = self.selection == "uniform"
-        fixed_counts = uniform or self.reuse == "walk" or self.honest
+        fixed_counts = uniform or self.honest
         because = (
             "it keeps sampling whoever looks worst, so that a player is left alone once luck "
             "made its estimate look good: values are biased away from 0 and the reported "
@@ -191,21 +178,20 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             linear=uniform and self._given,
             efficient=False,
             honest_errors=fixed_counts,
-            independent=uniform and self._given and self.reuse == "single",
+            independent=uniform and self._given,
             not_certifiable_because="" if fixed_counts else because,
         )
 
     def start(self, problem: Problem) -> ActiveState:
         """Return the empty state; raise InputError if a given proposal does not fit the game."""
         n_players = problem.n_players
-        base, bootstrap = problem.semivalue.weights(n_players), WeightedMean(n_players)
+        base = problem.semivalue.weights(n_players)
         return ActiveState(
             problem,
             base,
             problem.xi if self.xi is None else self.xi,
             SizeStatistics(n_players, per_player=self.proposal == "per-player"),
-            bootstrap,
-            bootstrap if self.keep_bootstrap else WeightedMean(n_players),
+            WeightedMean(n_players),
             given_proposal(self.proposal, n_players) if self._given else base,
             np.zeros(n_players, dtype=np.int64),
         )
@@ -224,16 +210,12 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             return selected_marginals(
                 rng, state.proposal, state.base, np.arange(offset, offset + count)
             )
-        players = self._select(state)
-        if self.reuse == "walk":
-            return placed_walks(rng, state.proposal, state.base, players)
-        return selected_marginals(rng, state.proposal, state.base, players)
+        return selected_marginals(rng, state.proposal, state.base, self._select(state))
 
     def _select(self, state: ActiveState) -> IntArray:
         """Return the players of the next round."""
         n_players = state.problem.n_players
-        default = 1 if self.reuse == "walk" else min(n_players, ROUND_MARGINALS)
-        batch = default if self.batch is None else self.batch
+        batch = min(n_players, ROUND_MARGINALS) if self.batch is None else self.batch
         if state.epochs is not None:
             return state.epochs.next_players(batch, self.epsilon1)
         if self.selection == "uniform":
@@ -244,14 +226,14 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
     def tell(self, state: ActiveState, draw: WeightedDraw, values: FloatArray) -> None:
         """Fold in the weighted marginal contributions, and what selection needs."""
         players, sizes, marginals, weights = draw.weighted(values, state.problem)
-        if self._in_bootstrap(state):
-            state.bootstrap.add_at(players, marginals * weights)
+        in_bootstrap = self._in_bootstrap(state)
+        state.average.add_at(players, marginals * weights)
+        if in_bootstrap:
             state.sizes.add(players, sizes, marginals)
             state.bootstrapped += len(players)
             if not self._in_bootstrap(state):
                 self._end_bootstrap(state)
             return
-        state.average.add_at(players, marginals * weights)
         if state.epochs is not None:
             state.sizes.add(players, sizes, marginals)
             state.epochs.add(players, marginals, weights)
@@ -260,10 +242,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
                 state.epochs.next_epoch(told_invariability(state))
         elif self.selection == "greedy":
             np.add.at(state.failed, players[np.isnan(marginals)], 1)
-            # Without the bootstrap, its scores stand in until a player has two contributions.
-            fresh = players if self.keep_bootstrap else players[state.average.counts[players] > 1]
-            if len(fresh):
-                state.invariabilities[fresh] = told_invariability(state, fresh)
+            state.invariabilities[players] = told_invariability(state, players)
         state.sampled += len(draw.ranks)
 
     def _end_bootstrap(self, state: ActiveState) -> None:
@@ -271,8 +250,7 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         self._plan(state)
         if self.honest:
             state.epochs = Epochs(state.problem.n_players, self.bootstrap)
-            if self.keep_bootstrap:
-                state.epochs.include(state.bootstrap, self.bootstrap)
+            state.epochs.include(state.average, self.bootstrap)
             state.epochs.next_epoch(told_invariability(state))
         else:
             state.invariabilities = told_invariability(state)
@@ -284,16 +262,13 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
             state.proposal = learned_proposal(moments, state.base, self.alpha)
 
     def estimate(self, state: ActiveState) -> Estimate:
-        """Return the means; of the bootstrap as long as there is nothing else to average."""
+        """Return the means of all contributions, or of the epochs."""
         if state.epochs is not None:
             combined = state.epochs.combined(state.average.mean_square)
-            if self.keep_bootstrap or not np.isnan(combined.values).any():
-                return replace(
-                    combined, extremes=state.average.extremes(), skewness=state.average.skewness()
-                )
-        elif int(state.average.counts.min()) > 1:
-            return state.average.estimate()
-        return state.bootstrap.estimate()
+            return replace(
+                combined, extremes=state.average.extremes(), skewness=state.average.skewness()
+            )
+        return state.average.estimate()
 
     def contribution_width(self, problem: Problem, value_width: float) -> float | None:
         """Return the width of a marginal times its largest weight α_c/q'(c).
@@ -318,16 +293,15 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
 
 
 def told_invariability(state: ActiveState, players: IntArray | slice = ALL_PLAYERS) -> FloatArray:
-    """Return r_i of the contributions that are averaged, or else of the bootstrap.
+    """Return r_i of the contributions so far.
 
     Where it is unknown, it is taken to be the median of the others (1 where nobody's is known): a 0
     would give a player whose evaluations fail all of the budget. Only then does it take O(n).
     """
-    average = state.average if state.average.counts[players].min() > 1 else state.bootstrap
-    rates = _rates(average, players, state.xi)
+    rates = _rates(state.average, players, state.xi)
     unknown = np.isnan(rates)
     if unknown.any():
-        others = _rates(state.bootstrap, ALL_PLAYERS, state.xi)
+        others = _rates(state.average, ALL_PLAYERS, state.xi)
         known = others[np.isfinite(others) & (others > 0)]
         rates[unknown] = np.median(known) if len(known) else 1.0
     return rates
@@ -346,9 +320,8 @@ def _rates(average: Moments, players: IntArray | slice, xi: float) -> FloatArray
 def attempts_and_due(state: ActiveState) -> tuple[IntArray, IntArray]:
     """Return the contributions asked of each player, and below which number it comes first.
 
-    Until a player has two contributions it has no mean and variance of its own to select by, and,
-    without the bootstrap, keeps everybody's estimate at the bootstrap's. It comes first until then,
-    but no longer once `PATIENCE` evaluations of it have failed.
+    Until a player has two contributions it has no mean and variance of its own to select by. It
+    comes first until then, but no longer once `PATIENCE` evaluations of it have failed.
     """
     counts = state.average.counts
     attempts: IntArray = counts + state.failed

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import RankArray, SingleMarginals, Walks, random_ranks
+from fairshapley.draws import SingleMarginals, Walks, random_ranks
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.greedy.proposal import by_player, proposed_sizes
 
@@ -53,13 +53,6 @@ class WeightedWalks(Walks):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class PlacedWalks(WeightedWalks):
-    """Whole permutations in which one player was put at a place drawn from its proposal."""
-
-    players: IntArray
-
-
 WeightedDraw: TypeAlias = SelectedMarginals | WeightedWalks
 
 
@@ -77,45 +70,3 @@ def selected_marginals(
     ranks = random_ranks(rng, len(players), len(base))
     weights = base[sizes] / by_player(proposal)[players, sizes]
     return SelectedMarginals(players, sizes, ranks, weights)
-
-
-def placed_walks(
-    rng: np.random.Generator, proposal: FloatArray, base: FloatArray, players: IntArray
-) -> PlacedWalks:
-    """Draw uniform permutations of the others, each given player at a place from its proposal."""
-    places = proposed_sizes(rng, proposal, players)
-    ranks = random_ranks(rng, len(players), len(base))
-    rows = np.arange(len(players))
-    # Move each player to its place; the others keep their order.
-    to = places.astype(ranks.dtype)[:, None]
-    ranks -= ranks > ranks[rows, players][:, None]
-    ranks += ranks >= to
-    ranks[rows, players] = to[:, 0]
-    return PlacedWalks(ranks, placed_weights(ranks, players, proposal, base), players)
-
-
-def placed_weights(
-    ranks: RankArray, players: IntArray, proposal: FloatArray, base: FloatArray
-) -> FloatArray:
-    """Return the weight of player i's marginal contribution on walk w, entry (w, i).
-
-    With j at place c ~ q' and the others uniform, i ≠ j is at place k behind j with probability
-    Q(c < k)/(n − 1), where the semivalue has α_k·k/(n − 1): the weight is α_k·k/Q(c < k). Before
-    j it is α_k·(n − 1 − k)/Q(c > k). Player j has α_c/q'(c).
-    """
-    n_players, rows = len(base), np.arange(len(players))
-    q, places = by_player(proposal)[players], np.arange(n_players)
-    below, above = np.zeros((2, *q.shape))
-    below[:, 1:] = np.cumsum(q, axis=1)[:, :-1]
-    above[:, :-1] = np.cumsum(q[:, ::-1], axis=1)[:, -2::-1]
-    own = ranks[rows, players]
-    is_behind = ranks > own[:, None]
-    # Places that never happen have the weight 0.
-    behind = np.divide(base * places, below, out=np.zeros_like(q), where=below > 0)
-    before = np.divide(base * places[::-1], above, out=np.zeros_like(q), where=above > 0)
-    at = ranks.astype(np.int64)
-    weights = np.where(
-        is_behind, np.take_along_axis(behind, at, axis=1), np.take_along_axis(before, at, axis=1)
-    )
-    weights[rows, players] = base[own] / q[rows, own]
-    return weights
