@@ -18,11 +18,13 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import duration, several
-from fairshapley.errors import BudgetError, InputError
+from fairshapley._basics.types import BoolArray
+from fairshapley.errors import BudgetError, FairShapleyError, InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
+from fairshapley.evaluation.ledger import failure, reason_of
 from fairshapley.evaluation.prices import Prices
 from fairshapley.fairness.certificate import certify
 from fairshapley.fairness.evidence import Evidence
@@ -396,9 +398,10 @@ def _seconds_each(
     game: Game, n_players: int, evaluations: float, clock: Callable[[], float]
 ) -> float:
     """Return the time of an evaluation: of all players, or the mean over all sizes."""
-    game(np.ones((1, n_players), dtype=bool))  # what a game sets up at its first call
+    everybody = np.ones(n_players, dtype=bool)
+    _utility(game, everybody)  # what a game sets up at its first call
     started = clock()
-    game(np.ones((1, n_players), dtype=bool))
+    _utility(game, everybody)
     each = clock() - started
     if each * evaluations < SHORT_SECONDS:
         return each
@@ -409,13 +412,29 @@ def _seconds_each(
         shares = draw.random((size, 1))
         batch = draw.random((size, n_players)) < shares
         started = clock()
-        game(batch)
+        try:
+            game(batch)
+        except Exception:  # the run says which coalition fails, or skips it
+            break
         taken = clock() - started
         each, spent = taken / size, spent + taken
         if size == largest:
             break
         size = min(4 * size, largest)
     return each
+
+
+def _utility(game: Game, mask: BoolArray) -> float:
+    """Return the utility of one coalition; a GameError that names it where it fails."""
+    try:
+        value = float(game(mask[np.newaxis])[0])
+    except (FairShapleyError, MemoryError):
+        raise
+    except Exception as error:
+        raise failure(mask, reason_of(error), error) from error
+    if not math.isfinite(value):
+        raise failure(mask, f"it returned {value}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -446,8 +465,7 @@ def equal_share(game: Game) -> Tolerance:
     1.0
     """
     n_players = abilities.number_of_players(game)
-    ends = np.stack([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
-    empty, full = map(float, game(ends))
+    empty, full = (_utility(game, np.full(n_players, all_in)) for all_in in (False, True))
     xi = abs(full - empty) / n_players
     if not 0 < xi < np.inf:
         raise InputError(

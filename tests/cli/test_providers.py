@@ -104,6 +104,8 @@ def updates(tmp_path, monkeypatch):
     np.savez(folder / "server.npz", w=np.zeros(1))
     (tmp_path / "scoring_of_updates.py").write_text(
         "def first(weights):\n    return float(weights['w'][0])\n"
+        "def broken(weights):\n    raise ValueError('no test rows')\n"
+        "def empty(weights):\n    return float('nan')\n"
     )
     return folder
 
@@ -119,6 +121,18 @@ def test_federated_is_that_of_the_library(updates):
     (updates / "examples.json").write_text('{"ann": 100, "bob": 300}')
     weighed = values(run(*FEDERATED, "--json", "--quiet"))[0]
     assert weighed != pytest.approx(found)
+
+
+@pytest.mark.parametrize("options", [(), ("--xi", "1")], ids=["xi measured", "xi given"])
+@pytest.mark.parametrize(
+    ("utility", "reason"),
+    [("broken", "ValueError: no test rows"), ("empty", "it returned nan")],
+)
+def test_a_utility_that_fails_is_named_with_its_coalition(updates, utility, reason, options):
+    done = run(*FEDERATED, "--utility", f"scoring_of_updates:{utility}", *options)
+    assert done.exit_code == 2
+    assert f"the utility of coalition (0, 1) failed: {reason}" in done.stderr
+    assert "on-error" not in done.stderr  # v(N) cannot be skipped
 
 
 def test_what_is_wrong_with_updates_is_said(updates):

@@ -319,14 +319,15 @@ def reason_of(error: Exception | None) -> str:
 def failure(mask: BoolArray, reason: str, cause: Exception | None = None) -> GameError:
     """The error that names a coalition, with the remedies of its cause and others."""
     coalition = members(mask)
+    remedies = ["make the utility return a finite number for every coalition"]
+    if 0 < len(coalition) < len(mask):  # v(∅) and v(N) cannot be skipped
+        remedies.append(
+            "leave such coalitions out with {on_error:'skip'} (no certificate is issued then)"
+        )
     return GameError(
         f"the utility of coalition {shorten(coalition)} failed: {reason}",
         coalition,
-        remedy=(
-            *(cause.remedy if isinstance(cause, GameError) else ()),
-            "make the utility return a finite number for every coalition",
-            "leave such coalitions out with {on_error:'skip'} (no certificate is issued then)",
-        ),
+        remedy=(*(cause.remedy if isinstance(cause, GameError) else ()), *remedies),
     )
 
 

@@ -13,10 +13,17 @@ from fairshapley.cli.options import Delta, Engine, Seed
 from fairshapley.cli.printing import emit, print_shown
 from fairshapley.errors import InputError
 
-paper_app = typer.Typer(
-    no_args_is_help=True,
-    help="The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.",
-)
+paper_app = typer.Typer()
+
+
+@paper_app.callback(invoke_without_command=True)
+def list_by_default(ctx: typer.Context) -> None:
+    """The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.
+
+    Without a command it lists them.
+    """
+    if ctx.invoked_subcommand is None:
+        list_experiments()
 
 
 @paper_app.command("list", cls=Command)
