@@ -97,3 +97,15 @@ def test_decisions_are_readable_in_console_and_notebook():
 def test_decisions_have_the_names_of_the_players():
     game = fs.games.FunctionGame(lambda who: float(len(who)), 2, player_names=["Ann", "Bob"])
     assert "Ann: from 1 to 1" in str(fs.exact(game).decisions())
+
+
+def test_a_player_without_an_interval_is_not_known():
+    """No infinity is printed, and no warning raised."""
+    game = fs.games.FunctionGame(lambda s: float(sum(i < 12 for i in s) >= 10) + 0.02 * len(s), 13)
+    found = fs.estimate(game, "mc", budget=400, seed=0).decisions()
+    assert np.isinf(found.upper).tolist() == [False] * 12 + [True]
+    assert "player 12: not known, sign open" in str(found)
+    assert "inf" not in str(found) + found._repr_html_()
+    assert found.order(0, 12) == 0
+    assert 12 in found.top(1).possible
+    assert found.settled_pairs() == 0

@@ -73,7 +73,7 @@ class Decisions:
 
     def __str__(self) -> str:
         title, rows = self._told()
-        lines = [f"{name}: from {low} to {high}, {sign}" for name, low, high, sign in rows]
+        lines = [f"{name}: {_range(low, high)}, {sign}" for name, low, high, sign in rows]
         return "\n".join([title, *lines])
 
     def __repr__(self) -> str:
@@ -104,8 +104,8 @@ class Decisions:
         rows = [
             (
                 one_line(names[at], LONGEST_NAME),
-                f"{self.lower[at]:.4g}",
-                f"{self.upper[at]:.4g}",
+                _end(self.lower[at]),
+                _end(self.upper[at]),
                 words[int(signs[at])],
             )
             for at in order
@@ -183,3 +183,12 @@ def decide(
     widths = half_widths(evidence, level, bound, delta=failure, sequential=sequential)
     low, high = evidence.values - widths, evidence.values + widths
     return Decisions(low, high, failure, evidence.player_names)
+
+
+def _end(bound: float) -> str:
+    """An end of an interval; empty where there is none."""
+    return f"{bound:.4g}" if np.isfinite(bound) else ""
+
+
+def _range(low: str, high: str) -> str:
+    return f"from {low} to {high}" if low and high else "not known"

@@ -35,7 +35,8 @@ LEAST_CONTRIBUTIONS = 12
 DOMINANT = 0.5
 MODELLED = (
     "with so few evaluations the values and their errors are those of a model of the game, which "
-    "states no probability: ask for a certificate from the start, or allow more evaluations"
+    "states no probability: allow more evaluations, or ask for a certificate from the start (the "
+    "run then does without the model, and its values are less accurate)"
 )
 
 
