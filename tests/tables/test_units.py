@@ -45,6 +45,8 @@ def test_errors_are_in_euros(metric, measure, constant):
         assert nobody == pytest.approx(-measure(EUROS[50:], best), rel=1e-9)
     assert made.game.vectorised == (metric != "neg_median_absolute_error")
     assert any("in their own units" in note for note in made.notes)
+    tried = "the best of a few constant predictions" if constant is None else "the best constant"
+    assert any(f"no rows are worth {nobody:.6g}, what {tried}" in note for note in made.notes)
 
 
 def test_a_value_of_nobody_in_euros_no_longer_drowns_the_suppliers():

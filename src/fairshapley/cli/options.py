@@ -90,7 +90,8 @@ class DataOptions(FileOptions):
     empty_value: float | None = advanced(
         None,
         "The utility of no rows. By default the score of the best constant prediction on "
-        "the test rows, so that players are paid for what their data add to it.",
+        "the test rows (for metrics that only scikit-learn has, the best of a few), so that "
+        "players are paid for what their data add to it.",
     )
     unfittable: str = advanced(
         "raise",

@@ -53,7 +53,7 @@ class Abilities(Protocol):
     on_device: Callable[[], DeviceGame | None]
     """The form of the game that computes on a device of torch; None where it has none"""
     constant_value: float | None
-    """The utility of the best constant prediction"""
+    """The utility of the best constant prediction that was tried"""
     row_counts: tuple[int, ...]
     """The number of rows of each player"""
     copies: Sequence[tuple[tuple[int, ...], float, bool]]

@@ -18,6 +18,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.fitting import task_of
+from fairshapley.games.data.metric_choice import metric_name
 from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
 from fairshapley.tables.copies import copied_rows, find_copies, merged_players
 from fairshapley.tables.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
@@ -161,8 +162,9 @@ def table_game(
     merge_identical
         Whether players with the same rows become one player, which has these rows once.
     empty_value, unfittable
-        As in `DataGame`: the utility of no rows, by default that of the best constant prediction;
-        what becomes of rows that the model refuses.
+        As in `DataGame`: the utility of no rows, by default that of the best constant prediction
+        (of a few for metrics that only scikit-learn has); what becomes of rows that the model
+        refuses.
     precision
         Of vectorised learners: "single" is about twice as fast, on a GPU far more.
     device
@@ -245,7 +247,10 @@ def table_game(
         test_groups=None if split_by is None else scored.texts(split_by, "split_by="),
     )
     how = "fitted many at a time" if game.vectorised else "fitted one at a time"
-    best = "what the best constant prediction scores on the test rows"
+    tried = (
+        "best constant prediction" if metric_name(wanted) else "best of a few constant predictions"
+    )
+    best = f"what the {tried} scores on the test rows"
     why = best if game.empty_value == game.constant_value else "as given"
     on_game = (
         f"{several(game.n_players, 'player')}; utility: {wanted} of {game.model!r} on the test "
