@@ -171,17 +171,11 @@ def label_codes(
     >>> label_codes(["cat", "dog"], ["dog", "emu"], 2, 2)
     (array([0, 1]), array([1, 2]))
     """
-    train = column(np.asarray(labels), n_players, "y", "X")
-    test = column(np.asarray(test_labels), n_tests, "y_test", "X_test")
-    for values, name in ((train, "y"), (test, "y_test")):
-        if values.dtype.kind in "fcOT" and missing_objects(values).any():
-            raise InputError(f"{name} has missing labels: drop the rows without a label")
-    if _is_text(train) != _is_text(test):
+    train = column(read_targets(labels, "y"), n_players, "y", "X")
+    test = column(read_targets(test_labels, "y_test"), n_tests, "y_test", "X_test")
+    if (train.dtype.kind == "U") != (test.dtype.kind == "U"):
         raise InputError("y and y_test must both hold text, or both numbers: convert one of them")
-    try:
-        _, codes = np.unique(np.concatenate([train, test]), return_inverse=True)
-    except TypeError:
-        raise InputError("y holds labels of several types: make all of them text") from None
+    _, codes = np.unique(np.concatenate([train, test]), return_inverse=True)
     return codes[:n_players].astype(np.int64), codes[n_players:].astype(np.int64)
 
 
@@ -204,10 +198,78 @@ def _equals_itself(value: object) -> bool:
         return False
 
 
-def _is_text(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "UST" or (
-        values.dtype.kind == "O" and all(isinstance(value, str) for value in values.tolist())
+def read_targets(y: Any, what: str) -> NDArray[Any]:
+    """A copy as a vector of numbers or of texts, or an InputError that names `what`.
+
+    Examples
+    --------
+    >>> read_targets(["a", "b"], "y")
+    array(['a', 'b'], dtype='<U1')
+    """
+    array = as_labels(y, what)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one target for each row, not {described(y)}")
+    if array.dtype.kind in "OT":
+        missing = missing_objects(array)
+        if missing.any():
+            _refuse_target(missing, what)
+        kinds = {type(value) for value in array.tolist()}
+        numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
+        if not numbers and any(not issubclass(kind, str) for kind in kinds):
+            raise InputError(
+                f"{what} holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give "
+                "texts alone, or numbers alone"
+            )
+        array = np.array(array.tolist())
+    if array.dtype.kind not in "fiubU":
+        raise InputError(f"{what} must hold numbers or texts, not {array.dtype}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        _refuse_target(~np.isfinite(array), what)
+    return array
+
+
+def _refuse_target(missing: BoolArray, what: str) -> None:
+    row = int(np.flatnonzero(missing)[0])
+    raise InputError(
+        f"row {row} of {what} has no target (missing, NaN or infinite): leave out all "
+        f"such rows ({missing.sum():,})"
     )
+
+
+def as_labels(values: Any, what: str) -> NDArray[Any]:
+    """A copy as an array; a list keeps its objects: numpy would turn numbers into texts.
+
+    Examples
+    --------
+    >>> as_labels(["a", 1], "y")
+    array(['a', 1], dtype=object)
+    """
+    if isinstance(values, list | tuple):
+        try:
+            return np.array(values, dtype=object)
+        except ValueError:
+            raise InputError(f"{what} must be one label for each row") from None
+    return as_array(values, what)
+
+
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """A copy as an array; entries under a mask are NaN."""
+    try:
+        if isinstance(values, np.ma.MaskedArray):
+            return np.ma.filled(values.astype(np.float64), np.nan)
+        return np.array(values)
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(
+            f"{what} cannot be read as an array: its rows must have the same length and type"
+        ) from None
+
+
+def described(value: Any) -> str:
+    """Return the shape of an array, or the beginning of what else a value is."""
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__} of shape {shape}" if shape is not None else repr(value)[:60]
 
 
 def read_datasets(

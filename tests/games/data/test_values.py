@@ -6,9 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.discriminant_analysis import (
-    LinearDiscriminantAnalysis,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
@@ -94,17 +91,6 @@ def test_few_rows_are_all_neighbours(vectorised, wrapped):
     game = DataGame(model, train, test, "log_likelihood", vectorised=vectorised)
     assert game.vectorised == (not wrapped and vectorised is None)
     assert game(np.ones((1, 3), dtype=bool)) == pytest.approx((np.log(2 / 3) + np.log(1 / 3)) / 2)
-
-
-def test_one_row_of_each_class_has_no_variance_for_a_discriminant_analysis():
-    train, test = ([[0.0], [1.0], [0.2]], ["a", "b", "a"]), ([[0.9]], ["a"])
-    model = LinearDiscriminantAnalysis()
-    game = DataGame(model, train, test, "log_likelihood")
-    assert not game.vectorised
-    assert game(np.array([[True, True, False]])) == pytest.approx(np.log(0.5))
-    assert np.isfinite(game(np.array([[True, True, True]])))[0]
-    labels = DataGame(model, train, test)
-    assert labels(np.array([[True, True, False]])) == 1.0  # "a", the first of both
 
 
 def test_base_rows_are_always_there():

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.learners import NotVectorisedError, batch_learner
 from fairshapley.games.learners.arrays import Backend
-from fairshapley.games.learners.designs import Products
+from fairshapley.games.learners.learner import Products
 from fairshapley.games.learners.newton import minimise
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]])

@@ -19,7 +19,6 @@ from fairshapley.games.data.device_data import DeviceData
 from fairshapley.games.data.fitting import (
     Fitter,
     check_seeds,
-    needs_more_rows_than_classes,
     prepare,
     quiet,
     task_of,
@@ -32,11 +31,11 @@ from fairshapley.games.data.metric_choice import (
     value_of_no_rows,
 )
 from fairshapley.games.data.players import first_missing, read_classes, read_players, real_targets
-from fairshapley.games.data.rows import as_labels, check_alike, read_rows
+from fairshapley.games.data.rows import check_alike, read_rows
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer, TestGroups
 from fairshapley.games.game import check_coalitions, check_names, members
 from fairshapley.games.learners.learner import Learner, NotVectorisedError
-from fairshapley.games.player_data import identical_groups
+from fairshapley.games.player_data import as_labels, identical_groups
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
 CHUNK_BYTES = 64 * 2**20
@@ -98,7 +97,8 @@ class DataGame:
         utility is averaged, the same for every coalition. Each of them is given to every
         ``random_state`` within the model. Without it a ``random_state`` of None becomes 0.
     empty_value
-        The utility of no rows at all; by default that of the best constant prediction, see below.
+        The utility of no rows at all; by default that of the best constant prediction (of a
+        few for a scorer), see below.
     unfittable
         What becomes of rows that the model refuses with a ValueError though it takes all rows
         (classes with one row, fewer rows than components): "raise" stops with a `GameError`;
@@ -121,7 +121,8 @@ class DataGame:
         Groups of players who hold the same rows, where players are more than rows: the players,
         the share of common rows, and whether some are only nearly the same.
     constant_value
-        The score of the best constant prediction; None where a scorer gives no number for one.
+        The score of the best constant prediction, or for a scorer of the best of a few; None where
+        it gives no number for one.
     vectorised
         Whether coalitions are fitted at once.
     not_vectorised_because
@@ -139,9 +140,7 @@ class DataGame:
       owns them needs nobody's data for it, and no player can change it;
     - rows of one class: the constant prediction of that class, with probability 1 (a scorer is
       given scikit-learn's DummyClassifier);
-    - k nearest neighbours of fewer than k rows: all rows are neighbours;
-    - one row of each class in a linear discriminant analysis, which has no variance to go by: the
-      constant prediction of the first of these classes, with equal probabilities.
+    - k nearest neighbours of fewer than k rows: all rows are neighbours.
 
     Classes that a coalition does not have get probability 0, also before a scorer. Classes that
     only test rows have always count as wrong in accuracy and F1; log-likelihood and AUC refuse
@@ -327,11 +326,7 @@ class DataGame:
             values[~fitted] = self._of_nobody(wide=wide)
         if self.classes is not None:
             counts = self._classes.of(coalitions)
-            n_rows, n_classes = counts.sum(axis=1), (counts > 0).sum(axis=1)
-            constant = n_classes == 1
-            if needs_more_rows_than_classes(self.model):
-                constant |= n_rows == n_classes
-            constant &= fitted
+            constant = ((counts > 0).sum(axis=1) == 1) & fitted
             values[constant] = self._constants(coalitions[constant], counts[constant], wide=wide)
             fitted &= ~constant
         if fitted.any():

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
@@ -126,19 +125,6 @@ def prepare(model: Any, seeds: Sequence[int] | None) -> tuple[Any, ...]:
 
 def _named(parameters: dict[str, Any], ending: str) -> list[str]:
     return [name for name in parameters if name.rpartition("__")[2] == ending]
-
-
-def needs_more_rows_than_classes(model: Any) -> bool:
-    """Whether a model refuses one row of each class: a linear discriminant analysis does.
-
-    Examples
-    --------
-    >>> needs_more_rows_than_classes(LinearDiscriminantAnalysis())
-    True
-    """
-    while isinstance(model, Pipeline):
-        model = model.steps[-1][1]
-    return isinstance(model, LinearDiscriminantAnalysis)
 
 
 # Only the most frequent classes are tried: a rarer one is no better answer for all rows.

@@ -16,14 +16,13 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.rows import (
     Rows,
-    as_labels,
     check_alike,
     check_classes,
     is_sparse,
     read_rows,
     stack,
 )
-from fairshapley.games.player_data import equal_places, missing_objects
+from fairshapley.games.player_data import as_labels, equal_places, missing_objects
 
 # All pairs of many equal rows are too many to list; neighbours among them then say the same.
 MAX_PAIRS = 100_000
@@ -232,15 +231,6 @@ def first_missing(features: Any) -> tuple[int, Any] | None:
         entries = features.tocoo()
         bad = np.flatnonzero(~np.isfinite(entries.data))
         return (int(entries.row[bad[0]]), int(entries.col[bad[0]])) if len(bad) else None
-    if hasattr(features, "iloc"):
-        for position, name in enumerate(features.columns):
-            column = features.iloc[:, position]
-            missing = np.asarray(column.isna())
-            if getattr(column.dtype, "kind", "") == "f":
-                missing = missing | np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan))
-            if missing.any():
-                return int(np.flatnonzero(missing)[0]), name
-        return None
     if is_frame(features):
         found = first_missing(np.array(features))
         return None if found is None else (found[0], column_names(features)[found[1]])

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from fairshapley._basics import frames
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import real_numbers
-from fairshapley.games.player_data import missing_objects
+from fairshapley.games.player_data import as_array, described, missing_objects, read_targets
 from fairshapley.randomness import root_seed, side_generator
 
 
@@ -57,13 +57,13 @@ def read_rows(pair: Any, what: str) -> Rows:
     """
     if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
         raise InputError(
-            f"{what} must be a pair (X, y), not {_describe(pair)}; weights come third, (X, y, w)"
+            f"{what} must be a pair (X, y), not {described(pair)}; weights come third, (X, y, w)"
         )
     weights = _read_weights(pair[2], what) if len(pair) == 3 and pair[2] is not None else None
     features, targets = frames.read_frame(pair[0]), pair[1]
     if isinstance(targets, str) and frames.is_frame(features):
         features, targets = frames.without(features, targets, what)
-    rows = Rows(_read_features(features, what), _read_targets(targets, what), weights)
+    rows = Rows(_read_features(features, what), read_targets(targets, f"y of {what}"), weights)
     n_features = rows.X.shape[0]
     if n_features != len(rows.y):
         raise InputError(f"{what} has {n_features} rows of X and {len(rows.y)} of y: give one each")
@@ -87,7 +87,7 @@ def _read_features(features: Any, what: str) -> Any:
         return matrix
     if frames.is_frame(features):
         return frames.copied(features)
-    array = _as_array(features, f"X of {what}")
+    array = as_array(features, f"X of {what}")
     if array.dtype.kind == "U" and array.ndim > 1 and not hasattr(features, "dtype"):
         array = np.array(features, dtype=object)  # numpy makes texts of the numbers among them
     texts = array.dtype.kind in "UT" or (array.dtype.kind == "O" and _all_texts(array))
@@ -114,31 +114,6 @@ def _refuse_missing_texts(array: NDArray[Any], what: str) -> None:
         raise InputError(f"row {row} of X of {what} has no text: leave it out, or give it ''")
 
 
-def _read_targets(y: Any, what: str) -> NDArray[Any]:
-    array = as_labels(y, f"y of {what}")
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise InputError(f"y of {what} must be one target for each row, not {_describe(y)}")
-    if array.dtype.kind in "OT":
-        missing = missing_objects(array)
-        if missing.any():
-            _refuse_target(missing, what)
-        kinds = {type(value) for value in array.tolist()}
-        numbers = all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds)
-        if not numbers and any(not issubclass(kind, str) for kind in kinds):
-            raise InputError(
-                f"y of {what} holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give "
-                "texts alone, or numbers alone"
-            )
-        array = np.array(array.tolist())
-    if array.dtype.kind not in "fiubU":
-        raise InputError(f"y of {what} must hold numbers or texts, not {array.dtype}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        _refuse_target(~np.isfinite(array), what)
-    return array
-
-
 def _read_weights(weights: Any, what: str) -> FloatArray:
     array = real_numbers(weights, f"weights of {what}")
     good = array.ndim == 1 and bool(np.isfinite(array).all()) and bool((array >= 0).all())
@@ -158,49 +133,8 @@ def check_classes(y: NDArray[Any], what: str, remedy: str) -> None:
         )
 
 
-def _refuse_target(missing: BoolArray, what: str) -> None:
-    row = int(np.flatnonzero(missing)[0])
-    raise InputError(
-        f"row {row} of {what} has no target (missing, NaN or infinite): leave out all "
-        f"such rows ({missing.sum():,})"
-    )
-
-
-def as_labels(values: Any, what: str) -> NDArray[Any]:
-    """A copy as an array; a list keeps its objects: numpy would turn numbers into texts.
-
-    Examples
-    --------
-    >>> as_labels(["a", 1], "y")
-    array(['a', 1], dtype=object)
-    """
-    if isinstance(values, list | tuple):
-        try:
-            return np.array(values, dtype=object)
-        except ValueError:
-            raise InputError(f"{what} must be one label for each row") from None
-    return _as_array(values, what)
-
-
-def _as_array(values: Any, what: str) -> NDArray[Any]:
-    """A copy as an array; entries under a mask are NaN."""
-    try:
-        if isinstance(values, np.ma.MaskedArray):
-            return np.ma.filled(values.astype(np.float64), np.nan)
-        return np.array(values)
-    except (TypeError, ValueError, RuntimeError):
-        raise InputError(
-            f"{what} cannot be read as an array: its rows must have the same length and type"
-        ) from None
-
-
 def _all_texts(array: NDArray[Any]) -> bool:
     return all(isinstance(value, str) for value in array.ravel().tolist())
-
-
-def _describe(value: Any) -> str:
-    shape = getattr(value, "shape", None)
-    return f"{type(value).__name__} of shape {shape}" if shape is not None else repr(value)[:60]
 
 
 def check_alike(first: Rows, other: Rows, names: tuple[str, str]) -> None:

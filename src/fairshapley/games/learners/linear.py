@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.games.learners.arrays import Array, Backend
-from fairshapley.games.learners.designs import Design, Products, design
+from fairshapley.games.learners.arrays import Array, Backend, label, label_of_two, lengths
 from fairshapley.games.learners.learner import (
     Data,
+    Design,
     Learner,
     Predicted,
+    Products,
+    design,
     number,
     refuse_unless,
     switch,
 )
 from fairshapley.games.learners.newton import solve
-from fairshapley.games.learners.ties import label, label_of_two, lengths
 
 
 class _Moments:

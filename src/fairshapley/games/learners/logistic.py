@@ -14,21 +14,28 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshapley.games.learners.arrays import Array, Backend
-from fairshapley.games.learners.designs import Products, design
+from fairshapley.games.learners.arrays import (
+    Array,
+    Backend,
+    chances,
+    label,
+    label_of_two,
+    lengths,
+)
 from fairshapley.games.learners.learner import (
     QUANTUM,
     Data,
     Learner,
     NotVectorisedError,
     Predicted,
+    Products,
+    design,
     number,
     refuse_unless,
     switch,
 )
 from fairshapley.games.learners.newton import minimise
 from fairshapley.games.learners.quasi_newton import FullFit
-from fairshapley.games.learners.ties import chances, label, label_of_two, lengths
 
 
 @dataclass(frozen=True, eq=False)

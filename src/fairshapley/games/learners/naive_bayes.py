@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley.games.learners.arrays import Array, Backend
+from fairshapley.games.learners.arrays import Array, Backend, chances, label
 from fairshapley.games.learners.learner import Data, Learner, Predicted, number, refuse_unless
-from fairshapley.games.learners.ties import chances, label
 
 
 class NaiveBayesLearner(Learner):

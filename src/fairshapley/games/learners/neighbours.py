@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from fairshapley._basics.checks import whole
 from fairshapley._basics.types import FloatArray
-from fairshapley.games.learners.arrays import Array, Backend
+from fairshapley.games.learners.arrays import Array, Backend, label
 from fairshapley.games.learners.learner import (
     Data,
     Learner,
@@ -24,7 +24,6 @@ from fairshapley.games.learners.learner import (
     Predicted,
     refuse_unless,
 )
-from fairshapley.games.learners.ties import label
 from fairshapley.games.player_data import within_reach
 
 # scikit-learn's names of the distances, with the powers of those that are named for one.
