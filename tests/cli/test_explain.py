@@ -38,18 +38,6 @@ def test_sentences_and_refusals(folder):
     assert (refused.exit_code, "seed" in refused.stderr) == (2, True)
 
 
-def test_a_page_shows_all_rows_and_each(folder):
-    pytest.importorskip("matplotlib", reason="the extra 'report' is not installed")
-    pytest.importorskip("jinja2", reason="the extra 'report' is not installed")
-    done = run("explain", *DATA, "--report", "page.html")
-    assert done.exit_code == 0, done.stderr
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    assert page.count("data:image/svg+xml;base64,") == 5
-    assert "What matters in all rows" in page
-    assert "Row 2" in page
-    assert run("explain", *DATA, "--report", "page.txt").exit_code == 2
-
-
 def test_rows_have_their_number_in_the_file(folder):
     """Without --test some rows are drawn, and the first of them is not the first of the file."""
     data = ("train.csv", "--target", "label", "--rows", "3", "--quiet")

@@ -1,9 +1,6 @@
-"""Explanations as people see them: in a notebook, and as a page of their own."""
+"""Explanations as people see them in a notebook."""
 
-import base64
 import dataclasses
-import html
-import re
 
 import numpy as np
 import pytest
@@ -61,45 +58,3 @@ def test_a_notebook_shows_each_output(several):
     view = several._repr_html_()
     assert view.count("<table") == 2
     assert "output &lt;yes&gt;" in view
-
-
-@pytest.fixture(scope="module")
-def pages():
-    pytest.importorskip("matplotlib", reason="the extra 'report' is not installed")
-    pytest.importorskip("jinja2", reason="the extra 'report' is not installed")
-
-
-def pictures(page):
-    coded = re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page)
-    return [base64.b64decode(one).decode() for one in coded]
-
-
-def test_a_page_has_all_rows_and_each_with_its_numbers(found, pages, tmp_path):
-    path = found.report(tmp_path / "page.html", title="Loans & <b>")
-    page = path.read_text(encoding="utf-8")
-    drawn = pictures(page)
-    assert len(drawn) == 2 + 20
-    assert all(one.startswith("<?xml") for one in drawn)
-    assert "Loans &amp; &lt;b&gt;" in page
-    assert "<script" not in page
-    assert "default-src &#39;none&#39;" in page
-    assert "4 more rows were explained" in page
-    assert "Absent features were replaced by kind=" in page
-    assert "with 6 background rows drawn from X." in page
-    assert page.count("⟨U+202E⟩") > 20
-    sentence = str(found).splitlines()[1].removeprefix("row 0: ")
-    assert html.escape(sentence).replace("± ", "±\u00a0") in page
-
-
-def test_pages_of_outputs_and_texts(several, pages):
-    page = several.to_html()
-    assert "output <bdi>&lt;yes&gt;</bdi>" in page
-    assert len(pictures(page)) == 2
-    texts = fs.explain(lambda many: [one.count("good") for one in many], ["good <i>", "so good"])
-    assert len(pictures(texts.to_html())) == 2
-    assert "<i>" not in texts.to_html()
-
-
-def test_pictures_of_the_same_values_have_the_same_bytes(several, pages):
-    first, again = (pictures(several.to_html()) for _ in range(2))
-    assert first == again

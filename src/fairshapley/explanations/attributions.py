@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -176,26 +173,6 @@ class Attributions:
 
     def _repr_html_(self) -> str:
         return presentation.notebook_html(self)
-
-    def to_html(self, title: str | None = None) -> str:
-        """Return a page with pictures and numbers of all rows, as a text; see `report`."""
-        return presentation.page_html(self, title)
-
-    def report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
-        """Write a page in HTML: one file that works offline (needs jinja2 and matplotlib).
-
-        It shows what matters in all rows, and the first 20 rows one by one.
-
-        Parameters
-        ----------
-        path
-            The file to write.
-        title
-            The title of the page.
-        """
-        written = as_path(path)
-        write_whole(written, self.to_html(title).encode())
-        return written
 
     def to_shap(self) -> Any:
         """Return the values as a `shap.Explanation`, for shap's plots (needs shap)."""

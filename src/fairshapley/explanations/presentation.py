@@ -1,19 +1,14 @@
-"""An explanation as people read it: sentences, a view in a notebook, a page."""
+"""An explanation as people read it: sentences, and a view in a notebook."""
 
 from __future__ import annotations
 
-import base64
-import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairshapley._basics.extras import extra
 from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
-from fairshapley._basics.text import one_line, several, visible
+from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray
-from fairshapley.results.origin import now
-from fairshapley.results.report.page import environment, policy, source
 
 if TYPE_CHECKING:
     from fairshapley.explanations.attributions import Attributions
@@ -22,8 +17,6 @@ if TYPE_CHECKING:
 SHOWN_ROWS, SHOWN_PLAYERS, SHOWN_LETTERS = 10, 5, 40
 # Players of a table in a notebook.
 SHOWN_COLUMNS = 10
-# Rows of a page: each has a picture of some 30 kB.
-PAGE_ROWS = 20
 # Blue adds and orange takes away; the more, the denser, on light and dark grounds alike.
 ADDS, TAKES = "0,114,178", "230,159,0"
 
@@ -113,49 +106,3 @@ def _coloured(found: Attributions, place: int, output: int | None) -> str:
         f'{ADDS if value > 0 else TAKES},{0.6 * abs(value) / largest:.2f})">{escaped(word)}</span>'
         for word, value, error in zip(found.names(place), values, errors, strict=False)
     )
-
-
-def page_html(found: Attributions, title: str | None = None) -> str:
-    """Return the explanation as a page of its own, which loads nothing from elsewhere."""
-    template = environment().get_template("explanation.html")
-    return template.render(
-        title=visible(title or "Predictions explained"),
-        headline=sentences(found)[0],
-        first=found.results[0][0],
-        sections=[_section(found, name, output) for name, output in outputs(found)],
-        more=len(found.rows) - PAGE_ROWS,
-        written=now(),
-        style=source("style.css"),
-        policy=policy([]),
-    )
-
-
-def _section(found: Attributions, name: str, output: int | None) -> dict[str, Any]:
-    """Return what the page shows of one output."""
-    overall = found.overall(output) if found.kind == "columns" and len(found.rows) > 1 else None
-    ways = () if overall is None else ("bar", "beeswarm")
-    rows = []
-    for place, row in enumerate(found.rows[:PAGE_ROWS]):
-        values, errors = found.row_values(place, output)
-        contents = [found.content(place, player) for player in range(len(values))]
-        players = zip(found.names(place), contents, values, errors, strict=False)
-        drawn = "text" if found.kind == "texts" else "waterfall"
-        picture = _picture(found, drawn, row=place, output=output)
-        rows.append((row, row_sum(found, place, output), picture, list(players)))
-    pictures = [_picture(found, way, output=output) for way in ways]
-    return {"name": name, "overall": overall, "pictures": pictures, "rows": rows}
-
-
-def _picture(found: Attributions, kind: Any, **options: Any) -> str:
-    """Draw a plot; return it as the address of an image."""
-    with extra("report", "a page of explanations needs matplotlib", "or use to_frame"):
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    players = found.values.shape[1]
-    lines = players // 10 if kind == "text" else min(players, 12)
-    figure = Figure(figsize=(7.0, 1.5 + 0.3 * lines), layout="constrained")
-    found.plot(kind, axes=figure.add_subplot(), **options)
-    drawn = io.BytesIO()
-    with rc_context({"svg.hashsalt": "fairshapley"}):  # the same picture has the same bytes
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode()

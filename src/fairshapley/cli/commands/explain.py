@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Report, Seed, run_option
+from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, run_option
 
 # What the encoding of a table adds to the name of a column.
 _ADDED = re.compile(r" = '.*'$| is missing$| is rare$", re.DOTALL)
@@ -18,7 +18,6 @@ def explain_table(
     budget: int | None = run_option(None, "The most coalitions for each row.", "N", min=2),
     seed: Seed = 0,
     out: CsvOut = None,
-    report: Report = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -27,7 +26,7 @@ def explain_table(
     The model is fitted to TRAIN and explained on the test rows; what is absent comes from TRAIN,
     from 100 of its rows where there are more.
 
-    Example: fairshapley explain train.csv --target label --test test.csv --report page.html
+    Example: fairshapley explain train.csv --target label --test test.csv --out v.csv
     """
     import numpy as np
     from sklearn.base import clone
@@ -35,14 +34,14 @@ def explain_table(
     from fairshapley._basics.files import write_whole
     from fairshapley.cli.output import Ending
     from fairshapley.cli.printing import emit, print_json
-    from fairshapley.cli.setup import REPORT_ENDINGS, check_files, load_game, show_notes
+    from fairshapley.cli.setup import check_files, load_game, show_notes
     from fairshapley.explanations import explain
     from fairshapley.games.features.arguments import DEFAULT_BACKGROUND
     from fairshapley.randomness import root_seed, side_generator
     from fairshapley.results.tables import csv_bytes
 
     seed = root_seed(seed)
-    check_files((data.train, data.test), (out, (".csv",)), (report, REPORT_ENDINGS))
+    check_files((data.train, data.test), (out, (".csv",)))
     made = load_game(data)
     show_notes(made.notes_on_rows, quiet=quiet)
     groups: dict[str, list[str]] = {}
@@ -63,7 +62,6 @@ def explain_table(
     columns: dict[str, Any] = found.to_frame("dict")
     ending = Ending()
     ending.write("values", out, lambda path: write_whole(path, csv_bytes(columns)))
-    ending.write("report", report, found.report)
     with ending.step():
         if as_json:
             print_json(columns)
