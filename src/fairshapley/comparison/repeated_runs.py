@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,18 +20,15 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.axioms import Premises, check_fairness, within_tolerance
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1, check_xi
 from fairshapley.fairness.scores import fidelity
-from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Resamples of the runs: they give a standard error to within 5 % of itself.
-RESAMPLES = 200
 # Beside every audited minimum.
 LOWEST_OF_NOISY = (
-    "The true minimum fidelity is the smallest of noisy scores, which lies low: ± is its standard "
-    "error, the bias what a resampling of the runs shows."
+    "The true minimum fidelity is the smallest of noisy scores, which lies low; ± is its standard "
+    "error."
 )
 # What a table shows of `Audit.row`, and its headings.
 COLUMNS = {
@@ -40,7 +36,6 @@ COLUMNS = {
     "mse": "mean squared error",
     "true_min_fidelity": "true minimum fidelity",
     "true_min_fidelity_error": "±",
-    "true_min_fidelity_bias": "bias",
     "reported_min_fidelity": "reported",
     "coverage": "coverage",
     "within_share": "A0 held",
@@ -113,36 +108,21 @@ class Audit:
 
     @property
     def min_true_fidelity(self) -> float:
-        """The lowest true fidelity, as these runs show it: see its error and its bias."""
-        return float(self.true_fidelity.min())
+        """The lowest true fidelity, as these runs show it.
 
-    @cached_property
-    def _resampled_minimum(self) -> tuple[float, float]:
-        """The mean and deviation of the lowest true fidelity in resamples of the runs.
-
-        They are drawn with a fixed seed. NaN if a resample made no error.
+        It is the smallest of n noisy scores, and therefore too low with few runs.
         """
-        even = np.full(self.repeats, 1 / self.repeats)
-        generator = side_generator(0, "audit")
-        weights = generator.multinomial(self.repeats, even, size=RESAMPLES) / self.repeats
-        errors = weights @ np.square(self.values - self.truth)
-        minima = np.array([fidelity(self.truth, error, self.xi).min() for error in errors])
-        if not np.isfinite(minima).all():
-            return math.nan, math.nan
-        return float(minima.mean()), float(minima.std(ddof=1))
+        return float(self.true_fidelity.min())
 
     @property
     def min_true_fidelity_error(self) -> float:
-        """The standard error of `min_true_fidelity`, by resampling the runs; NaN if infinite."""
-        return self._resampled_minimum[1]
-
-    @property
-    def min_true_fidelity_bias(self) -> float:
-        """How far `min_true_fidelity` lies from what more runs would show, by resampling.
-
-        The smallest of n noisy scores is too low; few runs make each score noisy. NaN if infinite.
-        """
-        return self._resampled_minimum[0] - self.min_true_fidelity
+        """The standard error of `min_true_fidelity`; NaN where that is infinite."""
+        lowest = int(self.true_fidelity.argmin())
+        squares = np.square(self.values[:, lowest] - self.truth[lowest])
+        if not squares.any():
+            return math.nan
+        share = squares.std(ddof=1) / (math.sqrt(self.repeats) * squares.mean())
+        return float(self.min_true_fidelity * share)
 
     @property
     def min_reported_fidelity(self) -> float:
@@ -181,11 +161,11 @@ class Audit:
 
     @property
     def min_true_fidelity_text(self) -> str:
-        """`min_true_fidelity` with its standard error and its bias."""
+        """`min_true_fidelity` with its standard error."""
         lowest, error = self.min_true_fidelity, self.min_true_fidelity_error
         if math.isnan(error):
             return f"{lowest:.4g}"
-        return f"{lowest:.4g} ± {error:.2g}, bias {self.min_true_fidelity_bias:+.2g}"
+        return f"{lowest:.4g} ± {error:.2g}"
 
     def row(self) -> dict[str, float]:
         """Return the numbers of the method for a comparison."""
@@ -197,7 +177,6 @@ class Audit:
             "max_bias_in_errors": float(np.abs(self.bias_in_errors).max()),
             "true_min_fidelity": self.min_true_fidelity,
             "true_min_fidelity_error": self.min_true_fidelity_error,
-            "true_min_fidelity_bias": self.min_true_fidelity_bias,
             "reported_min_fidelity": self.min_reported_fidelity,
             "coverage": self.coverage,
             "within_share": self.within_share,
