@@ -1,72 +1,91 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.planning import equal_share, forecast, mean_value
+from fairshapley.planning import equal_share, forecast
+
+
+class Clock:
+    """The clock that games move on as they compute."""
+
+    now = 0.0
+
+
+@pytest.fixture
+def _clock(monkeypatch):
+    monkeypatch.setattr(Clock, "now", 0.0)
+    seen = SimpleNamespace(perf_counter=lambda: Clock.now)
+    monkeypatch.setattr("fairshapley.planning.time", seen)
+
+
+clocked = pytest.mark.usefixtures("_clock")
 
 
 class Slow:
-    """A game that takes 20 ms for each player of a coalition, by its own clock."""
+    """A game that takes 20 ms for each player of a coalition."""
 
     def __init__(self, n_players: int) -> None:
         self.n_players = n_players
-        self.now = 0.0
         self.asked = 0
 
     def __call__(self, coalitions):
-        self.now += 0.02 * int(coalitions.sum())
+        Clock.now += 0.02 * int(coalitions.sum())
         self.asked += len(coalitions)
         return coalitions.sum(axis=1).astype(float)
 
-    def clock(self) -> float:
-        return self.now
 
-
+@clocked
 def test_a_long_run_is_forecast_from_coalitions_of_all_sizes():
     game = Slow(100)
-    planned = forecast(game, budget=10_000, clock=game.clock)
+    planned = forecast(game, budget=10_000)
     # A coalition has 50 players on average, which take a second.
     assert planned.allowed == planned.evaluations == 10_000
     assert 0.5 < planned.seconds_each < 1.5
     assert game.asked < 20
 
 
+@clocked
 def test_a_short_run_is_forecast_from_one_coalition():
     game = Slow(100)
-    assert forecast(game, budget=2, clock=game.clock).seconds == pytest.approx(4)
+    assert forecast(game, budget=2).seconds == pytest.approx(4)
     assert game.asked == 2  # the first may set something up
 
 
+@clocked
 def test_limits_are_those_of_the_run():
     game = Slow(100)
-    assert forecast(game, clock=game.clock).allowed == 100 * 100
-    assert forecast(Slow(5), "exact", clock=game.clock).allowed == 32
-    assert forecast(Slow(5), budget=10_000, clock=game.clock).allowed == 32
-    timed = forecast(game, budget=fs.Budget(seconds=50), clock=game.clock)
+    assert forecast(game).allowed == 100 * 100
+    assert forecast(Slow(5), "exact").allowed == 32
+    assert forecast(Slow(5), budget=10_000).allowed == 32
+    timed = forecast(game, budget=fs.Budget(seconds=50))
     assert timed.seconds == 50
     assert timed.evaluations == pytest.approx(50 / timed.seconds_each, abs=1)
     assert timed.cache_bytes < 10**6
 
 
+@clocked
 def test_processes_share_the_work():
     game = Slow(20)
-    alone = forecast(game, budget=1000, clock=game.clock)
-    shared = forecast(game, budget=1000, engine="processes:2", clock=game.clock)
+    alone = forecast(game, budget=1000)
+    shared = forecast(game, budget=1000, engine="processes:2")
     assert shared.workers == 2
     assert shared.seconds == pytest.approx(alone.all_seconds / 2, rel=0.3)
 
 
+@clocked
 def test_masks_of_many_players_stay_small():
     class Wide(Slow):
         def __call__(self, coalitions):
             assert coalitions.nbytes < 2**26
-            self.now += float(len(coalitions))
+            Clock.now += float(len(coalitions))
             return np.zeros(len(coalitions))
 
     game = Wide(2_000_000)
-    assert forecast(game, budget=100, clock=game.clock).seconds == pytest.approx(100)
+    assert forecast(game, budget=100).seconds == pytest.approx(100)
 
 
 def test_a_pilot_predicts_what_an_aim_takes(tmp_path):
@@ -115,19 +134,18 @@ def test_coalitions_that_come_again_make_contributions_cheaper():
     assert planned.needed / 1.5 < run.evaluations < 1.5 * planned.needed
 
 
+@clocked
 def test_the_tolerance_is_that_of_the_evaluations_that_the_time_allows():
     class Timed(fs.games.SumOfUnanimity):
-        now = 0.0
-
         def __call__(self, coalitions):
-            Timed.now += 0.1 * len(coalitions)
+            Clock.now += 0.1 * len(coalitions)
             return super().__call__(coalitions)
 
     game, given = Timed(20, seed=3), {"pilot": True, "seed": 5, "xi": 1.0}
     limited = fs.Budget(evaluations=30_000, seconds=100)
-    timed = forecast(game, "mc", budget=limited, clock=lambda: Timed.now, **given)
+    timed = forecast(game, "mc", budget=limited, **given)
     assert timed.evaluations == pytest.approx(1000, abs=2)
-    plain = forecast(game, "mc", budget=timed.evaluations, clock=lambda: Timed.now, **given)
+    plain = forecast(game, "mc", budget=timed.evaluations, **given)
     assert timed.epsilon1 == pytest.approx(plain.epsilon1)
 
 
@@ -176,57 +194,3 @@ def test_an_equal_share_is_at_most_the_mean():
 def test_an_equal_share_of_nothing_is_refused():
     with pytest.raises(InputError, match="give ξ as a number"):
         equal_share(fs.games.Additive([1.0, -1.0]))
-
-
-def noisy_game():
-    """Many values near zero and of both signs, which noise makes look large."""
-    weights = np.random.default_rng(0).normal(size=70)
-    noise = np.random.default_rng(1).normal(size=(70, 3))
-
-    def utility(coalitions):
-        rough = np.sin(50.0 * (coalitions @ noise)).sum(axis=1)
-        return 0.1 * (coalitions @ weights) + rough
-
-    utility.n_players = 70
-    return utility
-
-
-def test_noise_does_not_enlarge_the_reading():
-    game = noisy_game()
-    truth = fs.estimate(game, "mc", budget=200_000, seed=9).values
-    mean = np.abs(truth).mean()
-    readings, naive = [], []
-    for seed in range(20):
-        readings.append(mean_value(game, budget=250, seed=seed).xi)
-        naive.append(np.abs(fs.estimate(game, "adjusted", budget=250, seed=seed).values).mean())
-    assert np.mean(naive) > 1.5 * mean, "the game is not noisy enough to tell"
-    # The reading is the larger of two; its mean over 20 seeds is within 3 standard errors.
-    error = np.std(readings) / np.sqrt(len(readings))
-    assert np.mean(readings) < mean + 3 * error
-
-
-def test_a_small_game_is_read_exactly():
-    game = fs.games.SumOfUnanimity(6, seed=1)
-    pilot = mean_value(game)
-    assert pilot.xi == pytest.approx(np.abs(game.shapley_values).mean())
-    assert "exact" in pilot.sentence
-
-
-def test_the_reading_depends_on_the_seed_alone():
-    """Values of both signs, so that an equal share is far below the mean and never read."""
-    weights = np.random.default_rng(0).normal(size=40)
-
-    def utility(coalitions):
-        sums = coalitions @ weights
-        return sums + 0.05 * sums**2
-
-    utility.n_players = 40
-    first, again, other = (mean_value(utility, budget=300, seed=seed).xi for seed in (3, 3, 4))
-    assert first == again != other
-
-
-def test_other_semivalues_are_read_too():
-    game = fs.games.SumOfUnanimity(12, seed=1)
-    truth = np.abs(fs.exact(game, "banzhaf").values).mean()
-    reading = mean_value(game, semivalue="banzhaf", budget=200).xi
-    assert 0.7 * truth < reading < 1.1 * truth

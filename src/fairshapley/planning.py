@@ -32,13 +32,12 @@ from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
-from fairshapley.randomness import root_seed, side_generator
+from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
-from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import JournalOption
-from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.semivalues import Semivalue
 from fairshapley.stopping import Budget, Evaluations, Rule, Snapshot, parse_budget
 from fairshapley.stopping.planned import PlannedLooks
 
@@ -55,8 +54,6 @@ UNLIMITED = 10**15
 # Forecasts from 10 evaluations per player were within a factor of 1.5 in 9 of 10 runs on 19 kinds
 # of games, from 5 in 7 of 10.
 PILOT_PER_PLAYER = 10
-# Evaluations of each of the two pilots that choose ξ: for each player, and at least.
-XI_PILOT_PER_PLAYER, LEAST_XI_PILOT = 20, 200
 # Variances of the methods that adjust shrink faster than their evaluations grow: about with this
 # power on those games.
 USUAL_POWER, LARGEST_POWER = 1.8, 3.0
@@ -182,7 +179,6 @@ def forecast(
     xi: float = 1e-3,
     seed: int | None = None,
     journal: JournalOption = None,
-    clock: Callable[[], float] = time.perf_counter,
 ) -> Forecast:
     """Return what `estimate` with the same arguments would take, measured or from a pilot.
 
@@ -200,8 +196,6 @@ def forecast(
         The level of the ε1 to expect; by default that of `until`, or 0.1.
     semivalue, xi, seed, journal
         As in `estimate`, for the pilot.
-    clock
-        What the time is read from.
 
     Returns
     -------
@@ -240,7 +234,7 @@ def forecast(
     plain = Forecast(
         n_players,
         allowed,
-        _seconds_each(game, n_players, allowed / workers, clock),
+        _seconds_each(game, n_players, allowed / workers),
         workers,
         None if limits is None else limits.seconds,
         cost_each=cost_each,
@@ -394,15 +388,13 @@ def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]
     return int(min(look, result.evidence.coalitions))
 
 
-def _seconds_each(
-    game: Game, n_players: int, evaluations: float, clock: Callable[[], float]
-) -> float:
+def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
     """Return the time of an evaluation: of all players, or the mean over all sizes."""
     everybody = np.ones(n_players, dtype=bool)
     _utility(game, everybody)  # what a game sets up at its first call
-    started = clock()
+    started = time.perf_counter()
     _utility(game, everybody)
-    each = clock() - started
+    each = time.perf_counter() - started
     if each * evaluations < SHORT_SECONDS:
         return each
     draw = side_generator(0, "forecast")
@@ -411,12 +403,12 @@ def _seconds_each(
     while spent < MEASURED_SECONDS:
         shares = draw.random((size, 1))
         batch = draw.random((size, n_players)) < shares
-        started = clock()
+        started = time.perf_counter()
         try:
             game(batch)
         except Exception:  # the run says which coalition fails, or skips it
             break
-        taken = clock() - started
+        taken = time.perf_counter() - started
         each, spent = taken / size, spent + taken
         if size == largest:
             break
@@ -442,14 +434,11 @@ class Tolerance:
     """The tolerance near zero, ξ, and the sentence that says where it comes from.
 
     A certificate holds for any ξ that does not depend on the run it speaks of. What makes ξ
-    meaningful is its size compared with the values. That is not known beforehand, but two lower
-    bounds are: `equal_share` and `mean_value`.
+    meaningful is its size compared with the values.
     """
 
     xi: float
     sentence: str
-    evaluations: int
-    """The evaluations it took, before the run itself"""
 
 
 def equal_share(game: Game) -> Tolerance:
@@ -473,78 +462,4 @@ def equal_share(game: Game) -> Tolerance:
             "cannot be a tolerance: give ξ as a number"
         )
     sentence = f"ξ = {xi:.6g} is an equal share of v(N) − v(∅) = {full - empty:.6g}"
-    return Tolerance(xi, sentence, 2)
-
-
-def mean_value(
-    game: Game,
-    *,
-    semivalue: str | Semivalue = "shapley",
-    budget: int | None = None,
-    seed: int | None = 0,
-    engine: EngineOption = None,
-    journal: JournalOption = None,
-    progress: ProgressOption = False,
-) -> Tolerance:
-    r"""Return ξ = mean |φ|, or somewhat less, from two separate pilot runs.
-
-    The mean of \|φ̂\| is too large, because noise adds to it. But for any signs s that do not
-    depend on φ̂, Σ s_i·φ̂_i/n has the expectation Σ s_i·φ_i/n ≤ mean \|φ\|. So the signs come
-    from one pilot and the values from the other; of the two ways to do this, the lower mean is
-    taken. For Shapley values \|v(N) − v(∅)\|/n is a second lower bound, and the larger of the
-    two bounds is ξ. When a pilot evaluates every coalition, the mean is exact.
-
-    Parameters
-    ----------
-    game, semivalue, engine, journal, progress
-        As in `estimate`.
-    budget
-        Evaluations of each pilot; by default 20 per player, 200 at least.
-    seed
-        Fixes the pilots; the run that follows may use the same seed and still draws anew.
-
-    Examples
-    --------
-    >>> import fairshapley as fs
-    >>> game = fs.games.SumOfUnanimity(30, seed=1)
-    >>> pilot = mean_value(game)
-    >>> bool(0.8 < pilot.xi / abs(game.shapley_values).mean() < 1.05)
-    True
-    """
-    n_players = abilities.number_of_players(game)
-    spent = max(LEAST_XI_PILOT, XI_PILOT_PER_PLAYER * n_players) if budget is None else budget
-    shapley = parse_semivalue(semivalue) == parse_semivalue("shapley")
-    seeds = side_generator(root_seed(seed), "pilots of xi").integers(2**62, size=2)
-    places = {"engine": engine, "journal": journal, "progress": progress}
-    pilots: list[Result] = []
-    for number in seeds.tolist():
-        pilot = estimate(game, budget=spent, semivalue=semivalue, seed=number, **places)
-        if not pilot.complete:
-            raise KeyboardInterrupt
-        pilots.append(pilot)
-        if pilot.exact:
-            break
-    evaluations = sum(pilot.evaluations for pilot in pilots)
-    xi, how = _lower_bound(pilots)
-    if shapley and not pilots[-1].exact:
-        share = abs(float(pilots[0].values.sum())) / n_players
-        if share > xi:
-            xi, how = share, "an equal share of v(N) − v(∅), the larger of two lower bounds"
-    if not 0 < xi < np.inf:
-        raise InputError(
-            "two pilot runs found no value that differs from zero, so their mean cannot be used as "
-            "a tolerance: give ξ as a number"
-        )
-    sentence = f"ξ = {xi:.6g} stands for the mean |value|: {how} ({evaluations:,} evaluations)"
-    return Tolerance(xi, sentence, evaluations)
-
-
-def _lower_bound(pilots: list[Result]) -> tuple[float, str]:
-    """Return a lower bound of the mean |value|, and how it was found."""
-    last = pilots[-1]
-    if last.exact:
-        return float(np.abs(last.values).mean()), "exact, because every coalition was evaluated"
-    first, second = (pilot.values for pilot in pilots)
-    means = (np.sign(first) * second).mean(), (np.sign(second) * first).mean()
-    how = "a lower estimate from two pilot runs: the signs of one times the values of the other"
-    return float(min(means)), how
+    return Tolerance(xi, sentence)

@@ -3,7 +3,6 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -74,15 +73,6 @@ def test_a_certificate_that_is_reached_and_one_that_is_not(folder):
     assert hard.exit_code == 3
     assert "all of this holds together" in hard.stdout
     assert "(ε1 = 0.01) would take" in hard.stdout
-
-
-def test_xi_of_the_mean_is_read_before_the_run(folder):
-    done = run("value", *DATA, "--xi", "mean", "--budget", 2000, "--json", "--method", "mc")
-    printed = json.loads(done.stdout)
-    mean = np.mean([abs(row["value"]) for row in printed["values"]])
-    assert 0.6 * mean < printed["xi"] < 1.1 * mean
-    assert "two pilot runs" in done.stderr
-    assert any("stands for the mean |value|" in note for note in printed["notes"])
 
 
 def test_xi_by_share_and_by_default_of_regression(folder):

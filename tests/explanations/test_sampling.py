@@ -167,7 +167,7 @@ def test_ctrl_c_keeps_estimates():
     assert not found.complete
     assert len(found.rows) == 10
     assert found.results[0][0].evaluations < 1000
-    assert found.results[0][0].obstacle == "the run did not finish"
+    assert found.results[0][0].evidence.obstacle == "the run did not finish"
     assert "interrupted" in str(found)
 
 

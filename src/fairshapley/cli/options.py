@@ -137,9 +137,8 @@ Xi = Annotated[
     run_option(
         ...,
         "ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
-        "share |v(N) − v(∅)|/n, which is never above the mean |Shapley value|; mean, the mean "
-        "|value| or a little less, from two pilot runs. All are fixed before the run starts. "
-        "auto: 0.001 for metrics from 0 to 1, else share.",
+        "share |v(N) − v(∅)|/n, which is never above the mean |Shapley value|. It is fixed before "
+        "the run starts. auto: 0.001 for metrics from 0 to 1, else share.",
         "X",
     ),
 ]

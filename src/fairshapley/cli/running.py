@@ -29,7 +29,7 @@ from fairshapley.evaluation.evaluator import OnError
 from fairshapley.fairness.levels import DELTA
 from fairshapley.games.data.data_game import CHUNK_BYTES
 from fairshapley.games.game import Game, Price
-from fairshapley.planning import Forecast, Tolerance, equal_share, forecast, mean_value
+from fairshapley.planning import Forecast, Tolerance, equal_share, forecast
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
@@ -49,7 +49,7 @@ KNN_UTILITIES = {
     "regression": "minus the squared error of the mean of the {} nearest neighbours; no rows are "
     "worth what the mean of all rows scores",
 }
-XI_NAMES = ("auto", "share", "mean")
+XI_NAMES = ("auto", "share")
 # The paper's ξ for accuracies.
 XI_OF_SHARES = 1e-3
 BELOW_XI = "below ξ a value counts as zero"
@@ -181,39 +181,23 @@ def given_xi(text: str) -> Tolerance:
     try:
         xi = float(text)
     except ValueError:
-        raise InputError(f"--xi must be a number, share, mean or auto, not {text!r:.40}") from None
+        raise InputError(f"--xi must be a number, share or auto, not {text!r:.40}") from None
     if not 0 < xi < math.inf:
         raise InputError(f"--xi must be above 0 and finite, not {text:.40}")
-    return Tolerance(xi, f"ξ = {xi:g}, as given", 0)
+    return Tolerance(xi, f"ξ = {xi:g}, as given")
 
 
-def chosen_xi(game: Game, run: RunOptions, budget: Budget | None, *, quiet: bool) -> Tolerance:
-    """ξ as the option says; `mean` runs two pilots."""
+def chosen_xi(game: Game, run: RunOptions) -> Tolerance:
+    """Return ξ as the option says."""
     from fairshapley.games import abilities
 
     of_shares = abilities.value_range(game) == (0.0, 1.0)
     if run.xi == "auto" and of_shares:
         sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
-        return Tolerance(XI_OF_SHARES, sentence, 0)
+        return Tolerance(XI_OF_SHARES, sentence)
     if run.xi in ("auto", "share"):
         return equal_share(game)
-    if run.xi != "mean":
-        return given_xi(run.xi)
-    if not quiet:
-        say("two pilot runs estimate the mean |value| for ξ …")
-    # Never more than a tenth of the run, together.
-    pilot = 20 * game.n_players
-    if budget is not None and budget.evaluations is not None:
-        pilot = min(pilot, budget.evaluations // 20)
-    return mean_value(
-        game,
-        semivalue=run.semivalue,
-        budget=max(pilot, 4 * game.n_players, 64),
-        seed=run.seed,
-        engine=run.engine,
-        journal=run.journal,
-        progress=False if quiet else None,
-    )
+    return given_xi(run.xi)
 
 
 def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quiet: bool) -> None:
@@ -288,7 +272,7 @@ def value_game(
     show_notes((*notes, *settings.notes), quiet=output.quiet)
     planned = forecast(game, settings.estimator, engine=run.engine, **limits)
     announce(planned, advise(planned), run, quiet=output.quiet)
-    tolerance = chosen_xi(game, run, settings.budget, quiet=output.quiet)
+    tolerance = chosen_xi(game, run)
     show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
     with recorded(inputs=inputs, notes=(*notes, *settings.notes, tolerance.sentence)):
         result = estimate(

@@ -69,7 +69,7 @@ def compare_methods(
     made = load_game(data)
     spent = 20 * made.game.n_players if budget is None else budget
     run = RunOptions(semivalue=semivalue, budget=spent, xi=xi, seed=seed, anyway=anyway)
-    settings = run_settings(run, made.game)
+    run_settings(run, made.game)
     known, sentence = None, "the truth is exact: every coalition was evaluated"
     if truth is not None:
         known, sentence = load_result(truth), f"the truth is {truth}"
@@ -88,7 +88,7 @@ def compare_methods(
     single = forecast(made.game, budget=spent)
     planned = replace(single, allowed=len(names) * repeats * single.allowed)
     announce(planned, ["take fewer --repeats, or a smaller --budget"], run, quiet=quiet)
-    tolerance = chosen_xi(made.game, run, settings.budget, quiet=quiet)
+    tolerance = chosen_xi(made.game, run)
     notes = [*made.notes, sentence, tolerance.sentence]
     show_notes(notes, quiet=quiet)
     comparison = compared(

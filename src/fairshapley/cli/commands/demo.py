@@ -41,7 +41,7 @@ def show_demo(
     )
     _run(
         "value", train, "--target", "diagnosis", "--test", test, "--group-by", "clinic",
-        "--epsilon1", epsilon1, "--xi", "mean", *(["--seed", seed] if seed else []),
+        "--epsilon1", epsilon1, "--xi", "share", *(["--seed", seed] if seed else []),
         "--out", values, "--report", report, "--pool", POOL,
     )  # fmt: skip
     say("")

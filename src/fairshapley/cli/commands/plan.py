@@ -37,7 +37,7 @@ def plan_run(
     made = load_game(data)
     settings = run_settings(run, made.game)
     show_notes((*made.notes, *settings.notes), quiet=quiet)
-    tolerance = chosen_xi(made.game, run, settings.budget, quiet=quiet)
+    tolerance = chosen_xi(made.game, run)
     planned = forecast(
         made.game,
         settings.estimator,

@@ -14,7 +14,7 @@ def value_table(
 
     Example: fairshapley value train.csv --target label --test test.csv --out values.csv
 
-    Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5 --xi mean
+    Example: fairshapley value train.csv --target label --group-by supplier --epsilon1 0.5
 
     Example: fairshapley value train.csv --utility volume --group-by supplier --drop label
     """
