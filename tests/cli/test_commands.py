@@ -101,7 +101,7 @@ def test_the_demo_answers_a_question_with_commands_that_can_be_repeated(folder):
     assert sum(paid.values()) == pytest.approx(10_000)
     assert "Norton" in (place / "report.html").read_text(encoding="utf-8")
     commands = [line[2:] for line in done.stderr.splitlines() if line.startswith("$ ")]
-    assert values.command == commands[0]
+    assert values.run.command == commands[0]
     before = values.values.tolist()
     for command in commands:
         again = run(*shlex.split(command)[1:])

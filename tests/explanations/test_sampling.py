@@ -127,12 +127,24 @@ def test_certificates_hold(exact):
     assert failures <= 14
 
 
-def test_other_rules_stop_rows_too():
-    rule = fs.Evaluations(at_least=60)
+def test_other_bounds_certify_rows_too():
+    rule = fs.Fair(epsilon1=0.5, delta=0.1, bound="chebyshev")
     found = fs.explain(curved, ROWS, 8, rows=range(3), until=rule, seed=0)
-    assert all(60 <= row[0].evaluations <= 90 for row in found.results)
-    with pytest.raises(fs.InputError, match="until must be a rule"):
-        fs.explain(curved, ROWS, 8, until=100)
+    assert all(row[0].certificate(0.5, 0.1, bound="chebyshev").holds for row in found.results)
+
+
+def test_a_certificate_out_of_reach_is_given_up(monkeypatch):
+    monkeypatch.setattr("fairshapley.explanations.sampling.MOST_PER_PLAYER", 10)
+    rule = fs.Fair(epsilon1=1e-6, delta=0.01)
+    found = fs.explain(curved, ROWS, 8, rows=range(2), until=rule, seed=0)
+    assert found.results[0][0].stopped.startswith("given up after ")
+    assert 120 <= found.results[0][0].evaluations < 200
+
+
+@pytest.mark.parametrize("until", [100, fs.Evaluations(at_least=60)])
+def test_only_certificates_end_rows_before_the_budget(until):
+    with pytest.raises(fs.InputError, match="until must be a certificate"):
+        fs.explain(curved, ROWS, 8, until=until)
 
 
 def test_a_small_budget_that_is_not_enough_is_said():

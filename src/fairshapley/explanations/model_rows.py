@@ -31,10 +31,10 @@ from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import assembled
-from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER, check_rule
+from fairshapley.runs.calls import DEFAULT_EVALUATIONS_PER_PLAYER
 from fairshapley.runs.plan import versions
 from fairshapley.runs.progress import ProgressReporter
-from fairshapley.stopping import Budget, Fair, Rule, Snapshot, parse_budget
+from fairshapley.stopping import Budget, Fair, Snapshot, parse_budget
 
 Outputs: TypeAlias = int | str | Iterable[int | str] | None
 Subject: TypeAlias = FeatureGame | Texts
@@ -63,7 +63,7 @@ def explain(
     feature_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
     budget: int | Budget | None = None,
-    until: Rule | None = None,
+    until: Fair | None = None,
     xi: float | None = None,
     seed: int | None = None,
     max_rows: int | None = None,
@@ -104,10 +104,10 @@ def explain(
         As for a `FeatureGame`.
     budget
         Evaluations for each row: coalitions, of which each takes as many predictions as there are
-        background rows. With a rule, the mean over the rows.
+        background rows. With `until`, the mean over the rows.
     until
-        A rule such as ``fs.Fair(epsilon1=0.5, delta=0.1)`` that each row is to meet. With neither
-        a budget nor a rule: ε1 = 0.05, δ = 0.1, or 100 evaluations per player.
+        ``fs.Fair(epsilon1=0.5, delta=0.1)``: the certificate that each row is to reach. With
+        neither a budget nor a certificate: ε1 = 0.05, δ = 0.1, or 100 evaluations per player.
     xi
         The tolerance near zero; by default the mean |value| of each row.
     seed
@@ -134,7 +134,13 @@ def explain(
     mean |value| over the rows: x0 3, x1 2
     """
     started = time.monotonic()
-    check_rule(until)
+    if until is not None and not isinstance(until, Fair):
+        raise InputError(
+            "must be a certificate such as fs.Fair(epsilon1=0.5, delta=0.1)",
+            parameter="until",
+            received=until,
+            remedy="give a number of evaluations as {budget}",
+        )
     given = isinstance(model, FeatureGame)
     subject: Subject = model
     if given:
@@ -233,7 +239,7 @@ class _Request:
     rows: IntArray
     outputs: tuple[int, ...]
     budget: int | None
-    until: Rule | None
+    until: Fair | None
     xi: float | None
     seed: int
     started: float
@@ -267,7 +273,7 @@ class _Request:
             for number, (count, places) in enumerate(blocks):
                 rows, limits = self.rows[places], self._limits(count)
                 yield places, RowSampler(
-                    self.subject.expectation(rows), count, self.outputs, rows, limits,
+                    self.subject.expectation(rows), count, list(self.outputs), rows, limits,
                     side_generator(self.seed, f"rows {number}"), report, self.started,
                 ).run(), limits  # fmt: skip
 
@@ -310,7 +316,7 @@ class _Request:
                     configuration={"method": method, "semivalue": "shapley", "xi": xi},
                     limits=kept,
                     xi=xi,
-                    sequential=until is not None and until.looks_freely(budget),
+                    sequential=False,
                     level_share=float(found.level_shares[at]),
                     complete=done,
                     endpoints=(float(found.ends[0, at, output]), float(found.ends[1, at, output])),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
@@ -16,12 +18,11 @@ from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
 from fairshapley.evaluation.ledger import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look
-from fairshapley.fairness.tails import fair_tails
+from fairshapley.fairness.tails import doubts, fair_tails
 from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
-from fairshapley.stopping import Budget, Fair, Rule, Snapshot
-from fairshapley.stopping.rules import evaluation_limit
+from fairshapley.stopping import Budget, Fair, Snapshot
 
 # Up to this many players all coalitions cost hardly more than the default budget of 100
 # evaluations per player.
@@ -31,8 +32,10 @@ FEWEST_PLAYERS, FEWEST_UNITS = 4, 4
 # Rows that are predicted again at the end, and the relative difference allowed: rounding in single
 # precision, in batches of another size, stays below it.
 CHECKED_ROWS, SAME = 16, 1e-4
-# Why a row stopped that was not finished.
-INTERRUPTED = "interrupted"
+# Without a budget a certificate is given up after so many evaluations for each player.
+MOST_PER_PLAYER = 10_000
+# Why a row stopped.
+INTERRUPTED, SPENT = "interrupted", "the budget is spent"
 # Utilities requested at a time, of all rows together: 2**20 doubles are 8 MiB. Ctrl-C and the
 # progress bar come between them.
 _UTILITIES = 1 << 20
@@ -46,7 +49,7 @@ class Limits:
 
     evaluations: int | None
     """The budget of each row; with a rule the mean over the rows, so that some may have more"""
-    until: Rule | None
+    until: Fair | None
     xi: float | None
     """The tolerance near zero; None for the mean |value| of each row"""
 
@@ -74,7 +77,8 @@ class RowValues:
     evaluations: IntArray
     level_shares: FloatArray
     """The share of δ that is left for a certificate"""
-    stopped: list[str]
+    stopped: NDArray[Any]
+    """The reasons, as strings"""
     done: BoolArray
     """Whether a row has values at all"""
     exact: BoolArray
@@ -87,7 +91,7 @@ class RowValues:
         values, errors = np.full((2, rows, n_players, outputs), np.nan)
         counts, evaluations = np.zeros((2, rows), dtype=np.int64)
         done, exact = np.zeros((2, rows), dtype=bool)
-        stopped = [INTERRUPTED] * rows
+        stopped = np.full(rows, INTERRUPTED, dtype=object)
         return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, done, exact)
 
     def set_exact(self, rows: IntArray, values: FloatArray, evaluations: int, how: str) -> None:
@@ -95,49 +99,34 @@ class RowValues:
         self.values[rows], self.errors[rows] = values, 0.0
         self.counts[rows] = self.evaluations[rows] = evaluations
         self.done[rows] = self.exact[rows] = True
-        for row in rows.tolist():
-            self.stopped[row] = f"the values are exact: {how}"
+        self.stopped[rows] = f"the values are exact: {how}"
 
 
+@dataclass(eq=False)
 class RowSampler:
-    """Explains rows with the same number of players.
+    """Explains rows with the same number of players."""
 
-    Parameters
-    ----------
-    expectation, n_players, outputs, rows
-        The source of utilities, the number of players, the outputs, and the positions of the rows.
-    limits
-        When to stop.
-    rng
-        The generator of the draws.
-    report
-        Called with the number of utilities computed since its last call.
-    started
-        When the clock of rules started, in `time.monotonic`.
-    """
-
-    def __init__(
-        self,
-        expectation: Expectation,
-        n_players: int,
-        outputs: tuple[int, ...],
-        rows: IntArray,
-        limits: Limits,
-        rng: np.random.Generator,
-        report: Callable[[int], None],
-        started: float,
-    ) -> None:
-        self.expectation, self.n_players, self.outputs = expectation, n_players, list(outputs)
-        self.rows, self.limits, self.rng, self.report = rows, limits, rng, report
-        self.started = started
-        self.found = RowValues.unknown(np.zeros((2, len(rows), len(outputs))), n_players)
+    expectation: Expectation
+    """The source of utilities"""
+    n_players: int
+    outputs: list[int]
+    """The outputs to explain"""
+    rows: IntArray
+    """The positions of the rows in X"""
+    limits: Limits
+    rng: np.random.Generator
+    report: Callable[[int], None]
+    """Called with the number of utilities computed since its last call"""
+    started: float
+    """When the clock of the run started, in `time.monotonic`"""
+    found: RowValues = field(init=False)
 
     def run(self) -> RowValues:
         """Explain the rows; Ctrl-C keeps what was estimated before."""
         ends = np.zeros((2, self.n_players), dtype=bool)
         ends[1] = True
         everyone = np.arange(len(self.rows))
-        self.found.ends = self._values(ends, everyone)
+        self.found = RowValues.unknown(self._values(ends, everyone), self.n_players)
         try:
             if self._enumerable:
                 self._enumerate(everyone)
@@ -201,11 +190,11 @@ class RowSampler:
 
     def _sample(self) -> None:
         """Estimate, in rounds that grow as planned looks do, until every row is done."""
-        n_rows, until = len(self.rows), self.limits.until
+        until, n_rows = self.limits.until, len(self.rows)
         spans = (self.found.ends[1] - self.found.ends[0]).ravel()
         games = ManyGames(self.n_players, spans, self.rng)
         active, last_look, number = np.arange(n_rows), 0, 0
-        left = (evaluation_limit(self.limits.budget) - 2.0) * n_rows
+        left = (np.inf if self.limits.evaluations is None else self.limits.evaluations - 2) * n_rows
         try:
             while len(active):
                 target, number = planned_look(number, self.n_players), number + 1
@@ -224,12 +213,13 @@ class RowSampler:
                 if until is None and not final:
                     continue
                 self._record(games.estimate(), active)
-                going = np.full(len(active), not final)
+                going = np.ones(len(active), dtype=bool)
                 if until is not None:
-                    going, looked = self._judge(until, active, last_look, final=final)
+                    looked = self._certify(until, active, going, last_look, final=final)
                     last_look = 2 + 2 * len(games) if looked else last_look
-                elif final:
-                    self._stop(active, "the budget is spent")
+                if final:
+                    self.found.stopped[active[going]] = SPENT
+                    return
                 games.keep(np.repeat(going, len(self.outputs)))
                 active = active[going]
         except KeyboardInterrupt:
@@ -246,53 +236,41 @@ class RowSampler:
         found.counts[active] = estimates.count
         found.done[active] = True
 
-    def _stop(self, rows: IntArray, reason: str) -> None:
-        for row in rows.tolist():
-            self.found.stopped[row] = reason
-
-    def _judge(
-        self, until: Rule, active: IntArray, last_look: int, *, final: bool
-    ) -> tuple[BoolArray, bool]:
-        """Return which rows go on, and whether the rule looked at them."""
-        found, going = self.found, np.full(len(active), not final)
-        if final:
-            self._stop(active, "the budget is spent")
-        # All rows have the same number of draws, so that a rule looks at all or at none.
+    def _certify(
+        self, fair: Fair, active: IntArray, going: BoolArray, last_look: int, *, final: bool
+    ) -> bool:
+        """Mark in `going` the rows that are done; return whether the rule has looked at them."""
+        found = self.found
+        # All rows have the same number of draws: a rule looks at all or at none.
         first = self._snapshot(int(active[0]), 0, last_look)
-        looked = until.looks_now(first)
+        looked = fair.looks_now(first)
+        looks = [(first.level_share, "")] if looked else []
+        if final and not doubts(first.evidence, fair.bound):
+            looks.append((first.unspent_share, " at the last look"))
         found.level_shares[active] = first.unspent_share
-        for place in np.flatnonzero(self._promising(until, first, active, final=final)).tolist():
-            row = int(active[place])
-            shots = [self._snapshot(row, at, last_look) for at in range(len(self.outputs))]
-            reasons = [until.met(shot) for shot in shots]
-            met = all(reasons)
-            if met and looked:
-                found.level_shares[row] = first.level_share
-            if final and not met:
-                reasons = [
-                    reason or until.conclude(shot)
-                    for reason, shot in zip(reasons, shots, strict=True)
-                ]
-            if final or met:
-                going[place] = False
-                found.stopped[row] = next(filter(None, reasons), found.stopped[row])
-        return going, looked
+        for share, ending in looks:
+            likely = going & self._promising(fair, first, active, share)
+            for place, row in zip(np.flatnonzero(likely), active[likely].tolist(), strict=True):
+                shots = [self._snapshot(row, at, last_look) for at in range(len(self.outputs))]
+                verdicts = [fair.judge(shot, share * fair.delta) for shot in shots]
+                if all(verdict.holds for verdict in verdicts):
+                    going[place], found.level_shares[row] = False, share
+                    found.stopped[row] = verdicts[0].said + ending
+        made = first.evaluations
+        if self.limits.evaluations is None and made >= MOST_PER_PLAYER * self.n_players:
+            found.stopped[active[going]] = f"given up after {made:,} evaluations"
+            going[:] = False
+        return looked
 
-    def _promising(
-        self, until: Rule, first: Snapshot, active: IntArray, *, final: bool
-    ) -> BoolArray:
-        """Return which rows a rule may stop: of the usual rule, all rows are tested at once.
+    def _promising(self, fair: Fair, first: Snapshot, active: IntArray, share: float) -> BoolArray:
+        """Return which rows may be certified: with the usual bound all are tested at once.
 
         A certificate takes 2 ms, and there may be thousands of rows.
         """
-        found, everyone = self.found, np.ones(len(active), dtype=bool)
-        if not isinstance(until, Fair) or until.bound != "normal":
-            return everyone
-        if first.budget is None and first.evaluations >= until._most_per_player * first.n_players:
-            return everyone
-        if not until.looks_now(first) and not final:
-            return ~everyone
-        values, near = found.values[active], until.xi if until.xi is not None else self.limits.xi
+        if fair.bound != "normal":
+            return np.ones(len(active), dtype=bool)
+        found, near = self.found, self.limits.xi if fair.xi is None else fair.xi
+        values = found.values[active]
         sizes = np.abs(values).mean(axis=1, keepdims=True)
         xi = np.broadcast_to(sizes if near is None else near, values.shape)
         evidence = replace(
@@ -301,10 +279,9 @@ class RowSampler:
             standard_errors=found.errors[active].ravel(),
             counts=np.full(values.size, first.evidence.counts[0]),
         )
-        tails = fair_tails(evidence, until.epsilon1, until.epsilon1 * xi.ravel(), until.delta)
-        share = first.unspent_share if final else first.level_share
+        tails = fair_tails(evidence, fair.epsilon1, fair.epsilon1 * xi.ravel(), fair.delta)
         risks: FloatArray = tails.reshape(values.shape).sum(axis=1).max(axis=1)
-        return risks <= share * until.delta
+        return risks <= share * fair.delta
 
     def _snapshot(self, row: int, output: int, last_look: int) -> Snapshot:
         found, limits = self.found, self.limits
@@ -315,16 +292,14 @@ class RowSampler:
             counts=np.full(len(values), found.counts[row]),
             evaluations=int(found.evaluations[row]),
         )
-        budget = limits.budget
         return Snapshot(
             evidence.evaluations,
             None,
             time.monotonic() - self.started,
             evidence,
             limits.near_zero(values),
-            budget,
+            limits.budget,
             last_look,
-            limits.until is not None and limits.until.looks_freely(budget),
         )
 
 
