@@ -48,13 +48,6 @@ OF_WHOLE_ROUNDS = {
     *("values", "standard_errors", "counts", "extremes", "marginals", "rounds", "endpoints"),
     *("configuration", "seed", "xi", "exact", "contribution_width"),
 }
-# What a journal records of a run beside its numbers, in words.
-WORDS = {
-    "player_names": "player names",
-    "unit": "units",
-    "command": "command lines",
-    "inputs": "input files",
-}
 
 
 @dataclass(frozen=True)
@@ -244,8 +237,8 @@ def _described(record: RunRecord, result: Result) -> Finding:
     """Compare the names, the unit, the input files and the command line of the run."""
     given = _origin(result)
     other = [
-        f"other {WORDS[name]} ({visible(str(record.origin.get(name)))!r:.80}, the result has "
-        f"{visible(str(given[name]))!r:.80})"
+        f"other {name.replace('_', ' ')} ({visible(str(record.origin.get(name)))!r:.80}, "
+        f"the result has {visible(str(given[name]))!r:.80})"
         for name in given
         if record.origin.get(name) != given[name]
     ]
@@ -291,7 +284,7 @@ def _recomputed(
     effort = f"from {result.evaluations:,} evaluations ({seconds:.1f} s)"
     closeness = "to the last bit"
     if other := _different(again, result, skipped):
-        if _different(again, result, skipped, ROUNDING):
+        if _different(again, result, skipped, rounded=True):
             return False, f"the journal gives other {', '.join(other)}, {effort}"
         here = versions()
         changed = [
@@ -336,37 +329,32 @@ def _replay(
         return run.replay(result.run.rounds if timed else None), skipped
 
 
-def _different(one: Result, other: Result, but: set[str], rounding: float = 0.0) -> list[str]:
+def _different(
+    result: Result, reference: Result, skipped: set[str], *, rounded: bool = False
+) -> list[str]:
     """Return the fields in which two results differ; certificates follow from the fields.
 
-    Fields that `other` lacks, as one of an older version may, are not compared.
+    Fields that `reference` lacks, as one of an older version may, are not compared.
     """
-    first, second = stored_values(one), stored_values(other)
+    values, expected = stored_values(result), stored_values(reference)
     return [
         name
-        for name in first
-        if name not in but
-        and second[name] is not None
-        and not _same(first[name], second[name], rounding)
+        for name in values.keys() - skipped
+        if expected[name] is not None
+        # As texts −0.0 and 0.0 differ, and NaN is NaN.
+        and len({_text(values[name]), _text(expected[name])}) > 1
+        and not (rounded and _close(values[name], expected[name]))
     ]
 
 
-def _same(one: Any, other: Any, rounding: float) -> bool:
-    """Return whether values of a field agree: to the bit, or in their floats up to rounding."""
+def _text(value: Any) -> str:
+    return json.dumps(plain(value), sort_keys=True, default=repr)
 
-    def both(kind: type) -> bool:
-        return bool(rounding) and isinstance(one, kind) and isinstance(other, kind)
 
-    if both(np.ndarray):
-        scale = float(np.nanmax(np.abs(other), initial=0.0))
-        return one.shape == other.shape and np.allclose(
-            one, other, rtol=rounding, atol=rounding * scale, equal_nan=True
-        )
-    if both(float):
-        return bool(np.isclose(one, other, rtol=rounding, atol=0.0, equal_nan=True))
-    if both(tuple):
-        pairs = zip(one, other, strict=False)
-        return len(one) == len(other) and all(_same(a, b, rounding) for a, b in pairs)
-    # As texts −0.0 and 0.0 differ, and NaN is NaN.
-    texts = {json.dumps(plain(value), sort_keys=True, default=repr) for value in (one, other)}
-    return len(texts) == 1
+def _close(value: Any, expected: Any) -> bool:
+    """Return whether numbers agree up to rounding."""
+    values, reference = np.asarray(value), np.asarray(expected)
+    if values.dtype.kind != "f" or values.shape != reference.shape:
+        return False
+    scale = float(np.nanmax(np.abs(reference), initial=0.0))
+    return np.allclose(values, reference, rtol=ROUNDING, atol=ROUNDING * scale, equal_nan=True)

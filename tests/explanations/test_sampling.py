@@ -133,12 +133,17 @@ def test_other_bounds_certify_rows_too():
     assert all(row[0].certificate(0.5, 0.1, bound="chebyshev").holds for row in found.results)
 
 
-def test_a_certificate_out_of_reach_is_given_up(monkeypatch):
-    monkeypatch.setattr("fairshapley.explanations.sampling.MOST_PER_PLAYER", 10)
-    rule = fs.Fair(epsilon1=1e-6, delta=0.01)
-    found = fs.explain(curved, ROWS, 8, rows=range(2), until=rule, seed=0)
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_a_certificate_out_of_reach_is_given_up():
+    """After 10,000 evaluations for each player, which here are fewer than the coalitions."""
+    rows = np.random.default_rng(1).normal(size=(2, 20))
+    rule = fs.Fair(epsilon1=1e-9, delta=0.01)
+    found = fs.explain(
+        lambda x: np.sin(x.sum(axis=1)) + x[:, 0] * x[:, 1], rows[:1], rows[1:], until=rule, seed=0
+    )
     assert found.results[0][0].stopped.startswith("given up after ")
-    assert 120 <= found.results[0][0].evaluations < 200
+    assert 200_000 <= found.results[0][0].evaluations < 2**20
 
 
 @pytest.mark.parametrize("until", [100, fs.Evaluations(at_least=60)])
