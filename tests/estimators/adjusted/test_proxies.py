@@ -15,7 +15,7 @@ from fairshapley.estimators.adjusted.kernel_proxy import (
     kernel_curve,
     kernel_values,
 )
-from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, fit_linear
+from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, Regression, fit_linear
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
@@ -245,36 +245,40 @@ def test_the_estimate_is_that_of_the_contributions(pairs, monkeypatch):
 
 
 @pytest.mark.parametrize(("entries", "rounding"), [(1 << 24, 1e-9), (1, 1e-5)])
-def test_small_and_large_utilities_have_the_same_proxy(entries, rounding):
+def test_small_and_large_utilities_have_the_same_proxy(monkeypatch, entries, rounding):
     """In any unit of measurement: products in single precision must not underflow."""
+    monkeypatch.setattr(Regression, "single_entries", entries)
     sample, weights = random_sample(12, 300, 12)
     masks = sample.units.masks(slice(0, 300)).astype(float)
 
     def fitted(scale):
         scaled = replace(sample, gains=scale * sample.gains)
-        fit = fit_linear(scaled, weights, single_entries=entries)
+        fit = fit_linear(scaled, weights)
         return fit.predict(masks, sample.sizes, sample.folds) / scale
 
     for scale in (1e-60, 1e60):
         np.testing.assert_allclose(fitted(scale), fitted(1.0), rtol=1e-6, atol=rounding)
 
 
-def test_many_units_are_fitted_in_single_precision():
+def test_many_units_are_fitted_in_single_precision(monkeypatch):
     """The proxies are those of double precision, but for rounding; efficient to the last bit."""
     fits = []
     for entries in (1 << 24, 1):
+        monkeypatch.setattr(Regression, "single_entries", entries)
         sample, weights = random_sample(12, 600, 13)
         small = replace(sample, gains=1e-60 * sample.gains)
-        fits.append(fit_linear(small, weights, single_entries=entries))
+        fits.append(fit_linear(small, weights))
     double, single = (1e60 * fit.slopes for fit in fits)
     np.testing.assert_allclose(single, double, atol=1e-4)
     assert not np.array_equal(single, double)
     np.testing.assert_allclose(single.sum(axis=1), 0.0, atol=1e-12)
 
 
-def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy():
+def test_masks_that_are_unpacked_for_each_pass_give_the_same_proxy(monkeypatch):
     sample, weights = random_sample(12, 600, 13)
-    kept, unpacked = (fit_linear(sample, weights, dense_entries=most) for most in (1 << 24, 1))
+    kept = fit_linear(sample, weights)
+    monkeypatch.setattr(Regression, "dense_entries", 1)
+    unpacked = fit_linear(sample, weights)
     np.testing.assert_allclose(unpacked.slopes, kept.slopes, rtol=1e-10)
 
 

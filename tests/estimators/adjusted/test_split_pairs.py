@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairshapley.estimators.adjusted.split_pairs import MIN_FACTOR, SplitPairs
+from fairshapley.estimators.adjusted.adjustment import MIN_FACTOR, SplitPairs
 from fairshapley.estimators.moments import Moments
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import fairshapley as fs
+from fairshapley.draws.permutations import packed_sets
 from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjusted
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.estimators.adjusted.streaming import Stream, StreamedUnits
+from fairshapley.estimators.adjusted.streaming import Stream
 from fairshapley.estimators.estimator import Problem
 from fairshapley.randomness import round_generator
 from fairshapley.semivalues import parse_semivalue
@@ -122,16 +123,17 @@ def test_moments_are_those_of_the_contributions():
     weights = SizeWeights.of(problem.semivalue, n_players)
     stream = Stream(problem, "none", weights, None)
     rng = np.random.default_rng(3)
-    draw = StreamedUnits.draw(rng, 15, weights.base, paired=True)
+    draw = stream.drawn(packed_sets(rng, rng.integers(1, n_players, 15), n_players))
     gains = rng.normal(size=15) ** 3
     stream.tell(draw, np.stack([gains, -gains], axis=1).ravel())
-    at = draw.sizes - 1
+    units = draw.masks(0, 30)[::2]
+    at = units.sum(axis=1) - 1
     scaled = (gains - 10.0 * ((at + 1) / n_players - 0.5)) / weights.base[at]
     inside, outside = (
         (weights.inside[at] * scaled)[:, None],
         (weights.outside[at] * scaled)[:, None],
     )
-    rows = np.where(draw.units(0, 15), inside, -outside) + 10.0 / n_players
+    rows = np.where(units, inside, -outside) + 10.0 / n_players
     found = stream.estimate()
     np.testing.assert_allclose(found.values, rows.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(found.variances, rows.var(axis=0, ddof=1) / 15, rtol=1e-4)

@@ -10,7 +10,6 @@ Its files, in reading order:
 4. `size_plan`: the weights of the sizes and how often each is drawn; `enumeration`: the sizes that
    are gone through as a whole.
 5. `units`: the store of units; `sample`: those that proxies are fitted to and used on.
-6. `adjustment`: cross-fitted proxies and the contributions; `split_pairs`: the covariance of the
-   halves of a pair.
+6. `adjustment`: cross-fitted proxies and the contributions.
 7. `linear_proxy` on the functions of `size_bases`, and `kernel_proxy` for small games.
 """

@@ -22,8 +22,6 @@ from fairshapley.estimators.adjusted.kernel_proxy import (
 from fairshapley.estimators.adjusted.linear_proxy import LinearProxies, fit_linear, no_proxies
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.estimators.adjusted.split_pairs import SplitPairs
-from fairshapley.estimators.adjusted.two_valued import TwoValued
 from fairshapley.estimators.estimator import Estimate
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.pooling import Pooling
@@ -40,6 +38,8 @@ REFIT_SHARE = 8
 UNITS_PER_PLAYER = 128
 # The correction for units that train each other's proxies at most doubles a variance.
 MAX_DEPENDENCE = 2.0
+# A variance of zero would claim certainty, where a few split pairs only happened to cancel.
+MIN_FACTOR = 1e-3
 # What proxies say of sizes not drawn yet is asked for so many sizes at most, and of so many entries
 # of masks for each: early on a large game nearly all sizes are such, and this takes milliseconds.
 MAX_SIZES, RING_ENTRIES = 64, 4096
@@ -272,8 +272,8 @@ class Adjustment:
             common = sum((stage.values[column[alike[0]]] for stage, column in pairs), constant)
             for part, masks in sample.units.rows(sample.chosen[alike], kind=np.float64):
                 rows = alike[part]
-                units = TwoValued.of(sample.sizes[rows], inside[rows], -outside[rows])
-                units.add_to(moments, masks, common)
+                numbers = inside[rows], -outside[rows]
+                moments.add_two_valued(masks, sample.sizes[rows], *numbers, common)
 
     def _dependence(self) -> float:
         """What Σ_t (y_t − ȳ)² misses, all players together.
@@ -298,3 +298,74 @@ class Adjustment:
         both = own + extra
         deviations = [np.square(part - part.mean(axis=0)).sum() for part in (both, own)]
         return 0.25 * float(deviations[0] - deviations[1])
+
+
+class SplitPairs:
+    """Adds up (y_a − ȳ)·(y_b − ȳ) over the halves a, b of split pairs, block by block.
+
+    The mean of all units is unbiased whether their contributions depend on each other or not; its
+    variance is Σ(y_t − ȳ)² + 2·Σ(y_a − ȳ)(y_b − ȳ), over M(M − 1).
+
+    Parameters
+    ----------
+    groups
+        The group of each unit; the halves of a pair follow each other and are a group.
+
+    Examples
+    --------
+    >>> moments, halves = Moments(1), SplitPairs(np.array([0, 0, 1]))
+    >>> contributions = np.array([[1.0], [-1.0], [0.0]])
+    >>> moments.add(contributions)
+    >>> halves.add(contributions)
+    >>> halves.factors(moments)
+    array([0.001])
+    """
+
+    def __init__(self, groups: IntArray) -> None:
+        self._first = np.flatnonzero(groups[1:] == groups[:-1])
+        """The units that are followed by their other half"""
+        self._row = 0
+        self._last: FloatArray | None = None
+        """The end of the last block, when its other half is in the next one"""
+        self._origin: FloatArray | None = None
+        """Sums are taken from here, so that they do not cancel"""
+        self._products: FloatArray | float = 0.0
+        self._sums: FloatArray | float = 0.0
+
+    @property
+    def count(self) -> int:
+        """The number of pairs."""
+        return len(self._first)
+
+    @property
+    def end(self) -> int:
+        """The first unit behind the last pair."""
+        return int(self._first[-1]) + 2 if len(self._first) else 0
+
+    def add(self, block: FloatArray) -> None:
+        """Fold in the contributions of the next units."""
+        start, self._row = self._row, self._row + len(block)
+        if self._last is not None:
+            block, start = np.concatenate([self._last, block]), start - 1
+        own = self._first[np.searchsorted(self._first, start) :]
+        own = own[: np.searchsorted(own, self._row)] - start
+        self._last = block[-1:] if len(own) and own[-1] == len(block) - 1 else None
+        own = own[own < len(block) - 1]
+        if not len(own):
+            return
+        if self._origin is None:
+            self._origin = block.mean(axis=0)
+        one, other = block[own] - self._origin, block[own + 1] - self._origin
+        self._products = self._products + (one * other).sum(axis=0)
+        self._sums = self._sums + (one + other).sum(axis=0)
+
+    def factors(self, moments: Moments) -> FloatArray:
+        """The variance of each player's mean over what it would be without any pairs."""
+        ones = np.ones_like(moments.means)
+        if self._origin is None:
+            return ones
+        shift = moments.means - self._origin
+        covariances = self._products - shift * self._sums + self.count * shift**2
+        known = moments.squares > 0
+        ratio = 2.0 * covariances / np.where(known, moments.squares, 1.0)
+        return np.where(known, np.maximum(1.0 + ratio, MIN_FACTOR), ones)

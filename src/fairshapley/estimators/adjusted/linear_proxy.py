@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,14 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.adjusted.sample import Sample
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.estimators.adjusted.two_valued import power_of_two
 from fairshapley.estimators.adjusted.units import MaskArray
+from fairshapley.estimators.moments import power_of_two
 
 # Conjugate gradients stop at this residual relative to the first, or at the last pass. With ten
 # units for each column the Gram matrix has a condition number of about 4, and an error falls
 # threefold with each pass. A proxy that is off by 1 % loses 1e−4 of what it explains.
 TOLERANCE = 3e-3
 MAX_PASSES = 16
-# A masks matrix of this many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
-DENSE_ENTRIES = 1 << 24
-# From this many units for each player, and entries, products with masks are in single precision.
-SINGLE_UNITS, SINGLE_ENTRIES = 16, 1 << 17
 # The residual variance is taken to be at least this share of the utility's: no fit is trusted more.
 MIN_RESIDUAL = 0.001
 # The few coefficients of size functions have this penalty, in units of one observation.
@@ -73,15 +69,9 @@ class LinearProxies:
         return slopes + (shift @ self.offsets)[:, None]
 
 
-def fit_linear(
-    sample: Sample,
-    weights: SizeWeights,
-    *,
-    single_entries: int = SINGLE_ENTRIES,
-    dense_entries: int = DENSE_ENTRIES,
-) -> LinearProxies:
+def fit_linear(sample: Sample, weights: SizeWeights) -> LinearProxies:
     """Ridge regressions on all folds but one, for each fold."""
-    return _Regression(sample, weights, single_entries, dense_entries).solve()
+    return Regression(sample, weights).solve()
 
 
 def no_proxies(sample: Sample, weights: SizeWeights) -> LinearProxies:
@@ -93,13 +83,13 @@ def no_proxies(sample: Sample, weights: SizeWeights) -> LinearProxies:
 
 def slope_variances(sample: Sample, weights: SizeWeights) -> tuple[SizeBases, FloatArray]:
     """The bases, and the estimated variance of b_iq over the players, shape (Q, folds)."""
-    regression = _Regression(sample, weights)
+    regression = Regression(sample, weights)
     residual, _ = regression.without_sizes()
     variances = regression.penalties(residual, regression.adjoint(residual))[2]
     return regression.bases, regression.scale**2 * variances[: sample.n_folds].T
 
 
-class _Regression:
+class Regression:
     """The normal equations of all folds at once, applied without being formed.
 
     Of many units, products with the masks are in single precision, which takes half the time:
@@ -110,13 +100,13 @@ class _Regression:
     Coefficients have a row for each fold: b_iq, basis by basis, and then the offsets.
     """
 
-    def __init__(
-        self,
-        sample: Sample,
-        weights: SizeWeights,
-        single_entries: int = SINGLE_ENTRIES,
-        dense_entries: int = DENSE_ENTRIES,
-    ) -> None:
+    # A masks matrix of this many entries (64 or 128 MiB) is unpacked once, a larger one per pass.
+    dense_entries: ClassVar[int] = 1 << 24
+    # From so many entries, and units for each player, products with masks are in single precision.
+    single_entries: ClassVar[int] = 1 << 17
+    single_units: ClassVar[int] = 16
+
+    def __init__(self, sample: Sample, weights: SizeWeights) -> None:
         self.sample = sample
         self.n_players = weights.n_players
         # Σ_i x_i² of a residual is its square times power/p²: the regression minimises just that.
@@ -132,11 +122,11 @@ class _Regression:
         self.slopes, self.offsets = (one.take(at, axis=1) for one in bases)
         self.scale = power_of_two(float(np.abs(sample.gains).max(initial=0.0)))
         count, entries = len(sample.chosen), len(sample.chosen) * self.n_players
-        many = count >= SINGLE_UNITS * self.n_players and entries >= single_entries
+        many = count >= self.single_units * self.n_players and entries >= self.single_entries
         self._precision = np.dtype(np.float32 if many else np.float64)
         self._tables = [self._cast(part) for part in (self.slopes, self.offsets, self.weights)]
         self._dense: list[tuple[slice, NDArray[Any]]] | None = None
-        if entries <= dense_entries:
+        if entries <= self.dense_entries:
             self._dense = list(sample.units.rows(sample.chosen, kind=self._precision))
 
     def _cast(self, part: NDArray[Any]) -> NDArray[Any]:

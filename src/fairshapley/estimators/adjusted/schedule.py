@@ -7,7 +7,9 @@ from typing import Generic
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
+from fairshapley._basics import bits
+from fairshapley._basics.types import ByteArray, FloatArray
+from fairshapley.draws import FreshCoalitions, ListedCoalitions
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
 from fairshapley.estimators.pooling import Pooling
@@ -41,6 +43,13 @@ class Schedule(ABC, Generic[Drawn]):
     @abstractmethod
     def estimate(self) -> Estimate:
         """What is known of the values."""
+
+    def drawn(self, packed: ByteArray) -> ListedCoalitions:
+        """The draw of these units, each with its complement where units are pairs."""
+        n_players = self.problem.n_players
+        if not self.weights.paired:
+            return FreshCoalitions(packed, n_players)
+        return FreshCoalitions(bits.with_complements(packed, n_players), n_players, unit_length=2)
 
     def noise_share(self) -> float | None:
         """The mean variance of a value that noise of variance 1 leaves; None where not known."""

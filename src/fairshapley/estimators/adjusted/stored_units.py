@@ -10,7 +10,7 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.draws import FreshCoalitions, ListedCoalitions, random_sets, random_sizes
+from fairshapley.draws import ListedCoalitions, random_sets, random_sizes
 from fairshapley.estimators.adjusted.adjustment import Adjustment, Fitted, ProxyOption, uses_kernel
 from fairshapley.estimators.adjusted.enumeration import Enumeration
 from fairshapley.estimators.adjusted.sample import Sample
@@ -120,10 +120,7 @@ class StoredUnits(Schedule[ListedCoalitions]):
         else:
             plan = np.where(self.interior, self.plans[-1], 0.0)
             masks = random_sets(rng, 1 + random_sizes(rng, self.next_units, plan), n_players)
-        packed = bits.pack(masks)
-        if not self.weights.paired:
-            return FreshCoalitions(packed, n_players)
-        return FreshCoalitions(bits.with_complements(packed, n_players), n_players, unit_length=2)
+        return self.drawn(bits.pack(masks))
 
     def tell(self, draw: ListedCoalitions, values: FloatArray) -> StoredUnits:
         """Keep the units, or add up a part of an enumerated size."""

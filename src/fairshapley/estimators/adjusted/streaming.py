@@ -21,25 +21,31 @@ the same for all coalitions of a size is a table of the sizes.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley.draws import ListedCoalitions
 from fairshapley.draws.permutations import packed_sets, random_sizes
 from fairshapley.estimators.adjusted.adjustment import ProxyOption
 from fairshapley.estimators.adjusted.linear_proxy import SIZE_PENALTY, LinearProxies
 from fairshapley.estimators.adjusted.schedule import Schedule
 from fairshapley.estimators.adjusted.size_bases import SizeBases, spread
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.estimators.adjusted.two_valued import power_of_two
 from fairshapley.estimators.adjusted.units import MaskArray
-from fairshapley.estimators.adjusted.weighted_epochs import WeightedEpochs
 from fairshapley.estimators.estimator import Drawn, Estimate, Problem
-from fairshapley.estimators.moments import Moments
+from fairshapley.estimators.moments import (
+    ROUNDING,
+    Moments,
+    WeightedParts,
+    floor_variances,
+    power_of_two,
+    whole_below,
+)
 from fairshapley.estimators.pooling import Pooling
 
 # Up to this many players units are kept: 60 evaluations for each are then 1 GB.
@@ -54,46 +60,81 @@ MAX_GAIN = 2.0
 DEVIANTS = 16
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedUnits:
-    """Units drawn by a plan, as bits; each coalition is followed by its complement when paired."""
+class WeightedEpochs:
+    """Sums over the epochs that have ended.
 
-    packed: ByteArray
-    n_players: int
-    sizes: IntArray
-    paired: bool
+    Their weights depend on no value of their epoch. Within an epoch contributions are i.i.d. given
+    all before; its weight was fixed before it began, and is the same for all players. So
+    φ̂ = Σ w_e·M_e·ȳ_e / Σ w_e·M_e has martingale deviations, and Σ w_e²·M_e·s_e² / (Σ w_e·M_e)²
+    estimates its variance.
 
-    fresh: ClassVar[bool] = True
-    marginals: ClassVar[None] = None
+    Examples
+    --------
+    >>> epochs = WeightedEpochs(1)
+    >>> for row, weight in (([1.0, 5.0], 1.0), ([2.0, 4.0], 3.0)):
+    ...     part = Moments(1)
+    ...     part.add(np.array([row]).T)
+    ...     epochs.add(part, weight)
+    >>> estimate = epochs.estimate()
+    >>> estimate.values, estimate.variances, estimate.counts
+    (array([3.]), array([0.8125]), array([3]))
+    """
 
-    @classmethod
-    def draw(
-        cls, rng: np.random.Generator, count: int, plan: FloatArray, *, paired: bool
-    ) -> StreamedUnits:
-        """`count` units whose sizes 1 … n − 1 have the probabilities `plan`."""
-        sizes, n_players = 1 + random_sizes(rng, count, plan), len(plan) + 1
-        return cls(packed_sets(rng, sizes, n_players), n_players, sizes, paired)
+    def __init__(self, n_players: int) -> None:
+        self.n_players = n_players
+        self.parts = WeightedParts.none(n_players)
+        """Of ȳ with the weights w·M and the variances s²/M"""
+        self.square = 0.0
+        """Σ w²·M"""
+        self.second: float = 0.0
+        """Σ w²·Σ y², all players together"""
+        self.single = True
+        """Whether no epoch has two contributions"""
+
+    def add(self, part: Moments, weight: float) -> None:
+        """Fold in an epoch; every player has the same number of contributions in it."""
+        count = int(part.counts[0])
+        if count == 0:
+            return
+        self.square += weight**2 * count
+        # An epoch of one contribution says nothing of the variance; the others stand in for it.
+        variances = part.squares / (count * max(count - 1, 1))
+        self.parts = self.parts.plus(weight * count, part.means, variances)
+        self.second += weight**2 * float((part.squares + count * part.means**2).sum())
+        self.single = self.single and count < 2
+
+    def copy(self) -> WeightedEpochs:
+        """The same sums, to be added to."""
+        return copy(self)  # arrays are replaced, never changed
 
     @property
-    def unit_length(self) -> int:
-        """The coalitions of a unit."""
-        return 2 if self.paired else 1
+    def values(self) -> FloatArray:
+        """φ̂; NaN before the first contribution."""
+        return self.parts.mean()[0]
 
-    def __len__(self) -> int:
-        return len(self.packed) * self.unit_length
+    def estimate(self, largest: FloatArray | None = None) -> Estimate:
+        """The weighted mean; `largest` holds the largest w·|y − φ̂| of each player.
 
-    def masks(self, start: int, stop: int) -> BoolArray:
-        """The coalitions `start` … `stop` − 1."""
-        if not self.paired:
-            return self.units(start, stop)
-        first = start // 2
-        rows = self.packed[first : -(-stop // 2)]
-        both = bits.with_complements(rows, self.n_players)
-        return bits.unpack(both[start - 2 * first : stop - 2 * first], self.n_players)
-
-    def units(self, start: int, stop: int) -> BoolArray:
-        """The coalitions of the units `start` … `stop` − 1, without complements."""
-        return bits.unpack(self.packed[start:stop], self.n_players)
+        Weights w count as (Σw)²/Σw² equal ones (Kish).
+        """
+        if not self.square:
+            return Estimate.unknown(self.n_players)
+        weight = self.parts.weights[0]
+        counts = whole_below(np.square(self.parts.weights) / self.square)
+        equal = float(counts[0])
+        # τ² in the unit of contributions, each counted as often as its squared weight says.
+        mean_square = self.second / (self.square * self.n_players)
+        values, variances = self.parts.mean()
+        if self.single:
+            variances = np.full(self.n_players, np.nan)
+        floored = floor_variances(variances, counts, mean_square)
+        extremes = None
+        if largest is not None:
+            vary = variances * equal > ROUNDING**2 * mean_square
+            one = np.where(vary, variances * equal, 1.0)
+            ratio = np.square(largest * equal / weight) / one
+            extremes = np.where(np.isnan(variances), np.nan, np.where(vary, ratio, 0.0))
+        return Estimate(values, floored, counts, extremes=extremes)
 
 
 @dataclass(eq=False)
@@ -232,25 +273,28 @@ class Streaming(Schedule[Drawn]):
         self.learner.step()
 
 
-class Stream(Streaming[StreamedUnits]):
+class Stream(Streaming[ListedCoalitions]):
     """Units on the host."""
 
-    def ask(self, rng: np.random.Generator) -> StreamedUnits:
+    def ask(self, rng: np.random.Generator) -> ListedCoalitions:
         """Units drawn by the current plan."""
-        return StreamedUnits.draw(rng, self.next_units, self.plan, paired=self.weights.paired)
+        sizes = 1 + random_sizes(rng, self.next_units, self.plan)
+        return self.drawn(packed_sets(rng, sizes, self.problem.n_players))
 
     @one_thread()
-    def tell(self, draw: StreamedUnits, values: FloatArray) -> Stream:
+    def tell(self, draw: ListedCoalitions, values: FloatArray) -> Stream:
         """Let the units pass; those with a gain of NaN are left out."""
-        gains = 0.5 * (values[::2] - values[1::2]) if draw.paired else values
-        kept, at = np.flatnonzero(~np.isnan(gains)), draw.sizes - 1
+        packed, gains = draw.packed, values
+        if self.weights.paired:
+            packed, gains = packed[::2], 0.5 * (values[::2] - values[1::2])
+        kept, at = np.flatnonzero(~np.isnan(gains)), bits.sizes(packed).astype(np.int64) - 1
         residuals = gains - self.level[at]
         n_players = self.problem.n_players
         added = np.zeros((2 + len(self.learner.slopes), n_players))
         rows = max(16, BLOCK_ENTRIES // n_players)
         for start in range(0, len(kept), rows):
             part = kept[start : start + rows]
-            masks = draw.units(part[0], part[-1] + 1)[part - part[0]]
+            masks = bits.unpack(packed[part], n_players)
             numbers = masks.astype(np.float32)
             residuals[part] -= self.learner.predict(numbers, at[part])
             added += self._block(masks, numbers, at[part], residuals[part])

@@ -13,7 +13,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
-from fairshapley.estimators.adjusted.store import CoalitionStore
 
 # Masks as numbers. Products with single precision take half the time, and counts of players are
 # exact in it up to 2**24.
@@ -24,7 +23,7 @@ MaskArray: TypeAlias = NDArray[Any]
 BLOCK_ENTRIES, MIN_BLOCK = 1 << 18, 64
 
 
-class Units(CoalitionStore):
+class Units:
     """Packed masks, sizes, gains and plans of the units told so far, in the order of telling.
 
     n/8 + 28 bytes for each: 7 MB for 10⁵ units of 300 players, 0.4 GB for the 300 000 units that
@@ -39,11 +38,21 @@ class Units(CoalitionStore):
     """
 
     def __init__(self, n_players: int, *, block_entries: int = BLOCK_ENTRIES) -> None:
-        super().__init__(
-            n_players, sizes=np.int32, gains=np.float64, levels=np.float64, plans=np.int16
-        )
+        self.n_players = n_players
+        self._count = 0
+        kinds = {"sizes": np.int32, "gains": np.float64, "levels": np.float64, "plans": np.int16}
+        self._columns: dict[str, NDArray[Any]] = {
+            "packed": np.empty((16, bits.width(n_players)), dtype=np.uint8),
+            **{name: np.empty(16, dtype=kind) for name, kind in kinds.items()},
+        }
         self.block = max(MIN_BLOCK, block_entries // n_players)
         """How many units `rows` gives at a time"""
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        return self._columns[column][: self._count]
 
     def add(
         self,
@@ -70,7 +79,22 @@ class Units(CoalitionStore):
             kept = ~skipped
             packed, gains = packed[kept], gains[kept]
             plan, levels = (np.broadcast_to(one, kept.shape)[kept] for one in (plan, levels))
-        self.append(packed, sizes=bits.sizes(packed), gains=gains, levels=levels, plans=plan)
+        start, stop = self._count, self._count + len(packed)
+        told = {"sizes": bits.sizes(packed), "gains": gains, "levels": levels, "plans": plan}
+        for name, entries in {"packed": packed, **told}.items():
+            old = self._columns[name]
+            if stop > len(old):  # the room grows by half at a time, so that adding is cheap
+                room = max(stop, len(old) * 3 // 2)
+                self._columns[name] = np.empty((room, *old.shape[1:]), dtype=old.dtype)
+                self._columns[name][:start] = old[:start]
+            self._columns[name][start:stop] = entries
+        self._count = stop
+
+    def masks(self, rows: IntArray | slice) -> BoolArray:
+        """The coalitions of some units."""
+        packed = self["packed"]
+        some = packed[rows] if isinstance(rows, slice) else packed.take(rows, axis=0)
+        return bits.unpack(some, self.n_players)
 
     @property
     def sizes(self) -> IntArray:
