@@ -60,9 +60,9 @@ def measured(
             runs=1,
             intervals=int(stated.sum()),
             held=int((held & stated).sum()),
-            doubted=int(bool(result.doubts)),
+            doubted=int(bool(result.findings().doubts)),
         )
-        if not result.doubts:
+        if not result.findings().doubts:
             count = int((held & stated).sum())
             found += Counter(trusted=int(stated.sum()), trusted_held=count, squares=count**2)
             for kind, shown in (("rank", own), ("control", error_ranks([shrunk], phi)[0])):

@@ -299,11 +299,6 @@ class Result(Stored, Shared):
         """What must be known before values are used, in sentences; empty when all is well."""
         return tuple(said for said in (baseline_warning(self), *copies_sentences(self)) if said)
 
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """Why nothing is stated with a probability; empty where something is."""
-        return self.findings().doubts
-
     def __str__(self) -> str:
         return "\n".join([*summary(self), *self.notes])
 

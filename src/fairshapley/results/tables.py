@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ from fairshapley._basics.files import as_path, check_replaceable, same_place, wr
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import plain_cell
 from fairshapley.errors import InputError
-from fairshapley.fairness.levels import DELTA, check_delta
+from fairshapley.fairness.levels import DELTA
+from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -83,10 +84,7 @@ def values_columns(result: Result, delta: float = DELTA) -> dict[str, Sequence[A
     >>> values_columns(fs.exact(fs.games.TableGame([0, 1, 2, 5])))["upper"]
     [2.0, 3.0]
     """
-    check_delta(delta)
-    widths = np.full(result.n_players, np.nan)
-    with suppress(InputError):  # after a very short run not even the errors are known
-        widths = result.certificate(0.5, delta).half_widths
+    widths = result.findings(delta=delta).certificate.half_widths
     widths = np.where(np.isfinite(widths), widths, np.nan)
     of_test = {} if result.test_errors is None else {"test_set_error": result.test_errors.tolist()}
     return {
@@ -124,21 +122,25 @@ def shown_table(
     counts, of_test = result.game.row_counts, result.test_errors
     columns: dict[str, list[str]] = {
         "player": list(result.names()),
-        "value": [f"{value:+.5g}" for value in result.values],
+        "value": [_shown(value, "+.5g") for value in result.values],
     }
     if counts is not None and max(counts) > 1:
         columns["rows"] = [f"{count:,}" for count in counts]
     if not result.exact:
-        columns["standard error"] = [f"{error:.3g}" for error in result.standard_errors]
+        columns["standard error"] = [_shown(error) for error in result.standard_errors]
         if terms:
             columns["contributions"] = [f"{count:,}" for count in result.counts]
-            columns["fidelity"] = [f"{score:.3g}" for score in result.fidelity()]
+            columns["fidelity"] = [_shown(score) for score in result.fidelity()]
     if of_test is not None:
-        columns["test set error"] = [f"{error:.3g}" for error in of_test]
+        columns["test set error"] = [_shown(error) for error in of_test]
     rows: list[Sequence[str]] = list(zip(*columns.values(), strict=True))
     # NaN, a value not known yet, comes last.
     order = (-result.values).argsort(kind="stable")
     return list(columns), shortened([rows[player] for player in order], first, last)
+
+
+def _shown(value: float, form: str = ".3g") -> str:
+    return format(value, form) if math.isfinite(value) else number(value)
 
 
 def shortened(rows: list[Sequence[str]], first: int, last: int) -> list[Sequence[str]]:

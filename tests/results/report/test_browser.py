@@ -245,7 +245,7 @@ def test_hostile_names_stay_text(chromium, hostile):
         ".map((tick) => tick.textContent.replace(/[\\u2068\\u2069]/g, ''))"
     )
     assert HOSTILE[0] in ticks
-    assert f"not to be trusted yet: {HOSTILE[0]}." in find(chromium, "#doubts").text
+    assert f"No interval is stated for any value: {HOSTILE[0]}." in find(chromium, "#doubts").text
     assert chromium.script("return document.querySelectorAll('img, .plot a').length") == 0
     assert chromium.complaints() == []
     assert chromium.requests() == [hostile.resolve().as_uri()]

@@ -195,7 +195,7 @@ def test_a_report_divides_a_sum_and_counts_rows(tmp_path):
     assert '<th scope="col" class="wide">Rows</th>' in text
     without = result.report(tmp_path / "r.html").read_text(encoding="utf-8")
     assert "Who gets what" not in without
-    estimated = fs.estimate(fs.games.Airport(range(1, 15)), budget=400, seed=0)
+    estimated = fs.estimate(fs.games.Airport(range(1, 15)), "mc", budget=400, seed=0)
     text = estimated.report(tmp_path / "r.html", pool=1000).read_text(encoding="utf-8")
     assert '<th scope="col">At least' in text
     assert '"wide">Rows<' not in text

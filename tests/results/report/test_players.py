@@ -7,8 +7,7 @@ from tests.results.report.samples import by_hand
 
 import fairshapley as fs
 from fairshapley.games.player_data import identical_groups
-from fairshapley.results.report.drawing import charts
-from fairshapley.results.report.fairness import ToleranceCurves, smallest_epsilon1
+from fairshapley.results.report.drawing import charts, tolerance_curves
 from fairshapley.results.report.page import report_html
 
 
@@ -25,20 +24,21 @@ def test_the_players_at_both_ends_are_named():
 @pytest.mark.parametrize("delta", [0.3, 0.01])
 def test_the_smallest_tolerance_is_where_the_certificate_turns(delta):
     result = by_hand(standard_errors=np.full(60, 0.002))
-    edge = smallest_epsilon1(result, delta)
+    edge = result.findings(delta=delta).tightest
     assert result.certificate(edge * 1.0001, delta).holds
     assert not result.certificate(edge * 0.9999, delta).holds
 
 
 def test_curves_are_those_of_the_result():
     result = by_hand(standard_errors=np.full(60, 0.002))
-    curves = ToleranceCurves.of(result)
-    assert {delta for _, delta in curves.certified} >= {0.1, 0.01}
-    for bound, points in curves.guaranteed.items():
+    curves = tolerance_curves(result)
+    certified = curves.pop("certified")
+    assert {delta for _, delta in certified} >= {0.1, 0.01}
+    for bound, points in curves.items():
         for epsilon1, delta in points:
             assert result.guarantee(epsilon1, bound=bound).delta == delta
-    certified = [epsilon1 for epsilon1, _ in curves.certified]
-    assert certified == sorted(certified)  # the surer, the looser
+    tolerances = [epsilon1 for epsilon1, _ in certified]
+    assert tolerances == sorted(tolerances)  # the surer, the looser
 
 
 def test_callouts_name_the_right_players():
@@ -52,14 +52,16 @@ def test_callouts_name_the_right_players():
     assert [name for name, _ in nulls.items] == ["customer 00059"]
 
 
-def test_intervals_of_each_player_alone_call_nobody_out():
+def test_without_intervals_nobody_is_called_out():
     result = by_hand(obstacle="a method of one's own")
     table = players(result)
     assert not table.intervals.joint
     assert not table.signs.any()
     assert not table.nulls.any()
-    np.testing.assert_allclose(table.intervals.upper - result.values, 2 * result.standard_errors)
-    assert "for one player alone" in text_of(report_html(result))
+    assert np.isnan(table.intervals.upper).all()
+    text = text_of(report_html(result))
+    assert "No intervals are given" in text
+    assert "two standard errors" not in text
     assert "a method of one's own" in said(result).headline
 
 
@@ -80,7 +82,7 @@ def test_groups_join_pairs():
 def test_the_profile_gives_marginals():
     game = fs.games.FunctionGame(lambda s: float(len(s) ** 2), 12)
     result = fs.estimate(game, "mc", budget=300, seed=0)
-    drawn = charts(result, players(result), ToleranceCurves.of(result), 0.5, 0.1)
+    drawn = charts(result, players(result), 0.5, 0.1)
     np.testing.assert_allclose(drawn["marginals"].data["y"], 2 * np.arange(12) + 1.0)
     assert sum(drawn["requests"].data["y"]) == result.evaluations + result.run.cache_hits
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.text import visible
+from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA
 from fairshapley.results.plots.canvas import BLUE, GREY, literal, new_axes
@@ -15,10 +17,13 @@ from fairshapley.results.plots.canvas import BLUE, GREY, literal, new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fairshapley.fairness.findings import Findings
     from fairshapley.results.result import Result
 
 # Inches a player takes, so that names do not overlap.
 ROW_HEIGHT = 0.22
+# Letters in a line below the axis.
+LINE = 80
 
 
 def plot_values(
@@ -47,7 +52,14 @@ def plot_values(
         The probability that an interval misses, and what it rests on when simultaneous.
     """
     shown, gap = _chosen(result, checks.whole("most", most, least=2))
-    widths = _half_widths(result, simultaneous=simultaneous, delta=delta, bound=bound)[shown]
+    findings = result.findings(delta=delta, bound=bound)
+    if simultaneous:
+        decisions = result.decisions(delta, bound)
+        widths = (decisions.upper - decisions.lower) / 2
+    else:
+        single = findings.single_widths(delta)
+        widths = result.standard_errors if single is None else single
+    widths = widths[shown]
     values, places = result.values[shown], np.arange(len(shown))
     axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(shown)))
     known = np.isfinite(widths)
@@ -62,7 +74,7 @@ def plot_values(
     axes.set_ylim(len(shown) - 0.5, -0.5)
     if gap is not None:
         axes.axhline(gap - 0.5, color=GREY, linewidth=0.8, linestyle="--")
-    axes.set_xlabel(_caption(result, len(shown), simultaneous=simultaneous, delta=delta))
+    axes.set_xlabel(_caption(result, findings, len(shown), simultaneous))
     return axes
 
 
@@ -78,25 +90,17 @@ def _chosen(result: Result, most: int) -> tuple[IntArray, int | None]:
     return np.concatenate([order[:top], order[order.size - most // 2 :]]), top
 
 
-def _half_widths(result: Result, *, simultaneous: bool, delta: float, bound: str) -> FloatArray:
-    if simultaneous:
-        decisions = result.decisions(delta, bound)
-        return (decisions.upper - decisions.lower) / 2
-    if result.exact:
-        return np.zeros(result.n_players)
-    widths = result.findings(delta=delta, bound=bound).single_widths(delta)
-    return result.standard_errors if widths is None else widths
-
-
-def _caption(result: Result, drawn: int, *, simultaneous: bool, delta: float) -> str:
+def _caption(result: Result, findings: Findings, drawn: int, simultaneous: bool) -> str:
     """What is drawn: the kind of value, its intervals, and who is left out."""
     label = "Shapley value" if result.semivalue == "shapley" else f"{result.semivalue} value"
     if result.exact:
         label += " (exact)"
+    elif findings.doubts:
+        why = fill(visible(f"no intervals: {'; '.join(findings.doubts)}"), LINE)
+        label += ", ± 1 standard error\n" + why.replace("$", r"\$")
     else:
         together = "all together" if simultaneous else "each on its own"
-        intervals = f"{100 * (1 - delta):.4g} % intervals {together}"
-        label += ", ± 1 standard error" if result.doubts else f", {intervals}"
+        label += f", {100 * (1 - findings.delta):.4g} % intervals {together}"
     valued = int(np.isfinite(result.values).sum())
     if drawn < valued:
         label += f"\nhighest and lowest {drawn} of {valued:,} players"

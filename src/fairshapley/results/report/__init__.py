@@ -1,6 +1,6 @@
 """The HTML report of a result: one file that works offline, for people who must defend a number.
 
-`players.py`, `fairness.py`, `drawing.py` and `provenance.py` find what the page shows; its words
+`players.py`, `drawing.py` and `provenance.py` find what the page shows; its words
 are in the template, which `page.py` fills. Only a `Result` is read.
 """
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
+from fairshapley.fairness.guarantees import required_fidelity
 from fairshapley.results.records import SizeBin
-from fairshapley.results.report.fairness import ToleranceCurves, target_fidelity
 from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.wording import number
 
@@ -28,6 +28,11 @@ QUANTILES = {
     "95 %": 0.95,
     "highest": 1.0,
 }
+# The tolerances ε1 of a curve, and the probabilities of failure at which certificates are tried.
+TOLERANCES = tuple(10 ** (place / 16) for place in range(-32, 9))
+LEVELS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-6)
+# A tolerance above this is not worth a certificate.
+LARGEST_TOLERANCE = 3.0
 LINES = {
     "certified": "certificate",
     "normal": "Proposition 1, normal",
@@ -45,11 +50,11 @@ class Chart:
     """What is drawn, beside the table of players"""
 
 
-def charts(
-    result: Result, table: PlayerTable, curves: ToleranceCurves, epsilon1: float, delta: float
-) -> dict[str, Chart]:
+def charts(result: Result, table: PlayerTable, epsilon1: float, delta: float) -> dict[str, Chart]:
     """The charts that a result has the numbers for, by the name the script knows."""
-    target = target_fidelity(result, epsilon1, delta)
+    target = required_fidelity(
+        result.n_players, epsilon1, delta, independent=result.evidence.independent, bound="normal"
+    )
     values, fidelity, counts = result.values, table.fidelity, result.counts.astype(np.float64)
     profile = result.run.profile
     # What one more player adds on average: differences of the mean utilities of sizes.
@@ -63,7 +68,7 @@ def charts(
         "convergence": _convergence(result, target),
         "utilities": _by_size(profile, 2, y=[item.mean for item in profile], spread=spread),
         "marginals": _by_size(profile[:-1], 2, y=steps),
-        "tolerance": _tolerance(curves, epsilon1, delta),
+        "tolerance": _tolerance(tolerance_curves(result), epsilon1, delta),
     }
     return {key: chart for key, chart in found.items() if chart.rows}
 
@@ -104,8 +109,20 @@ def _convergence(result: Result, target: float) -> Chart:
     return Chart(rows, {"x": x, "lowest": lowest, "low": low, "target": target})
 
 
-def _tolerance(curves: ToleranceCurves, epsilon1: float, delta: float) -> Chart:
-    lines = {"certified": curves.certified, **curves.guaranteed}
+def tolerance_curves(result: Result) -> dict[str, list[tuple[float, float]]]:
+    """Pairs (ε1, δ) that the certificate and the paper's guarantee state; none where doubts are."""
+    if result.exact or result.findings().doubts:
+        return {}
+    certified = [(result.findings(delta=delta).tightest, delta) for delta in LEVELS]
+    lines = {"certified": [pair for pair in certified if pair[0] <= LARGEST_TOLERANCE]}
+    for bound in ("normal", "chebyshev"):
+        points = [(e, result.guarantee(e, bound=bound).delta) for e in TOLERANCES]
+        # Certainty of failure says nothing; nor do probabilities beyond any experiment.
+        lines[bound] = [point for point in points if 1e-9 < point[1] < 1]
+    return lines
+
+
+def _tolerance(lines: dict[str, list[tuple[float, float]]], epsilon1: float, delta: float) -> Chart:
     rows = [
         (LINES[key], number(x), number(y))
         for key, points in lines.items()

@@ -17,7 +17,8 @@ from fairshapley._basics.digests import page_marks, with_page_digest
 from fairshapley._basics.extras import extra
 from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
-from fairshapley.fairness.certificate import rounded_up
+from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
+from fairshapley.fairness.certificate import cost_text, rounded_up
 from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.console import money
@@ -25,7 +26,6 @@ from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
 from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.report.drawing import Chart, charts
-from fairshapley.results.report.fairness import ToleranceCurves, Verdict, smallest_epsilon1
 from fairshapley.results.report.players import Labels, PlayerTable
 from fairshapley.results.report.provenance import limits_text, readable_time, snippet
 from fairshapley.results.serialising import result_digest
@@ -63,9 +63,9 @@ def report_html(
     if "xi" in result.run.asked:  # all of the page is at the tolerance that was asked for
         result = replace(result, xi=result.run.asked["xi"])
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
-    curves = ToleranceCurves.of(result)
-    smallest = smallest_epsilon1(result, delta)
-    drawn = charts(result, table, curves, epsilon1, delta)
+    findings = result.findings(epsilon1, delta)
+    smallest = findings.tightest
+    drawn = charts(result, table, epsilon1, delta)
     scripts = [_plotly(), *(source(name) for name in ("common.js", "table.js", "charts.js"))]
     page: str = (
         environment()
@@ -81,8 +81,15 @@ def report_html(
             scripts=scripts,
             data=_embedded(_data(result, table, drawn)),
             written=written,
-            verdict=Verdict.of(result, epsilon1, delta, asked=asked),
-            smallest=None if smallest is None or smallest >= 1 else rounded_up(smallest),
+            findings=findings,
+            asked=asked,
+            cost=cost_text(findings.needed, result.evidence.coalitions),
+            prediction=None
+            if findings.doubts or findings.certificate.holds
+            else result.predict(epsilon1, delta, bound="normal"),
+            unknown=int(np.isnan(result.standard_errors).sum()),
+            computable=result.n_players <= MAX_EXACT_PLAYERS,
+            smallest=rounded_up(smallest) if 0 < smallest < 1 else None,
             charts=drawn,
             reach=None
             if result.run.replicates is None
@@ -113,6 +120,7 @@ def environment() -> Any:
     )
     filters = (duration, isolated, number, percent, readable_time, shown, visible)
     found.filters |= {one.__name__: one for one in filters} | {"whole": unbroken}
+    found.globals["infinity"] = math.inf
     found.globals |= {one.__name__: one for one in (several, money, lower_fidelity, result_digest)}
     return found
 

@@ -12,7 +12,6 @@ import numpy as np
 from fairshapley._basics.text import visible
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.decisions import Decisions
 from fairshapley.games.player_data import identical_groups
 from fairshapley.results.wording import number
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
 Labels: TypeAlias = Sequence[Any] | Mapping[Any, Any]
-# Without a joint statement: about 95 % for one player, when errors are normal.
-POINTWISE_ERRORS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +34,12 @@ class Intervals:
     @classmethod
     def of(cls, result: Result, delta: float) -> Intervals:
         """Simultaneous intervals, or where none may be stated those of each player alone."""
-        if result.exact:
-            return cls(result.values, result.values, True)
-        try:
-            decisions: Decisions | None = result.decisions(delta)
-        except InputError:
-            decisions = None
-        if decisions is None or np.isinf(decisions.upper).all():
-            reach = POINTWISE_ERRORS * result.standard_errors
-            return cls(result.values - reach, result.values + reach, False)
+        decisions = result.findings(delta=delta).decisions
         known = np.isfinite(decisions.lower) & np.isfinite(decisions.upper)
         lower, upper = (
             np.where(known, ends, np.nan) for ends in (decisions.lower, decisions.upper)
         )
-        return cls(lower, upper, True)
+        return cls(lower, upper, bool(known.any()))
 
     def signs(self) -> IntArray:
         """1 or −1 where a value is shown to be above or below zero, else 0."""
