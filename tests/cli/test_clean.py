@@ -35,7 +35,6 @@ def test_clean_writes_suspects_and_a_page(rows, folder):
     assert done.exit_code == 0
     assert "probably wrong" in done.stdout
     assert "made wrong on purpose" in done.stdout
-    assert "note: " in done.stderr
     with (folder / "s.csv").open(newline="") as stream:
         found = list(csv.DictReader(stream))
     assert len(found) == 120

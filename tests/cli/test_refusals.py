@@ -75,7 +75,7 @@ OPTIONS = {
     "unknown model": (("--target", "y", "--model", "gpt"), "logistic"),
     "model without a module": (("--target", "y", "--model", "no.such:thing"), "cannot import"),
     "model not there": (("--target", "y", "--model", "sklearn.svm:Nothing"), "cannot import"),
-    "no estimator": (("--target", "y", "--model", "math:pi"), "no estimator"),
+    "no estimator": (("--target", "y", "--model", "math:pi"), "must be a scikit-learn estimator"),
     "half a model": (("--target", "y", "--model", "sklearn.svm:"), "both given"),
     "regressor for text": (("--target", "y", "--option", "task=regression"), "--model 'logistic'"),
     "unknown task": (("--target", "y", "--option", "task=other"), "task must be"),

@@ -25,8 +25,7 @@ def test_values_certificate_and_notes_each_in_their_place(folder):
     ):
         assert words in done.stdout
     for words in (
-        "column 'age': 1 missing value replaced by the median",
-        "column 'town': text, 3 categories, one-hot",
+        "target 'label' was taken for classes",
         "24 players; utility: accuracy of LogisticRegression",
         "ξ = 0.001, the default",
     ):
@@ -42,7 +41,7 @@ def test_json_is_one_object_with_the_values_of_the_library(folder):
     assert printed["seed"] == saved.seed == 5
     assert printed["files"] == {"values": "v.json"}
     assert saved.notes == tuple(printed["notes"])
-    assert any("one-hot" in note for note in saved.notes)
+    assert any("24 players; utility" in note for note in saved.notes)
     assert printed["certificate"]["holds"] is saved.certificate(0.5, 0.1).holds
 
 

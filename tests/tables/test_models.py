@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from fairshapley.errors import InputError
 from fairshapley.tables import table_game
-from fairshapley.tables.models import imported
+from fairshapley.tables.models import imported_object
 
 
 def test_a_file_beside_the_data_takes_nobodys_place(tmp_path, monkeypatch):
@@ -22,9 +22,9 @@ def test_a_file_beside_the_data_takes_nobodys_place(tmp_path, monkeypatch):
         "import importlib.util\nfrom sklearn.svm import SVC as Own\n"
         "FOUND = importlib.util.find_spec('jinja2').origin\n"
     )
-    imported("sklearn.svm:SVC")
+    imported_object("sklearn.svm:SVC", "model")
     assert str(tmp_path) not in sys.path
-    imported("own_model_here:Own")
+    imported_object("own_model_here:Own", "model")
     assert sys.path == [*before, str(tmp_path)]
     assert str(tmp_path) not in sys.modules.pop("own_model_here").FOUND
 
@@ -33,7 +33,7 @@ def test_a_module_that_is_nowhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(InputError, match="installed or in this folder"):
-        imported("no_such_module_at_all:Own")
+        imported_object("no_such_module_at_all:Own", "model")
 
 
 class Foreign(BaseEstimator):

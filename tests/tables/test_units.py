@@ -44,9 +44,8 @@ def test_errors_are_in_euros(metric, measure, constant):
         best = np.full(30, constant(EUROS[50:]))
         assert nobody == pytest.approx(-measure(EUROS[50:], best), rel=1e-9)
     assert made.game.vectorised == (metric != "neg_median_absolute_error")
-    assert any("in their own units" in note for note in made.notes)
-    tried = "the best of a few constant predictions" if constant is None else "the best constant"
-    assert any(f"no rows are worth {nobody:.6g}, what {tried}" in note for note in made.notes)
+    tried = "the best of a few constant predictions" if constant is None else "that of the best"
+    assert any(f"the score is {nobody:.6g}, {tried}" in note for note in made.notes)
 
 
 def test_a_value_of_nobody_in_euros_no_longer_drowns_the_suppliers():
@@ -73,9 +72,8 @@ def test_a_model_that_minds_the_size_of_the_target_is_given_one_of_spread_1():
     """A support vector machine of margin 0.1 and C = 1 learns nothing from euros."""
     made = table_game(TRAIN, "price", test=TEST, group_by="who", model="svc", metric="r2")
     assert made.game(ENDS)[1] > 0.9
-    assert any("SVR is fitted to targets in units of the spread" in note for note in made.notes)
+    assert "TransformedTargetRegressor(" in made.notes[-1] + made.notes[-2]
     ridge = table_game(TRAIN, "price", test=TEST, group_by="who", metric="r2")
-    assert not any("is fitted to targets" in note for note in ridge.notes)
     tenfold = ROWS.set_column(1, "price", pa.array(EUROS / 1000))
     same = table_game(tenfold.slice(0, 50), "price", test=tenfold.slice(50), group_by="who")
     np.testing.assert_allclose(same.game(ENDS), ridge.game(ENDS), atol=1e-12)
@@ -99,7 +97,7 @@ def test_rows_count_with_their_weights():
         tolerance = 1e-9 if options["metric"] != "neg_median_absolute_error" else 0.2
         np.testing.assert_allclose(got, wanted, rtol=tolerance)
     alone = table_game(heavy.slice(0, 50), "price", test=TEST, weights="w")
-    assert any("test rows count alike" in note for note in alone.notes)
+    assert any("no weights 'w': they count alike" in note for note in alone.notes)
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "log_loss", "f1", "auc"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -13,6 +13,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.preprocessing import StandardScaler
 
 from fairshapley._basics.arguments import known_names
+from fairshapley._basics.checks import choice
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # One row more or less that is predicted right is then a quarter of the class, or more.
-FEW_TEST_ROWS = 5
+MIN_TEST_ROWS = 5
 DEFAULT_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
-# A column of texts becomes up to 22 of numbers, so that features may be far larger than a table.
-MOST_FEATURE_BYTES = 8 * 2**30
 PRECISIONS = {"double": None, "single": "float32"}
 
 
@@ -93,8 +92,7 @@ class _Part:
         return texts_of(self.table, name, self.what, role, self.numbers)
 
 
-_Parts: TypeAlias = tuple[_Part, _Part]
-_Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+_Data: TypeAlias = tuple[FloatArray, NDArray[Any]]
 
 
 @known_names
@@ -180,63 +178,61 @@ def table_game(
     >>> print(made.notes[1])
     no test rows were given: 2 of the 6 rows, drawn at random (seed 0), are for scoring; ...
     """
-    if precision not in PRECISIONS:
-        raise InputError("must be 'double' or 'single'", parameter="precision", received=precision)
+    choice("precision", precision, tuple(PRECISIONS))
     if group_by is not None and names is not None:
         raise InputError(
             "names the players already", parameter="group_by", remedy="leave {names} out"
         )
-    labels, train = row_labels(train), arrow_table(train, "training rows")
-    notes = notes_of(train)
-    roles = (group_by, names, split_by, split_time, weights)
-    _check_roles(train, target, roles, drop)
-    kept_out = {*roles, *drop}
-    check_typos(train, kept_out, "training")
-    if test is not None:
-        test = arrow_table(test, "test rows")
-        check_typos(test, kept_out, "test")
-        notes.extend(f"test rows: {note}" for note in notes_of(test))
-    rows = _Part(train, np.arange(1, train.num_rows + 1), "training")
-    if sample is not None and sample < train.num_rows:
-        rows = rows.take(sample_rows(train.num_rows, sample, split_seed), "training")
-        notes.append(f"{sample:,} of {train.num_rows:,} rows were drawn at random to be valued")
-    full = read_target(rows.table, target, "training")
-    chosen, kind = _model(model, task, full, notes)
-    if test is not None:
-        if split_by is not None or split_time is not None:
-            raise InputError(
-                "holds the rows to score on",
-                parameter="test",
-                remedy="leave {split_by} and {split_time} out",
-            )
-        scored = _Part(test, np.arange(1, test.num_rows + 1), "test")
-    else:
-        classes = full.classes(text=True) if kind == "classification" else None
-        rows, scored = _drawn(
-            rows, classes, (test_size, split_seed), (split_by, split_time), group_by, notes
+    if test is not None and (split_by is not None or split_time is not None):
+        raise InputError(
+            "holds the rows to score on",
+            parameter="test",
+            remedy="leave {split_by} and {split_time} out",
         )
     if split_by is not None and split_by == group_by:
         raise InputError(
             f"all rows of one {group_by!r:.60} would be scored on, and it would get no value",
             remedy=("give another column than {group_by} as {split_by}", "give {test} rows"),
         )
-    players = _names(rows, names, labels) if group_by is None else rows.texts(group_by, "group_by=")
+    roles = [name for name in (group_by, names, split_by, split_time, weights) if name is not None]
+    others = [*roles, *drop]
+    if target in others:
+        raise InputError(f"{target!r:.60} is the target, and has another role too: give it one")
+    notes: list[str] = []
+    rows = _read(train, "training", others, notes)
+    for name in others:
+        column_of(rows.table, name, "training", "a parameter names it")
+    scored = None if test is None else _read(test, "test", others, notes)
+    if sample is not None and sample < len(rows.numbers):
+        notes.append(f"{sample:,} of {len(rows.numbers):,} rows were drawn at random to be valued")
+        rows = rows.take(sample_rows(len(rows.numbers), sample, split_seed), "training")
+    full = read_target(rows.table, target, "training")
+    chosen, kind = _model(model, task, full, notes)
+    if scored is None:
+        classes = full.classes(text=True) if kind == "classification" else None
+        splits = test_size, split_seed, split_by, split_time
+        rows, scored = _drawn(rows, classes, splits, group_by, notes)
+    players = (
+        _names(rows, names, row_labels(train))
+        if group_by is None
+        else rows.texts(group_by, "group_by=")
+    )
     if merge_identical:
-        kept, players, said = merged_players(rows.table, players, {*roles[:-1], *drop})
-        rows = rows.take(kept, rows.what)
-        notes.extend(said)
-    parts = (rows, scored)
-    targets = _targets(parts, target, kind, notes)
-    features, fitted = _features(parts, {target, *kept_out}, notes)
-    if drop:
-        notes.append(f"left out on request: {quoted(list(drop))}")
-    counting = _weights(parts, weights, notes)
-    notes.extend(_shared_rows(features, targets, drawn=test is None))
+        kept, players, merged = merged_players(rows.table, players, {*others} - {weights})
+        rows = rows.take(kept, "training")
+        notes.extend(merged)
+    y, y_test = _targets(rows, scored, target, kind, notes)
+    free = [name for name in rows.table.column_names if name not in (target, *others)]
+    fitted = Preprocessor.fit(rows.table, free)
+    notes.extend(fitted.notes)
+    x, x_test = (fitted.encode(part.table, part.what) for part in (rows, scored))
+    counting, counting_test = _weights(rows, scored, weights, notes)
+    notes.extend(_shared_rows((x, y), (x_test, y_test), drawn=test is None))
     wanted = metric or DEFAULT_METRIC[kind]
     game = DataGame(
         chosen,
-        (features[0], targets[0], counting[0]),
-        (features[1], targets[1], counting[1]),
+        (x, y, counting),
+        (x_test, y_test, counting_test),
         wanted,
         groups=None if group_by is None else players,
         empty_value=empty_value,
@@ -247,27 +243,42 @@ def table_game(
         test_groups=None if split_by is None else scored.texts(split_by, "split_by="),
     )
     how = "fitted many at a time" if game.vectorised else "fitted one at a time"
-    tried = (
-        "best constant prediction" if metric_name(wanted) else "best of a few constant predictions"
-    )
-    best = f"what the {tried} scores on the test rows"
-    why = best if game.empty_value == game.constant_value else "as given"
-    on_game = (
+    known, few = "that of the best constant prediction", "the best of a few constant predictions"
+    best = known if metric_name(wanted) else few
+    why = f"{best} on the test rows" if game.empty_value == game.constant_value else "as given"
+    on_game = [
         f"{several(game.n_players, 'player')}; utility: {wanted} of {game.model!r} on the test "
         f"rows; coalitions are {how}",
-        f"no rows are worth {game.empty_value:.6g}, {why}",
-        *_copies(game, players, grouped=group_by is not None),
-    )
+        f"with no training rows the score is {game.empty_value:.6g}, {why}",
+    ]
+    if group_by is None:
+        on_game += copied_rows(x, y, players)
+    else:
+        game.copies, copies = find_copies(x, y, players)
+        on_game += copies
     is_rows = group_by is None and kind == "classification"
-    labels = tuple(map(str, targets[0])) if is_rows else None
-    numbers = tuple(scored.numbers.tolist())
-    return TabularGame(game, tuple(notes), on_game, labels, wanted, fitted.feature_names, numbers)
+    return TabularGame(
+        game,
+        tuple(notes),
+        tuple(on_game),
+        tuple(map(str, y)) if is_rows else None,
+        wanted,
+        fitted.feature_names,
+        tuple(scored.numbers.tolist()),
+    )
+
+
+def _read(data: Any, what: str, but: Collection[str | None], notes: list[str]) -> _Part:
+    """Return a table with the numbers of its rows, and add what was decided in reading it."""
+    table = arrow_table(data, f"{what} rows")
+    check_typos(table, but, what)
+    notes.extend(note if what == "training" else f"test rows: {note}" for note in notes_of(table))
+    return _Part(table, np.arange(1, table.num_rows + 1), what)
 
 
 def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any, Task]:
     """Return the model, and whether it predicts classes or numbers."""
-    if task not in ("auto", *TASKS):
-        raise InputError(f"must be auto, {' or '.join(TASKS)}", parameter="task", received=task)
+    choice("task", task, ("auto", *TASKS))
     kind = target.guessed_task() if task == "auto" else cast("Task", task)
     named = name if isinstance(name, str) else ""
     if task == "auto" and named == "logistic":
@@ -280,8 +291,7 @@ def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any,
             raise InputError(f"{type(model).__name__} is for {own}", remedy="leave {task} out")
         kind = own
     if kind == "regression" and found == "regressor" and not isinstance(model, of_any_scale()):
-        name_of = type(model).__name__
-        notes.append(f"{name_of} is fitted to targets in units of the spread of its training rows")
+        # In units of the spread of its training rows.
         model = TransformedTargetRegressor(model, transformer=StandardScaler(), check_inverse=False)
     if task == "auto" and named not in ("", "logistic") and ":" not in named:
         what = "classes" if kind == "classification" else "numbers"
@@ -292,136 +302,84 @@ def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any,
 def _drawn(
     rows: _Part,
     classes: NDArray[Any] | None,
-    size_and_seed: tuple[float, int],
-    columns: tuple[str | None, str | None],
+    splits: tuple[float, int, str | None, str | None],
     group_by: str | None,
     notes: list[str],
-) -> _Parts:
+) -> tuple[_Part, _Part]:
     """Return the rows to be valued and those that are taken for scoring."""
-    kept, held, how = split_table(rows.table, classes, *size_and_seed, *columns)
-    valued, scored = rows.take(kept, "training"), rows.take(held, "test")
+    kept, held, how = split_table(rows.table, classes, *splits)
     notes.append(
-        f"no test rows were given: {len(held):,} of the {len(kept) + len(held):,} rows, {how}, "
+        f"no test rows were given: {len(held):,} of the {len(rows.numbers):,} rows, {how}, "
         f"are for scoring; the other {len(kept):,} are valued"
     )
+    valued, scored = rows.take(kept, "training"), rows.take(held, "test")
     if group_by is not None:
         known, drawn = ({*part.texts(group_by, "group_by=")} for part in (valued, scored))
-        if drawn - known:
+        if lost := sorted(drawn - known):
             notes.append(
-                f"no value for {quoted(sorted(drawn - known))}: all their rows are for scoring; "
-                "give other rows to score on, and all of these are valued"
+                f"no value for {quoted(lost)}: all their rows are for scoring; give other rows "
+                "to score on, and all of these are valued"
             )
     return valued, scored
 
 
-def _targets(parts: _Parts, name: str, kind: Task, notes: list[str]) -> _Arrays:
+def _targets(
+    rows: _Part, scored: _Part, name: str, kind: Task, notes: list[str]
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the targets of training and test rows."""
-    train, test = (read_target(part.table, name, part.what) for part in parts)
-    if kind == "classification":
-        classes = train.classes(text=train.is_text)
-        few = quoted([str(one) for one in np.unique(classes)])
-        notes.append(f"{len(np.unique(classes))} classes of {name!r:.60}: {few}")
-        scored_classes = test.classes(text=train.is_text)
-        unknown = ~np.isin(scored_classes, classes)
-        if unknown.any():
-            names = quoted([str(one) for one in np.unique(scored_classes[unknown])])
-            notes.append(
-                f"{int(unknown.sum()):,} of {len(unknown):,} test rows have a class that no "
-                f"training row has, and that no model here can predict: {names}"
+    train, test = (read_target(part.table, name, part.what) for part in (rows, scored))
+    if kind == "regression":
+        numbers = train.numbers()
+        if not np.ptp(numbers) > 0:
+            raise InputError(
+                f"all training rows have the same target {name!r:.60}, so that there is nothing "
+                "to learn: give rows with different targets"
             )
-        counts = Counter(scored_classes.tolist())
-        known = np.unique(classes).tolist()
-        if rare := [str(one) for one in known if counts[one] < FEW_TEST_ROWS]:
-            notes.append(
-                f"fewer than {FEW_TEST_ROWS} test rows have the class {quoted(rare)}, and what the "
-                "values say of it rests on these: give more rows to score on"
-            )
-        return classes, scored_classes
-    numbers = train.numbers()
-    if not np.ptp(numbers) > 0:
-        raise InputError(
-            f"all training rows have the same target {name!r:.60}, so that there is nothing to "
-            "learn: give rows with different targets"
+        return numbers, test.numbers()
+    classes, scored_classes = (part.classes(text=train.is_text) for part in (train, test))
+    unknown = scored_classes[~np.isin(scored_classes, classes)]
+    if len(unknown):
+        notes.append(
+            f"{len(unknown):,} of {len(scored_classes):,} test rows have a class that no "
+            "training row has, and that no model here can predict: "
+            f"{quoted([str(one) for one in np.unique(unknown)])}"
         )
-    notes.append(
-        f"target {name!r:.60}: numbers from {numbers.min():.6g} to {numbers.max():.6g}, in their "
-        "own units"
-    )
-    return numbers, test.numbers()
-
-
-def _check_roles(
-    table: pa.Table, target: str, roles: tuple[str | None, ...], drop: Sequence[str]
-) -> None:
-    """Raise InputError when a column is not there, or is the target and something else too."""
-    for name in (*drop, *(role for role in roles if role is not None)):
-        column_of(table, name, "training", "a parameter names it")
-        if name == target:
-            raise InputError(f"{name!r:.60} is the target, and has another role too: give it one")
-
-
-def _features(
-    parts: _Parts, used: set[str | None], notes: list[str], *, most_bytes: int = MOST_FEATURE_BYTES
-) -> tuple[_Arrays, Preprocessor]:
-    """Return the features of training and test rows, and what made them."""
-    rows, scored = parts
-    names = [name for name in rows.table.column_names if name not in used]
-    fitted = Preprocessor.fit(rows.table, names)
-    needed = 8 * len(fitted.feature_names) * (len(rows.numbers) + len(scored.numbers))
-    if needed > most_bytes:
-        raise InputError(
-            f"the {len(fitted.feature_names):,} features of these rows would take "
-            f"{needed / 2**30:,.1f} GiB",
-            remedy=("leave columns of text out with {drop}", "take fewer rows with {sample}"),
+    counts = Counter(scored_classes.tolist())
+    known = np.unique(classes).tolist()
+    if rare := [str(one) for one in known if counts[one] < MIN_TEST_ROWS]:
+        notes.append(
+            f"fewer than {MIN_TEST_ROWS} test rows have the class {quoted(rare)}, and what the "
+            "values say of it rests on these: give more rows to score on"
         )
-    notes.extend((*fitted.notes, *fitted.remarks(scored.table)))
-    extra = [name for name in scored.table.column_names if name not in used.union(names)]
-    if extra:
-        notes.append(f"columns of the test rows that the training rows lack: {quoted(extra)}")
-    return (fitted.encode(rows.table, rows.what), fitted.encode(scored.table, scored.what)), fitted
-
-
-def _copies(game: DataGame, players: list[str], *, grouped: bool) -> Sequence[str]:
-    """Look for copies of rows: the game is told of those between players, the notes name all."""
-    if not grouped:
-        return copied_rows(*game.train, players)
-    names, owner = np.unique(players, return_inverse=True)
-    found = find_copies(*game.train, owner.reshape(-1), names.tolist())
-    game.copies = found.groups
-    return found.notes
+    return classes, scored_classes
 
 
 def _weights(
-    parts: _Parts, name: str | None, notes: list[str]
+    rows: _Part, scored: _Part, name: str | None, notes: list[str]
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """Return the weights of training and test rows."""
     if name is None:
         return None, None
-    train, test = (
-        weights_of(part.table, name, part.what) if name in part.table.column_names else None
-        for part in parts
-    )
-    where = ", in training and in scoring"
-    if test is None:
-        where = " in training; test rows count alike"
-    notes.append(f"rows count with the weights in {name!r:.60}{where}")
-    return train, test
+    known = weights_of(rows.table, name, "training")
+    if name in scored.table.column_names:
+        return known, weights_of(scored.table, name, "test")
+    notes.append(f"the test rows have no weights {name!r:.60}: they count alike")
+    return known, None
 
 
-def _shared_rows(features: _Arrays, targets: _Arrays, *, drawn: bool) -> list[str]:
+def _shared_rows(train: _Data, test: _Data, *, drawn: bool) -> list[str]:
     """Return a note where test rows are training rows too; if drawn, that may be by chance."""
-    train, test = (
-        [(row.tobytes(), target) for row, target in zip(rows, found.tolist(), strict=True)]
-        for rows, found in zip(features, targets, strict=True)
+    known, scored = (
+        [(row.tobytes(), target) for row, target in zip(x, y.tolist(), strict=True)]
+        for x, y in (train, test)
     )
-    known = set(train)
-    count = sum(row in known for row in test)
+    count = sum(map(set(known).__contains__, scored))
     if not count:
         return []
     unless = "unless that is by chance, " if drawn else ""
     return [
-        f"{count:,} of {len(test):,} test rows are training rows too: {unless}a model knows their "
-        "answers, and rows are worth more than they would be for new data"
+        f"{count:,} of {len(scored):,} test rows are training rows too: {unless}a model knows "
+        "their answers, and rows are worth more than they would be for new data"
     ]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,36 +32,35 @@ BY_CHANCE = 0.05
 MOST_SOUGHT, MOST_PLAYERS = 200, 200
 
 
-@dataclass(frozen=True)
-class FoundCopies:
-    """Players with copies of each other's rows, and what to say of it."""
-
-    groups: tuple[tuple[tuple[int, ...], float, bool], ...]
-    """Players, the least share of common rows, and whether some are only nearly the same"""
-    notes: tuple[str, ...]
+Copies: TypeAlias = tuple[tuple[tuple[int, ...], float, bool], ...]
+"""Players, the least share of common rows, and whether some are only nearly the same"""
 
 
 def find_copies(
-    features: FloatArray, targets: NDArray[Any], owner: IntArray, names: Sequence[str]
-) -> FoundCopies:
+    features: FloatArray, targets: NDArray[Any], owners: Sequence[str]
+) -> tuple[Copies, list[str]]:
     """Find players who hold copies of each other's rows, and players who send a row many times.
 
     Parameters
     ----------
     features, targets
         Of the rows; features on one scale.
-    owner
+    owners
         The player of each row.
-    names
-        Of the players.
+
+    Returns
+    -------
+    tuple
+        Groups of players, numbered in the order of their names, and notes.
 
     Examples
     --------
     >>> x = np.array([[0.1], [0.7], [0.1], [0.7], [2.0], [5.0]])
-    >>> found = find_copies(x, np.zeros(6), np.array([0, 0, 1, 1, 2, 2]), "abc")
-    >>> found.groups
-    (((0, 1), 1.0, False),)
+    >>> find_copies(x, np.zeros(6), "aabbcc")
+    ((((0, 1), 1.0, False),), ["'a' and 'b' have the same rows"])
     """
+    members, owner = np.unique(list(owners), return_inverse=True)
+    names = members.tolist()
     codes = _answers(targets)
     content = _contents(features, codes)
     counts = np.bincount(owner, minlength=len(names))
@@ -74,22 +72,22 @@ def find_copies(
     np.fill_diagonal(equal, 0.0)
     near = _near_shares(features, targets, owner, counts) if len(names) <= MOST_PLAYERS else equal
     groups = _groups(equal, near, 1 - different / counts, counts)
-    repeated = tuple(
+    repeated = [
         f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
         f"{'is' if distinct == 1 else 'are'} distinct"
         for player, distinct in enumerate(different.tolist())
         if counts[player] >= 4 and distinct <= LEAST_SHARE * counts[player]
-    )
+    ]
     notes = [
         f"{quoted([names[player] for player in players])} "
         + common_rows(share, near=only_near, counts=counts[list(players)].tolist())
         for players, share, only_near in groups
     ]
-    return FoundCopies(groups, (*notes, *repeated))
+    return groups, [*notes, *repeated]
 
 
 def merged_players(
-    table: pa.Table, players: Sequence[str], but: set[str | None]
+    table: pa.Table, players: Sequence[str], but: Collection[str]
 ) -> tuple[IntArray, list[str], list[str]]:
     """Keep one of several players with the same rows, under the names of all of them.
 
@@ -199,9 +197,7 @@ def _near_shares(
     return sums.T / np.bincount(owner[places], minlength=n_players)[:, None]
 
 
-def _groups(
-    equal: FloatArray, near: FloatArray, inside: FloatArray, counts: IntArray
-) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
+def _groups(equal: FloatArray, near: FloatArray, inside: FloatArray, counts: IntArray) -> Copies:
     """Find players whose common rows are many, and more than chance brings.
 
     `inside` is the share of a player's rows that are there before in its own.

@@ -38,35 +38,34 @@ def make_model(name: Any, task: Task) -> Any:
     >>> make_model("sklearn.naive_bayes:GaussianNB", "classification")
     GaussianNB()
     """
+    from sklearn import ensemble, linear_model, neighbors, svm
+
     if not isinstance(name, str):
         return name
     if ":" in name:
-        return imported(name)
-    if name not in MODELS:
+        return imported_object(name, "model")
+    forest = {"n_estimators": 50, "random_state": 0}
+    forms: dict[str, tuple[Any, Any]] = {
+        "logistic": (linear_model.LogisticRegression(max_iter=1000), None),
+        "ridge": (linear_model.RidgeClassifier(), linear_model.Ridge()),
+        "knn": (neighbors.KNeighborsClassifier(), neighbors.KNeighborsRegressor()),
+        "svc": (svm.SVC(), svm.SVR()),
+        "random-forest": (
+            ensemble.RandomForestClassifier(**forest),
+            ensemble.RandomForestRegressor(**forest),
+        ),
+    }
+    if name not in forms:
         raise InputError(
             f"unknown model {name!r:.60}: use {', '.join(MODELS)}, or 'package:estimator' such as "
             f"sklearn.naive_bayes:GaussianNB{near_miss(name, MODELS)}"
         )
-    if name == "logistic" and task == "regression":
+    model = forms[name][TASKS.index(task)]
+    if model is None:
         raise InputError(
             "logistic regression is for classes", remedy="give {model:'ridge'} for numbers"
         )
-    return _named(name, task)
-
-
-def _named(name: str, task: Task) -> Any:
-    from sklearn import ensemble, linear_model, neighbors, svm
-
-    if name == "logistic":
-        return linear_model.LogisticRegression(max_iter=1000)
-    forms: dict[str, tuple[Any, Any]] = {
-        "ridge": (linear_model.RidgeClassifier, linear_model.Ridge),
-        "knn": (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor),
-        "svc": (svm.SVC, svm.SVR),
-        "random-forest": (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor),
-    }
-    settings = {"n_estimators": 50, "random_state": 0} if name == "random-forest" else {}
-    return forms[name][TASKS.index(task)](**settings)
+    return model
 
 
 def of_any_scale() -> tuple[type, ...]:
@@ -88,23 +87,6 @@ def of_any_scale() -> tuple[type, ...]:
         pipeline.Pipeline,
         compose.TransformedTargetRegressor,
     )
-
-
-def imported(place: str) -> Any:
-    """Return the estimator at "package.module:name"; a class is called without arguments.
-
-    Examples
-    --------
-    >>> imported("sklearn.linear_model:Ridge")
-    Ridge()
-    """
-    model = imported_object(place, "model")
-    if not callable(getattr(model, "fit", None)) or not hasattr(model, "get_params"):
-        raise InputError(
-            f"{place!r:.80} is no estimator but of type {type(model).__name__}: give a class or an "
-            "object with fit and get_params, as scikit-learn's are"
-        )
-    return model
 
 
 def imported_object(place: str, what: str) -> Any:

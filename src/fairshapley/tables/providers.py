@@ -11,7 +11,7 @@ import numpy as np
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.tables.columns import as_numbers, column_of, kind_of, texts_of
+from fairshapley.tables.columns import column_of, read_target, texts_of
 from fairshapley.tables.preprocessing import Preprocessor
 
 if TYPE_CHECKING:
@@ -79,33 +79,23 @@ def read_providers(
         notes += [f"left out, since they follow from the others: {quoted(rest)}"] if rest else []
     targets = None
     if target is not None:
-        column = column_of(table, target, what, "target=")
-        if kind_of(target, column) == "text":
-            raise InputError(f"the target {target!r:.60} is a text: give a column of numbers")
-        numbers = as_numbers(column)
-        spread = float(numbers.std())
-        if not spread > 0:
+        numbers = read_target(table, target, what).numbers()
+        if not np.ptp(numbers) > 0:
             raise InputError(
-                f"the target {target!r:.60} has missing values, or is the same everywhere: give "
-                "every row a number, not all the same"
+                f"the target {target!r:.60} is the same in all rows: give a column of different "
+                "numbers"
             )
-        answers = (numbers - numbers.mean()) / spread
+        answers = (numbers - numbers.mean()) / numbers.std()
         targets = {name: answers[rows] for name, rows in places.items()}
-        notes.append(f"target {target!r:.60}, standardised")
     return Providers({name: features[rows] for name, rows in places.items()}, targets, tuple(notes))
 
 
 def _independent(features: FloatArray) -> list[int]:
-    """Return the columns that do not depend on those before them."""
-    columns, kept = np.linalg.qr(features).R.T, []
-    basis = np.zeros((0, columns.shape[1]))
-    for at, column in enumerate(columns):
-        rest = column
-        for _ in range(2):  # once more for what rounding left
-            rest = rest - basis.T @ (basis @ rest)
-        length = float(np.linalg.norm(rest))
-        # Far above what rounding leaves of a column that depends on others.
-        if length > 1e-9 * float(np.linalg.norm(column)):
+    """Return the columns that do not follow from those before them."""
+    columns = np.linalg.qr(features / np.linalg.norm(features, axis=0)).R
+    kept: list[int] = []
+    for at in range(columns.shape[1]):
+        # Far above what rounding leaves of a column that follows from others.
+        if np.linalg.matrix_rank(columns[:, [*kept, at]], tol=1e-9) > len(kept):
             kept.append(at)
-            basis = np.vstack([basis, rest / length])
     return kept

@@ -357,6 +357,8 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
         raise _too_large(file, "is larger when it is unpacked", max_bytes)
     try:
         text = content.decode(encoding)
+        if "\0" in text:  # of two bytes a letter, or damaged
+            raise UnicodeError
     except UnicodeError:
         raise InputError(
             f"{file} is not written in {encoding}",
@@ -364,11 +366,6 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
         ) from None
     if not text or text.isspace():
         raise InputError(f"{file} is empty: give a line with the names of the columns, and rows")
-    if (place := text.find("\0")) >= 0:
-        raise InputError(
-            f"line {text.count(chr(10), 0, place) + 1} of {file} holds a zero byte",
-            remedy=("repair the file", "give its {encoding}, such as utf-16"),
-        )
     return content if name == "utf-8" else text.encode()
 
 

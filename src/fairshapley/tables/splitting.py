@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
+from fairshapley._basics.checks import real, whole
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
@@ -145,10 +145,7 @@ def _state(seed: int) -> int:
 
 def _test_rows(n_rows: int, test_size: float) -> int:
     """Return how many rows are for scoring; raise InputError when none or all would be."""
-    if math.isnan(test_size) or test_size <= 0:
-        raise InputError(
-            "must be a share such as 0.2 or a number", parameter="test_size", received=test_size
-        )
+    real("test_size", test_size, above=0)
     if n_rows < 2:
         raise InputError(
             "one row is too few to learn from and to score on",
@@ -156,13 +153,7 @@ def _test_rows(n_rows: int, test_size: float) -> int:
         )
     if test_size < 1:
         return min(max(1, round(test_size * n_rows)), n_rows - 1)
-    if test_size != round(test_size) or test_size >= n_rows:
-        raise InputError(
-            f"must be a share below 1 or a number below the {n_rows:,} rows",
-            parameter="test_size",
-            received=test_size,
-        )
-    return int(test_size)
+    return whole("test_size", test_size, most=n_rows - 1, remedy="give a share below 1")
 
 
 def sample_rows(n_rows: int, size: int, seed: int) -> IntArray:
@@ -173,7 +164,5 @@ def sample_rows(n_rows: int, size: int, seed: int) -> IntArray:
     >>> len(sample_rows(100, 10, seed=0))
     10
     """
-    if size < 1:
-        raise InputError("must be at least 1", parameter="sample", received=size)
     generator = side_generator(root_seed(seed), "sample of rows")
-    return np.sort(generator.permutation(n_rows)[:size]).astype(np.int64)
+    return np.sort(generator.permutation(n_rows)[: whole("sample", size)]).astype(np.int64)

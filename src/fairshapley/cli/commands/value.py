@@ -10,7 +10,7 @@ def value_table(
 ) -> None:
     """Value the rows of a table, or groups of them, by what they add to a model.
 
-    Missing values and texts are handled in a documented way; every decision is reported.
+    Missing values and texts are handled in a documented way; columns that are dropped are named.
 
     Example: fairshapley value train.csv --target label --test test.csv --out values.csv
 
