@@ -159,7 +159,12 @@ class Forecast:
             )
         if self.evaluations >= 2**self.n_players:
             sentences.append("every coalition will be evaluated: the values will be exact")
-        if self.pilot:
+        if self.pilot and self.needed is None and self.epsilon1 is None:
+            sentences.append(
+                f"a pilot of {self.pilot:,} evaluations is too small to predict errors: plan "
+                "with a larger one"
+            )
+        elif self.pilot:
             sentences.append(f"predicted from a pilot of {self.pilot:,} evaluations")
         return sentences
 

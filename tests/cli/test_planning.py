@@ -148,6 +148,8 @@ def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
     done = json.loads(run("value", *given, "--json").stdout)
     assert done["evaluations"] <= planned["needed"]
     words = run("plan", *DATA, "--budget", 2000, "--quiet").stdout
+    assert "a pilot of 232 evaluations is too small to predict errors" in words
+    words = run("plan", *DATA, "--budget", 2000, "--method", "mc").stdout
     assert "then each value should be known to" in words
     assert "predicted from a pilot of" in words
 
@@ -160,12 +162,12 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
     found = json.loads(run("plan", *DATA, *prices, "--budget", 300, "--quiet", "--json").stdout)
     assert (found["cost"], found["cost_unit"]) == (pytest.approx(42), "euros")
     common = ("--method", "mc", "--journal", "run.db")
-    limited = (*prices, *priced("budget-cost=12"), *common)
+    limited = (*prices, *priced("budget-cost=100"), *common)
     done = run("value", *DATA, *limited, "--report", "r.html", "--out", "v.json")
     assert done.exit_code == 0, done.stderr
     assert "plan: " in done.stderr, "who pays is told before"
     result = fs.Result.load("v.json")
-    assert result.run.cost <= 12
+    assert result.run.cost <= 100
     assert f", for {money(result, result.evaluations)}; seed 0" in done.stdout
     assert "so many evaluations cost about" in done.stdout
     page = (folder / "r.html").read_text(encoding="utf-8")

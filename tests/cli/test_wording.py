@@ -26,7 +26,7 @@ def test_terms_of_the_paper_are_behind_verbose_and_explained_there(folder):
 def test_the_terms_of_a_certificate_are_explained_where_they_stand(folder):
     easy = run("value", *DATA, "--epsilon1", 0.9, "--delta", 0.2, "--xi", 10, "--budget", 4000)
     words = " ".join(easy.stdout.split())
-    assert "who adds nothing gets at most the part of the tolerance that stands for zero" in words
+    assert "a player who adds nothing is valued within ± 9" in words
     assert "the least (size + ξ)²/error²" in str(fs.estimate(fs.games.Airport(range(1, 15))))
 
 
@@ -41,7 +41,7 @@ def test_exact_values_have_no_errors(folder):
     result = fs.Result.load("v.json")
     assert "inf" not in result._repr_html_()
     assert ">standard error<" not in result._repr_html_(), "a heading"
-    assert not result.certificate(0.5, 0.1).warnings
+    assert not result.certificate(0.5, 0.1).warning
     assert "<strong>Exact</strong>" in result.certificate(0.5, 0.1)._repr_html_()
 
 
