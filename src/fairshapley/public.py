@@ -9,10 +9,7 @@ from fairshapley.clean import suspects
 from fairshapley.closed_forms import knn_shapley, leave_one_out
 from fairshapley.comparison.audits import audit, compare
 from fairshapley.comparison.curves import curve
-from fairshapley.errors import (
-    FairShapleyError,
-    InputError,
-)
+from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import (
     GreedyActive,
     MonteCarlo,

@@ -133,7 +133,8 @@ def failed(error: Exception) -> int:
     if message is not None:
         # Without a command the help is shown, and the error has nothing to say.
         if text := one_line(message(), LONGEST):
-            say(f"error: {text}{_hint(error)}")
+            context = getattr(error, "ctx", None)
+            say(f"error: {text}" + (f" (see {context.command_path} --help)" if context else ""))
         return REFUSED
     if isinstance(error, FairShapleyError):
         say(f"error: {one_line(error.worded(given_as), LONGEST)}")
@@ -144,12 +145,6 @@ def failed(error: Exception) -> int:
     said = one_line(f"{type(error).__name__}: {error}", LONGEST)
     say(f"internal error: {said}\nPlease report it, with what {DEBUG} shows")
     return INTERNAL
-
-
-def _hint(error: Exception) -> str:
-    """Where help is to be found, for a line that could not be read."""
-    context = getattr(error, "ctx", None)
-    return f" (see {context.command_path} --help)" if context is not None else ""
 
 
 def say(text: str) -> None:

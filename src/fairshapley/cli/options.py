@@ -11,6 +11,8 @@ from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.cli.groups import advanced, advanced_fields, argument, option
 from fairshapley.errors import InputError
 
+# A nanosecond each would make it a quarter of an hour.
+MOST_EVALUATIONS = 10**12
 # An option under one of the headings of the help.
 data_option = partial(option, rich_help_panel="Data")
 run_option = partial(option, rich_help_panel="Run")
@@ -207,6 +209,8 @@ class RunOptions:
         "The most utility evaluations. By default 100 for each player; 1000 with "
         "--epsilon1 or --until, of which a run takes what it needs.",
         "N",
+        min=2,  # v(∅) and v(N)
+        max=MOST_EVALUATIONS,
     )
     seconds: float | None = run_option(
         None,

@@ -1,87 +1,79 @@
-"""The end of a run: files, the printed result, the exit code.
-
-What a run has found is never thrown away: each step is tried whatever became of the others, files
-come first, and what failed is said at the end.
-"""
+"""The end of a run: files, the printed answer, the exit code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from fairshapley.cli.exits import INTERRUPTED, NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
 from fairshapley.cli.printing import print_json, print_result, result_object
-from fairshapley.errors import InputError
 from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.results.result import Result
 from fairshapley.results.tables import write_values
 from fairshapley.stopping import Decided, Fair
 
-if TYPE_CHECKING:
-    from fairshapley.fairness.certificate import Certificate
-    from fairshapley.results.result import Result
+File = tuple[str, Path | None, Callable[[Path], object]]
+"""What is written, where, and what writes it"""
 
 
-class Ending:
-    """The steps after a run, each of which is tried.
+def give_answer(
+    files: Sequence[File], show: Callable[[Mapping[str, Path]], None], *, quiet: bool
+) -> None:
+    """Write the files that are asked for, then print.
 
-    Attributes
+    What a run has found is never thrown away: each step is tried whatever became of the others,
+    also after Ctrl-C, and what failed is said at the end.
+
+    Parameters
     ----------
     files
-        What was written, with its path.
+        The files; those without a path are not asked for.
+    show
+        Prints, and is given the paths that were written.
+    quiet
+        Whether not to say what was written, unless something failed.
 
     Examples
     --------
-    >>> ending = Ending()
-    >>> with ending.step():
-    ...     raise ValueError("first")
-    >>> ending.write("values", Path("values.csv"), print)
-    values.csv
-    >>> ending.files
-    [('values', PosixPath('values.csv'))]
-    >>> ending.close()
+    >>> def refuse(path):
+    ...     raise ValueError(f"no room for {path}")
+    >>> files = [("report", Path("page.html"), refuse), ("values", Path("v.csv"), print)]
+    >>> give_answer(files, lambda written: print(list(written)), quiet=True)
     Traceback (most recent call last):
     ...
-    ValueError: first
+    ValueError: no room for page.html
     """
+    errors: list[BaseException] = []
+    written = {
+        what: path
+        for what, path, write in files
+        if path is not None and _tried(partial(write, path), errors)
+    }
+    _tried(partial(show, written), errors)
+    if errors or not quiet:
+        for what, path in written.items():
+            say(f"{what} written to {path}")
+    for error in errors[1:]:
+        if isinstance(error, Exception):
+            failed(error)
+    if errors:
+        raise errors[0]
 
-    def __init__(self) -> None:
-        self.files: list[tuple[str, Path]] = []
-        self._errors: list[BaseException] = []
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Keep an error until the end; Ctrl-C skips the step, and what follows is still done."""
-        try:
-            yield
-        except (Exception, KeyboardInterrupt) as error:
-            # Two steps may fail for one reason.
-            if str(error) not in map(str, self._errors):
-                self._errors.append(error)
-
-    def write(self, what: str, path: Path | None, write: Callable[[Path], object]) -> None:
-        """Write a file, where one is asked for."""
-        if path is not None:
-            with self.step():
-                write(path)
-                self.files.append((what, path))
-
-    def close(self, *, quiet: bool = False) -> None:
-        """Say what was written, and raise the first error; the others are said before it."""
-        if self._errors or not quiet:
-            for what, path in self.files:
-                say(f"{what} written to {path}")
-        for error in self._errors[1:]:
-            if isinstance(error, Exception):
-                failed(error)
-        if self._errors:
-            raise self._errors[0]
+def _tried(step: Callable[[], object], errors: list[BaseException]) -> bool:
+    """Whether a step was done; its error is kept, unless an earlier one had the same reason."""
+    try:
+        step()
+    except (Exception, KeyboardInterrupt) as error:
+        if str(error) not in map(str, errors):
+            errors.append(error)
+        return False
+    return True
 
 
 def finish(
@@ -96,28 +88,27 @@ def finish(
     fair = wanted if isinstance(wanted, Fair) else None
     epsilon1, bound = (EPSILON1, "normal") if fair is None else (fair.epsilon1, fair.bound)
     delta = DELTA if wanted is None else wanted.delta
-    certificate: Certificate | None = None
-    ending = Ending()
-    ending.write("values", output.out, lambda path: write_values(result, path, delta))
-    asked = None if fair is None else epsilon1
-    about: dict[str, Any] = {"title": title, "labels": labels, "pool": output.pool}
-    report = partial(result.report, epsilon1=asked, delta=delta, **about)
-    ending.write("report", output.report, report)
-    # What holds is said anyway, also that too little is known for a certificate.
-    with ending.step(), suppress(InputError):
+
+    def report(path: Path) -> None:
+        asked = None if fair is None else epsilon1
+        result.report(
+            path, epsilon1=asked, delta=delta, title=title, labels=labels, pool=output.pool
+        )
+
+    def show(written: Mapping[str, Path]) -> None:
         certificate = result.certificate(epsilon1, delta, bound=bound)
-    with ending.step():
         if output.as_json:
-            print_json(result_object(result, certificate, delta, ending.files))
-        else:
-            told = certificate is not None and certificate.holds and fair is not None
-            shown = certificate if told or output.verbose else None
-            print_result(result, shown, verbose=output.verbose)
-    ending.close(quiet=output.as_json)
+            print_json(result_object(result, certificate, delta, written))
+            return
+        told = output.verbose or (fair is not None and certificate.holds)
+        print_result(result, certificate if told else None, verbose=output.verbose)
+
+    values: File = ("values", output.out, lambda path: write_values(result, path, delta))
+    give_answer([values, ("report", output.report, report)], show, quiet=output.as_json)
     if not result.complete:
         raise typer.Exit(INTERRUPTED)
-    reached = certificate is not None and certificate.holds
+    reached = fair is None or result.certificate(epsilon1, delta, bound=bound).holds
     if isinstance(wanted, Decided):
         reached = result.decided(**asdict(wanted))
-    if wanted is not None and not reached:
+    if not reached:
         raise typer.Exit(NOT_CERTIFIED)

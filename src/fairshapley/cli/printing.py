@@ -31,12 +31,6 @@ CERTIFIED = ("holds", "epsilon1", "epsilon2", "delta", "bound", "statement", "wa
 WIDTH = 100
 
 
-def output_console() -> Console:
-    """Standard output; a file gets lines of a fixed width."""
-    console = Console(file=results())
-    return console if console.is_terminal else Console(file=results(), width=WIDTH)
-
-
 def emit(text: str) -> None:
     """A line on standard output, as it is."""
     stream = results()
@@ -56,7 +50,9 @@ def print_shown(
 
     The first cell of a row is a name, the others are numbers, or `texts` too.
     """
-    console = output_console()
+    console = Console(file=results())
+    if not console.is_terminal:
+        console = Console(file=results(), width=WIDTH)
     table = Table(title=Text(title))
     for place, heading in enumerate(headings):
         justify: Literal["left", "right"] = "left" if texts or not place else "right"
@@ -78,7 +74,12 @@ def print_result(result: Result, certificate: Certificate | None, *, verbose: bo
     table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
     said = summary(result, terms=verbose)
     if certificate is not None:
-        said += certificate_lines(certificate, exact=result.exact)
+        target = f"ε1 = {certificate.epsilon1:g}, ε2 = {certificate.epsilon2:.3g}"
+        if not result.exact:  # exact values need no tolerances
+            said.append(f"certificate ({target}, δ = {certificate.delta:g}):")
+        said.append(certificate.statement)
+        if certificate.warning:
+            said.append(f"Warning: {certificate.warning}")
     if verbose and not result.exact:
         said += WORDS
     print_shown(f"{result.semivalue.capitalize()} values{shown}", *table, said)
@@ -95,17 +96,6 @@ WORDS = (
 )
 
 
-def certificate_lines(certificate: Certificate, *, exact: bool = False) -> list[str]:
-    """The certificate in words, a paragraph; exact values need no tolerances."""
-    said = [certificate.statement]
-    if certificate.warning:
-        said.append(f"Warning: {certificate.warning}")
-    if exact:
-        return said
-    target = f"ε1 = {certificate.epsilon1:g}, ε2 = {certificate.epsilon2:.3g}"
-    return [f"certificate ({target}, δ = {certificate.delta:g}):", *said]
-
-
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object; what JSON has no form for (dates, decimals, NaN) becomes a text."""
     from fairshapley.results.fields import plain
@@ -115,9 +105,9 @@ def print_json(data: Mapping[str, Any]) -> None:
 
 def result_object(
     result: Result,
-    certificate: Certificate | None,
+    certificate: Certificate,
     delta: float,
-    files: Sequence[tuple[str, object]],
+    files: Mapping[str, object],
 ) -> dict[str, Any]:
     """What `--json` prints of a result."""
     from fairshapley.results.tables import values_columns
@@ -126,11 +116,9 @@ def result_object(
     facts = {name: getattr(result.run if name in OF_THE_RUN else result, name) for name in FACTS}
     return facts | {
         "findings": findings_object(result, delta),
-        "test_set": certificate.test_set if certificate is not None else "",
-        "certificate": None
-        if certificate is None
-        else {name: getattr(certificate, name) for name in CERTIFIED},
-        "files": {name: str(path) for name, path in files},
+        "test_set": certificate.test_set,
+        "certificate": {name: getattr(certificate, name) for name in CERTIFIED},
+        "files": {name: str(path) for name, path in files.items()},
         "values": [
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         ],

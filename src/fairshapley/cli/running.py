@@ -22,7 +22,7 @@ from fairshapley.cli.options import (
 from fairshapley.cli.output import finish
 from fairshapley.cli.setup import input_files, show_notes
 from fairshapley.closed_forms import knn_shapley, leave_one_out_result
-from fairshapley.errors import BudgetError, InputError, JournalError
+from fairshapley.errors import InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
 from fairshapley.evaluation.engines.choice import parse_engine
 from fairshapley.evaluation.evaluator import OnError
@@ -55,8 +55,6 @@ XI_OF_SHARES = 1e-3
 BELOW_XI = "below ξ a value counts as zero"
 # With a certificate as the aim: most runs that can be certified at all need less than this.
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
-# A nanosecond each would make it a quarter of an hour.
-MOST_EVALUATIONS = 10**12
 # Shorter runs begin without a word; longer ones are told what else there is; nobody waits for one
 # of hours without having decided to. What is advised aims at GOOD_SECONDS.
 SAID_SECONDS, ADVISED_SECONDS, MOST_SECONDS, GOOD_SECONDS = 30.0, 120.0, 8 * 3600.0, 300.0
@@ -78,7 +76,7 @@ def run_settings(run: RunOptions, game: Game) -> RunSettings:
     if run.price is not None:
         vars(game).update(cost=Price(run.price, run.price_member), cost_unit=run.price_unit)
     notes: tuple[str, ...] = ()
-    until, budget = chosen_aim(run), check_budget(run.budget)
+    until, budget = chosen_aim(run), run.budget
     if until is not None:
         until.check_players(n_players)
         if budget is None and run.method != "exact":
@@ -154,16 +152,6 @@ def chosen_method(name: str, options: dict[str, Any]) -> str | Estimator[Any, An
             f"by --method{near_miss(wrong, sorted(ADVANCED))}"
         )
     return from_configuration({"name": name, **options})
-
-
-def check_budget(budget: int | None) -> int | None:
-    """The budget, if it can be spent."""
-    if budget is not None and not 2 <= budget <= MOST_EVALUATIONS:
-        raise BudgetError(
-            f"--budget must be from 2, for v(∅) and v(N), to {MOST_EVALUATIONS:,} evaluations, not "
-            f"{budget if abs(budget) < 10**15 else 'that many'}"
-        )
-    return budget
 
 
 def check_places(run: RunOptions) -> None:

@@ -33,7 +33,7 @@ def clean_table(
     Example: fairshapley clean train.csv --target label --out suspects.csv --report suspects.html
     """
     from fairshapley.clean import suspects
-    from fairshapley.cli.output import Ending
+    from fairshapley.cli.output import give_answer
     from fairshapley.cli.printing import print_json, print_shown
     from fairshapley.cli.setup import REPORT_ENDINGS, check_files, read_files, show_notes
 
@@ -50,17 +50,17 @@ def clean_table(
         checked=checks,
     )
     show_notes(found.notes, quiet=quiet)
-    ending = Ending()
-    ending.write("suspects", out, found.to_csv)
-    ending.write("report", report, partial(found.report, title=data.train.name))
-    with ending.step():
+
+    def show(_written: object) -> None:
         if as_json:
-            print_json(
-                {"sentences": found.sentences(), "suspects": found.to_frame("dict", most=FEW)}
-            )
-        else:
-            headings, rows = found.shown(FEW)
-            # The other columns are in the file and in the report.
-            few = headings[:6], [row[:6] for row in rows]
-            print_shown("the first suspects", *few, found.sentences(), texts=True)
-    ending.close(quiet=as_json)
+            first = found.to_frame("dict", most=FEW)
+            print_json({"sentences": found.sentences(), "suspects": first})
+            return
+        headings, rows = found.shown(FEW)
+        # The other columns are in the file and in the report.
+        few = headings[:6], [row[:6] for row in rows]
+        print_shown("the first suspects", *few, found.sentences(), texts=True)
+
+    page = partial(found.report, title=data.train.name)
+    files = [("suspects", out, found.to_csv), ("report", report, page)]
+    give_answer(files, show, quiet=as_json)

@@ -31,7 +31,7 @@ def compare_methods(
         "Methods, with commas between them.",
     ),
     budget: int | None = run_option(
-        None, "Utility evaluations of each run; by default 20 for each player.", "N"
+        None, "Utility evaluations of each run; by default 20 for each player.", "N", min=2
     ),
     repeats: int = run_option(20, "Runs of each method, each with its own seed."),
     truth: Path | None = run_option(
@@ -54,7 +54,7 @@ def compare_methods(
 
     Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
     """
-    from fairshapley.cli.output import Ending
+    from fairshapley.cli.output import give_answer
     from fairshapley.cli.running import announce, chosen_method, chosen_xi, run_settings
     from fairshapley.cli.setup import check_files, load_game, load_result, show_notes
     from fairshapley.comparison.audits import EXACT_TRUTH_PLAYERS
@@ -73,9 +73,8 @@ def compare_methods(
     known, sentence = None, "the truth is exact: every coalition was evaluated"
     if truth is not None:
         known, sentence = load_result(truth), f"the truth is {truth}"
-        players = known.evidence.player_names
-        same = known.semivalue == semivalue and players == made.game.player_names
-        if not same or known.n_players != made.game.n_players:
+        players = known.evidence.player_names or (), known.n_players, known.semivalue
+        if players != (made.game.player_names or (), made.game.n_players, semivalue):
             raise InputError(
                 f"{truth} holds {known.semivalue} values of other players, or another semivalue "
                 f"than {semivalue}: give the result of the same game"
@@ -108,11 +107,11 @@ def compare_methods(
     ]
     for row in rows:  # a share of no cases is empty
         row["fair_share"] = None if isnan(row["fair_share"]) else row["fair_share"]
-    ending = Ending()
-    ending.write("table", out, lambda path: write_rows(rows, path))
-    with ending.step():
+
+    def show(_written: object) -> None:
         if as_json:
             print_json({"repeats": repeats, "xi": tolerance.xi, "notes": notes, "methods": rows})
         else:
             print_shown(f"{repeats} runs of each method, budget {spent:,}", *comparison.shown())
-    ending.close(quiet=as_json)
+
+    give_answer([("table", out, lambda path: write_rows(rows, path))], show, quiet=as_json)

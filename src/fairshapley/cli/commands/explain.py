@@ -32,7 +32,7 @@ def explain_table(
     from sklearn.base import clone
 
     from fairshapley._basics.files import write_whole
-    from fairshapley.cli.output import Ending
+    from fairshapley.cli.output import File, give_answer
     from fairshapley.cli.printing import emit, print_json
     from fairshapley.cli.setup import check_files, load_game, show_notes
     from fairshapley.explanations import explain
@@ -60,11 +60,12 @@ def explain_table(
     )
     found = replace(found, rows=tuple(made.test_numbers[row] for row in found.rows))
     columns: dict[str, Any] = found.to_frame("dict")
-    ending = Ending()
-    ending.write("values", out, lambda path: write_whole(path, csv_bytes(columns)))
-    with ending.step():
+    values: File = ("values", out, lambda path: write_whole(path, csv_bytes(columns)))
+
+    def show(_written: object) -> None:
         if as_json:
             print_json(columns)
         else:
             emit(str(found))
-    ending.close(quiet=quiet)
+
+    give_answer([values], show, quiet=quiet)

@@ -51,7 +51,7 @@ def list_experiments() -> None:
 @grouped
 def run_experiment(
     name: str = argument(..., "A name or label as `paper list` gives it."),
-    trials: int | None = option(None, "By default as many as in the paper.", "N"),
+    trials: int | None = option(None, "By default as many as in the paper.", "N", min=1),
     quick: bool = option(False, "Small settings: within two minutes.", name="--quick"),
     out: Path = option(Path("paper-results"), "The folder for tables and figures.", "DIR"),
     engine: Engine = None,
@@ -68,8 +68,6 @@ def run_experiment(
     from fairshapley.evaluation.engines.choice import parse_engine
     from fairshapley_paper import run
 
-    if trials is not None and trials < 1:
-        raise InputError(f"--trials must be at least 1, not {trials}")
     parse_engine(engine).close()
     make_folder(out)
     done = run(

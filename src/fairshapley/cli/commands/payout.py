@@ -28,7 +28,7 @@ def divide_sum(
     Example: fairshapley payout values.json --pool 1000 --out amounts.csv
     """
     from fairshapley._basics.checks import choice
-    from fairshapley.cli.output import Ending
+    from fairshapley.cli.output import give_answer
     from fairshapley.cli.setup import check_files, load_result
     from fairshapley.fairness.levels import DELTA, EPSILON1
 
@@ -42,12 +42,12 @@ def divide_sum(
         epsilon1=result.run.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
         delta=result.run.asked.get("delta", DELTA) if delta is None else delta,
     )
-    ending = Ending()
-    ending.write("amounts", out, divided.to_csv)
-    with ending.step():
+
+    def show(_written: object) -> None:
         if as_json:
             print_json(divided.to_dict())
         else:
             said = [*divided.notes, *divided.findings]
             print_shown(divided.headline(), *divided.shown(), said)
-    ending.close(quiet=as_json)
+
+    give_answer([("amounts", out, divided.to_csv)], show, quiet=as_json)
