@@ -29,6 +29,7 @@ from fairshapley.evaluation.evaluator import OnError
 from fairshapley.fairness.levels import DELTA
 from fairshapley.games.data.data_game import CHUNK_BYTES
 from fairshapley.games.game import Game, Price
+from fairshapley.games.knn import Task
 from fairshapley.planning import Forecast, Tolerance, equal_share, forecast
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
@@ -294,17 +295,14 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
     (train, answers), (test, truths) = game.train, game.test
     names = game.player_names
     said = f"{several(game.n_players, 'player')}; method knn, in place of the model and the metric"
-    task = "regression" if game.classes is None else "classification"
+    task: Task = "regression" if game.classes is None else "classification"
     notes = (*made.notes_on_rows, f"{said}: {KNN_UTILITIES[task].format(k)}")
     show_notes(notes, quiet=quiet)
     with recorded(inputs=inputs, notes=notes):
-        if game.classes is not None:
-            return knn_shapley(train, answers, test, truths, k=k, player_names=names, xi=xi)
-        centre = float(np.mean(answers))
-        answers, truths = answers - centre, truths - centre
-        return knn_shapley(
-            train, answers, test, truths, k=k, task="regression", player_names=names, xi=xi
-        )
+        if task == "regression":
+            centre = float(np.mean(answers))
+            answers, truths = answers - centre, truths - centre
+        return knn_shapley(train, answers, test, truths, k=k, task=task, player_names=names, xi=xi)
 
 
 def _check_computed(data: DataOptions, run: RunOptions) -> None:

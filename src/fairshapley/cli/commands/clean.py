@@ -62,5 +62,4 @@ def clean_table(
         print_shown("the first suspects", *few, found.sentences(), texts=True)
 
     page = partial(found.report, title=data.train.name)
-    files = [("suspects", out, found.to_csv), ("report", report, page)]
-    give_answer(files, show, quiet=as_json)
+    give_answer([("suspects", out, found.to_csv), ("report", report, page)], show, quiet=as_json)
