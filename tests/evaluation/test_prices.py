@@ -212,7 +212,7 @@ def test_the_ends_and_what_is_verified_are_paid_too(tmp_path):
         first.run.cost + again.run.cost - min(first.run.cost, again.run.cost), rel=0.05
     )
     assert again.run.cost <= 9000
-    with pytest.raises(errors.BudgetError, match="verify=200"):
+    with pytest.raises(errors.BudgetError, match="200 coalitions again"):
         fs.estimate(service, "mc", verify=200, **options | {"budget": fs.Budget(cost=3000)})
 
 

@@ -56,6 +56,17 @@ def test_one_journal_keeps_all_rounds(tmp_path):
     assert again.run.journal_digest != first.run.journal_digest
 
 
+def test_a_total_of_more_than_is_allowed_says_that_this_holds_in_each_round():
+    rounds = [{at: [np.array([float(at)])] for at in range(8)}] * 4
+    game = FederatedGame.from_updates(
+        rounds, lambda weights: float(weights[0][0]), given="weights", server=[np.zeros(1)]
+    )
+    result = fs.estimate(game)
+    assert result.evaluations == 4 * 2**8
+    assert "no budget was given: 800 evaluations" in result.notes[0]
+    assert "4 rounds together; those that are allowed are allowed in each" in result.notes[-1]
+
+
 def test_the_report_has_a_table_of_rounds(tmp_path):
     page = fs.estimate(federation()).report(tmp_path / "r.html").read_text(encoding="utf-8")
     for words in ("Values by part", "round 1", "all together", "sum over 2 rounds of the utility"):

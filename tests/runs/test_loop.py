@@ -366,6 +366,21 @@ def test_between_two_rounds_an_estimate_is_computed_once(game):
     assert len(told_at_estimates) == len(set(told_at_estimates))
 
 
+@pytest.mark.parametrize("method", ["auto", "mc", "kernel", "gae", "owen", "sobol"])
+@pytest.mark.parametrize("engine", ["serial", "threads:32"])
+def test_neither_runs_nor_forecasts_report_more_evaluations_than_the_budget(method, engine):
+    game = fs.games.FunctionGame(lambda c: sum(c) ** 1.5, 10)
+    noisy = fs.games.Random(lambda c, seed: sum(c) + seed % 7, 10)
+    for until in (None, fs.Evaluations(at_least=2000), fs.Fair(epsilon1=0.01, delta=0.05)):
+        given = {"method": method, "budget": 800, "until": until, "seed": 0, "engine": engine}
+        for played in (game, noisy):
+            assert fs.estimate(played, **given).evaluations <= 800
+        assert fs.forecast(game, pilot=False, **given).evaluations <= 800
+        planned = fs.forecast(game, pilot=100, **given)
+        assert planned.evaluations <= planned.allowed <= 800
+        assert "1,024 evaluations" not in planned.sentences()[0]
+
+
 def test_ten_players_are_solved_when_no_budget_is_given():
     """All their coalitions are hardly more than the 100 evaluations per player of the default."""
     result = fs.estimate(fs.games.SumOfUnanimity(10, seed=0), seed=0)

@@ -76,7 +76,11 @@ def _total(game: FederatedGame, results: list[Result]) -> Result:
         contribution_width=None,
         marginals=None,
         stopped=f"each of {len(results)} rounds: {first.stopped}",
-        notes=(*first.notes, f"the evaluations are those of {len(results)} rounds together"),
+        notes=(
+            *first.notes,
+            f"the evaluations are those of {len(results)} rounds together; those that are allowed "
+            "are allowed in each round",
+        ),
         endpoints=(sum(low for low, _ in ends), sum(high for _, high in ends)),
         fingerprint=None,
         value_range=game.value_range,
