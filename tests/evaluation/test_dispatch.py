@@ -159,7 +159,7 @@ def test_a_coalition_that_ends_its_worker_is_found_and_named(fault, chunk_size):
     expected = game(ALL)
     expected[int(sum(1 << i for i in bad))] = np.nan
     np.testing.assert_array_equal(values, expected)
-    assert (skipping.tally.skipped, skipping.tally.recovered) == (1, 0)
+    assert skipping.tally.skipped == 1
     assert skipping.tally.lost > 0
     assert engine.renewed > 0
     assert len(engine.computed) == len(set(engine.computed)) == 63
@@ -175,13 +175,12 @@ def test_several_that_end_their_workers_are_all_found():
     assert evaluator.tally.first_failure.startswith("coalition (): ")  # the first of the draw
 
 
-def test_chunks_that_are_too_large_for_a_worker_are_halved_once():
+def test_chunks_that_are_too_large_for_a_worker_are_halved():
     engine = Chaos(0, workers=2, deadly=lambda masks: len(masks) > 5)
     evaluator = Evaluator(fs.games.Additive(np.ones(6)), 6, engine=engine)
     np.testing.assert_array_equal(evaluate(evaluator, ALL), ALL.sum(axis=1))
     assert evaluator.tally.skipped == 0
-    assert evaluator.tally.recovered > 0
-    assert evaluator.pace.size() <= 5
+    assert evaluator.tally.halved > 0
 
 
 def test_workers_that_cannot_load_the_game_are_not_the_fault_of_a_coalition(tmp_path):
@@ -285,7 +284,7 @@ def test_verify_runs_in_the_engine_and_survives_deaths(tmp_path):
     ],
 )
 def test_what_is_no_engine_is_refused(option):
-    with pytest.raises(fs.InputError, match="engine must be None, 'serial'"):
+    with pytest.raises(fs.InputError, match="engine must be 'serial'"):
         parse_engine(option)
 
 

@@ -32,27 +32,14 @@ LONGEST_BACKOFF = 30.0
 NAP = 0.5
 
 
-class Split:
-    """Two halves of a chunk that failed: when both are settled, what failed is known."""
-
-    def __init__(self, count: int, parent: Split | None) -> None:
-        self.count = count
-        self.parent = parent
-        self.unsettled = 2
-        self.clean = True
-
-
 class Chunk:
     """Some distinct coalitions, and what became of them.
 
     It is done when it has values or an error; one that was halved is replaced by its halves.
     """
 
-    def __init__(
-        self, rows: IntArray, masks: BoolArray, keys: list[bytes], split: Split | None = None
-    ) -> None:
+    def __init__(self, rows: IntArray, masks: BoolArray, keys: list[bytes]) -> None:
         self.rows, self.masks, self.keys = rows, masks, keys
-        self.split = split
         self.values: FloatArray | None = None
         self.unusable: IntArray = np.empty(0, dtype=np.int64)
         """The places whose value is no number that can be squared"""
@@ -80,13 +67,14 @@ class Chunk:
 
     def halve(self) -> tuple[Chunk, Chunk]:
         """Replace the chunk by two."""
-        middle, split = len(self) // 2, Split(len(self), self.split)
-        one, two = (
-            Chunk(self.rows[part], self.masks[part], self.keys[part], split)
+        middle = len(self) // 2
+        first, second = (
+            Chunk(self.rows[part], self.masks[part], self.keys[part])
             for part in (slice(middle), slice(middle, None))
         )
-        one.sent = two.sent = True
-        self.halves = (one, two)
+        for half in (first, second):
+            half.sent, half.alone = True, self.alone
+        self.halves = (first, second)
         return self.halves
 
 
@@ -133,6 +121,8 @@ class Dispatcher:
         self._tainted = False
         self.losses = 0
         """How many times a chunk was lost with its worker"""
+        self.halved = 0
+        """How many chunks failed as a whole, and were computed in halves"""
 
     @property
     def hungry(self) -> bool:
@@ -223,8 +213,12 @@ class Dispatcher:
             # A wrong shape or a complex answer is not the fault of one coalition.
             chunk.error = error
         else:
-            self._pace.failed(len(chunk))
-            self._queue.extendleft(reversed(chunk.halve()))
+            self._halve(chunk, self._queue)
+
+    def _halve(self, chunk: Chunk, queue: deque[Chunk]) -> None:
+        self.halved += 1
+        self._pace.failed(len(chunk))
+        queue.extendleft(reversed(chunk.halve()))
 
     def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
         """Pause the chunk when it is to be tried again; else the error to report."""
@@ -249,10 +243,7 @@ class Dispatcher:
             else:
                 self._queue.appendleft(chunk)
         elif len(chunk) > 1:
-            self._pace.failed(len(chunk))
-            for half in reversed(chunk.halve()):
-                half.alone = True
-                self._suspects.appendleft(half)
+            self._halve(chunk, self._suspects)
         elif error.timed_out or chunk.losses >= LOSSES_ALONE:
             self._require_a_worker(chunk, error)
             chunk.error = error

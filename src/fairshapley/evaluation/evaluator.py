@@ -36,7 +36,7 @@ from fairshapley.evaluation.ledger import (
 )
 from fairshapley.evaluation.noise import Noise, SeededGame
 from fairshapley.evaluation.on_device import OnDevice
-from fairshapley.evaluation.pace import WORTHWHILE_SECONDS, Pace
+from fairshapley.evaluation.pace import Pace
 from fairshapley.evaluation.prices import Prices
 from fairshapley.evaluation.replicates import Replicates, WithReplicates
 from fairshapley.games.abilities import DeviceGame, seeded_draw
@@ -143,7 +143,6 @@ class Evaluator:
         self.n_active = n_players if n_active is None else n_active
         self._size_type = np.min_scalar_type(self.n_active)
         self.cache = Cache(self.n_active, cache_bytes)
-        worthwhile = getattr(self.engine, "worthwhile", WORTHWHILE_SECONDS)
         self.noise = noise
         self.prices = Prices.of(game)
         self.money = math.inf
@@ -152,12 +151,10 @@ class Evaluator:
         """What those of the round cost that are not counted yet"""
         # A chunk that fails is paid as a whole: where evaluations have prices it is one of them.
         chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
-        self.pace = Pace(chunk_size, n_players, worthwhile)
+        self.pace = Pace(chunk_size, n_players)
         wanted = replicates and noise is None
         self.replicates = Replicates.of(game, self.n_active) if wanted else None
-        self._ledger = Ledger(
-            self.cache, n_players, slot, on_error, self.pace, self.replicates, value_range
-        )
+        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.replicates, value_range)
         self.tally = self._ledger.tally
         self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
         self._session: Session | None = None
@@ -358,7 +355,7 @@ class Evaluator:
         except OutOfMoneyError:
             self._finish_in_flight()
             raise
-        self.tally.lost = dispatcher.losses
+        self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
 
     def _finish_in_flight(self) -> None:
         """Out of time or money: what workers have begun is paid for, and journalled."""
@@ -484,7 +481,6 @@ class Evaluator:
         if self._ledger.remember and behind:
             self._ledger.pending.update(block.first)
         if not len(wanted):
-            self.pace.known(len(block))
             return
         if self.game is None:
             raise ExhaustedError

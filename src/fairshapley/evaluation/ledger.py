@@ -12,10 +12,9 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray, SizeArray
 from fairshapley.errors import GameError, JournalError
 from fairshapley.evaluation.cache import Cache
-from fairshapley.evaluation.dispatch import Chunk, Split
+from fairshapley.evaluation.dispatch import Chunk
 from fairshapley.evaluation.engines.engine import RemoteError, WorkerLostError
 from fairshapley.evaluation.journal.records import Journal
-from fairshapley.evaluation.pace import Pace
 from fairshapley.evaluation.replicates import Replicates, rows_as_bytes
 from fairshapley.games.game import members
 
@@ -46,8 +45,8 @@ class Tally:
     """Evaluations that failed and were skipped on request"""
     first_failure: str = ""
     """The first of them, with the reason"""
-    recovered: int = 0
-    """Batches that failed as a whole and succeeded in parts"""
+    halved: int = 0
+    """Batches that failed as a whole and were computed in smaller parts"""
     cost: float = 0.0
     """What the evaluations cost, where the game has prices"""
     retried: int = 0
@@ -113,8 +112,6 @@ class Ledger:
         The number of players; the keys are those of the cache's players, the first of them.
     slot, on_error
         As for the evaluator.
-    pace
-        Learns of chunks that were too large.
     replicates
         Where the replicates of a game are kept that has them.
     value_range
@@ -127,7 +124,6 @@ class Ledger:
         n_players: int,
         slot: JournalSlot | None,
         on_error: OnError,
-        pace: Pace,
         replicates: Replicates | None = None,
         value_range: tuple[float, float] | None = None,
     ) -> None:
@@ -135,7 +131,6 @@ class Ledger:
         self.n_players = n_players
         self.slot = slot
         self.on_error = on_error
-        self.pace = pace
         self.replicates = replicates
         self._range = None if value_range is None else checks.with_slack(value_range)
         self.tally = Tally()
@@ -213,9 +208,7 @@ class Ledger:
                 continue
             if not chunk.done:
                 return False
-            failed = len(block.failures)
             self._take(block, chunk)
-            self._close(chunk.split, clean=len(block.failures) == failed)
             del block.leaves[0]
         return True
 
@@ -251,19 +244,6 @@ class Ledger:
         row = int(chunk.rows[at])
         block.values[row] = math.nan
         block.failures[row] = reason
-
-    def _close(self, split: Split | None, *, clean: bool) -> None:
-        """Part of a chunk that failed is settled; perhaps all of it."""
-        while split is not None:
-            split.clean = split.clean and clean
-            split.unsettled -= 1
-            if split.unsettled:
-                return
-            if split.clean:
-                self.tally.recovered += 1
-                self.pace.too_large(split.count)
-            clean = split.clean
-            split = split.parent
 
     def conclude(self, block: Block) -> None:
         """Count and remember the values of a settled block."""

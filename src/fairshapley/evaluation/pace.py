@@ -13,8 +13,6 @@ FIRST_CHUNK = 64
 GROWTH = 4
 # Two chunks for each worker: one that is computed, and one that waits so that none is idle.
 CHUNKS_PER_WORKER = 2
-# Rows of known utilities that are looked at together: more are no faster.
-MOST_KNOWN = 8192
 
 
 class Pace:
@@ -26,8 +24,6 @@ class Pace:
         Coalitions per chunk, whatever the speed; None adapts.
     n_players
         The number of players, which says how much memory a coalition takes.
-    worthwhile
-        The seconds of work for which the way to a worker is worth while.
 
     Examples
     --------
@@ -39,15 +35,11 @@ class Pace:
     1
     """
 
-    def __init__(
-        self, fixed: int | None, n_players: int, worthwhile: float = WORTHWHILE_SECONDS
-    ) -> None:
+    def __init__(self, fixed: int | None, n_players: int) -> None:
         self._fixed = fixed
-        self._worthwhile = worthwhile
         self._next = FIRST_CHUNK
         self._most = max(1, CHUNK_BYTES // n_players)
-        self._known = 0
-        """How many rows to look at together because those before were all known"""
+        self._failed = False
         self._seconds = 0.0
         """What a coalition takes"""
 
@@ -66,8 +58,8 @@ class Pace:
     def rows(self, workers: int) -> int:
         """How many coalitions to look at together: those of a chunk for every worker."""
         if not workers:
-            return max(self.size(), self._known)
-        return max(1, self._known, min(CHUNKS_PER_WORKER * workers * self.size(), self._most))
+            return self.size()
+        return max(1, min(CHUNKS_PER_WORKER * workers * self.size(), self._most))
 
     def share(self, missing: int, workers: int) -> int:
         """The size of the next chunk, given how many coalitions of the round are left to compute.
@@ -77,24 +69,16 @@ class Pace:
         if not workers or self._fixed is not None:
             return self.size()
         even = -(-missing // (CHUNKS_PER_WORKER * workers))
-        worthwhile = int(self._worthwhile / self._seconds) if self._seconds > 0 else 1
+        worthwhile = int(WORTHWHILE_SECONDS / self._seconds) if self._seconds > 0 else 1
         return max(1, min(self.size(), max(even, min(worthwhile, FIRST_CHUNK * GROWTH))))
-
-    def known(self, count: int) -> None:
-        """So many coalitions were looked at, and all utilities were known: take more at once."""
-        self._known = min(GROWTH * count, MOST_KNOWN, self._most)
 
     def observe(self, count: int, seconds: float) -> None:
         """Learn how long a chunk took."""
-        self._known = 0
         self._seconds = seconds / count
         affordable = CHUNK_SECONDS * count / max(seconds, 1e-9)
-        self._next = int(max(1, min(affordable, GROWTH * self._next)))
+        grown = self._next + self._next // 8 + 1 if self._failed else GROWTH * self._next
+        self._next = int(max(1, min(affordable, grown)))
 
     def failed(self, count: int) -> None:
-        """A chunk failed as a whole: perhaps it was too much at once."""
-        self._next = max(1, count // 2)
-
-    def too_large(self, count: int) -> None:
-        """A chunk failed and its halves did not: it was too much at once."""
-        self._most = max(1, min(self._most, count // 2))
+        """A chunk failed as a whole, perhaps because it was too much at once: grow slowly now."""
+        self._next, self._failed = max(1, count // 2), True

@@ -637,8 +637,8 @@ class Run:
 def _trouble(tally: Tally, noticed: str) -> list[str]:
     """What went wrong on the way, in sentences."""
     notes = []
-    if tally.recovered:
-        notes.append(f"{tally.recovered} batches failed, and were computed in smaller parts")
+    if tally.halved:
+        notes.append(f"{tally.halved} batches failed, and were computed in smaller parts")
     if tally.retried:
         notes.append(
             f"{tally.retried:,} evaluations failed with errors that pass, and were computed again"

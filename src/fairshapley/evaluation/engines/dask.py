@@ -14,10 +14,6 @@ from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 if TYPE_CHECKING:
     from distributed import Client
 
-# Client and scheduler take some 5 ms of a core for a chunk, which on a single machine the workers
-# go without.
-WORTHWHILE_SECONDS = 0.1
-
 
 class DaskEngine(PoolEngine):
     """Computes on a Dask cluster (needs distributed).
@@ -50,7 +46,6 @@ class DaskEngine(PoolEngine):
     """
 
     sole: ClassVar[bool] = False
-    worthwhile: ClassVar[float] = WORTHWHILE_SECONDS
 
     def __init__(
         self,
