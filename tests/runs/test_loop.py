@@ -366,7 +366,7 @@ def test_between_two_rounds_an_estimate_is_computed_once(game):
     assert len(told_at_estimates) == len(set(told_at_estimates))
 
 
-@pytest.mark.parametrize("method", ["auto", "mc", "kernel", "gae", "owen", "sobol"])
+@pytest.mark.parametrize("method", ["auto", "mc", "kernel", "owen"])
 @pytest.mark.parametrize("engine", ["serial", "threads:32"])
 def test_neither_runs_nor_forecasts_report_more_evaluations_than_the_budget(method, engine):
     game = fs.games.FunctionGame(lambda c: sum(c) ** 1.5, 10)
@@ -376,7 +376,7 @@ def test_neither_runs_nor_forecasts_report_more_evaluations_than_the_budget(meth
         for played in (game, noisy):
             assert fs.estimate(played, **given).evaluations <= 800
         assert fs.forecast(game, pilot=False, **given).evaluations <= 800
-        planned = fs.forecast(game, pilot=100, **given)
+        planned = fs.forecast(game, pilot=200, **given)
         assert planned.evaluations <= planned.allowed <= 800
         assert "1,024 evaluations" not in planned.sentences()[0]
 
