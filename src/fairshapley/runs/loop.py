@@ -59,6 +59,8 @@ REPEATED = 1e-6
 MOST_GROWTH = 4.0
 # Coalitions that are looked at for what others may hide.
 MOST_LOOKED_AT = 20_000
+# Nor more than 16 MiB of masks, above 838 players.
+LOOKED_AT_ENTRIES = 1 << 24
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -500,7 +502,8 @@ class Run:
 
     def _look_at(self, draw: Draw, values: Any) -> None:
         """Keep the first coalitions of the run with their utilities."""
-        start, stop = self._told, min(MOST_LOOKED_AT, self._told + len(draw))
+        most = min(MOST_LOOKED_AT, LOOKED_AT_ENTRIES // self.game.n_players)
+        start, stop = self._told, min(most, self._told + len(draw))
         self._told += len(draw)
         if start < stop:
             masks = draw.masks(0, stop - start)[:, : self.game.n_active]
