@@ -55,18 +55,13 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
     if LARGE_XI < relative < math.inf and not result.exact:
         lines.append("ξ exceeds the mean |value|, so the tolerance says very little: lower ξ")
     lines.extend(f"warning: {said}" for said in result.warnings)
-    lines += _findings_lines(result)
+    if not result.exact:
+        findings = result.findings()
+        lines += findings.sentences()
+        if not findings.certificate.holds and (more := money(result, findings.needed)):
+            lines.append(f"so many evaluations cost about {more}")
     lines.append(both_errors(result, result.run.asked.get("delta", DELTA)))
     return [line for line in lines if line]
-
-
-def _findings_lines(result: Result) -> list[str]:
-    """What holds, and what more would cost."""
-    if result.exact:
-        return []
-    findings = result.findings()
-    more = "" if findings.certificate.holds else money(result, findings.needed)
-    return [*findings.sentences(), f"so many evaluations cost about {more}" if more else ""]
 
 
 def money(result: Result, evaluations: float) -> str:

@@ -55,10 +55,10 @@ def test_callouts_name_the_right_players():
 def test_without_intervals_nobody_is_called_out():
     result = by_hand(obstacle="a method of one's own")
     table = players(result)
-    assert not table.intervals.joint
+    assert not table.bounded
     assert not table.signs.any()
     assert not table.nulls.any()
-    assert np.isnan(table.intervals.upper).all()
+    assert np.isnan(table.upper).all()
     text = text_of(report_html(result))
     assert "No intervals are given" in text
     assert "two standard errors" not in text

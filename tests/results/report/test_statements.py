@@ -224,7 +224,7 @@ def test_an_interval_without_ends_is_not_known():
     """One player has too few contributions for the looks of the run; the others have intervals."""
     result = by_hand(sequential=True, counts=np.append(np.full(59, 500), 50))
     table = players(result)
-    assert table.intervals.joint
+    assert table.bounded
     assert table.interval_text(59) == "not known"
     assert "not known" not in table.interval_text(0)
     page = report_html(result, pool=100)
@@ -239,7 +239,7 @@ def test_what_rests_on_a_model_says_so_and_is_not_called_certified():
         result = fs.estimate(game, budget=budget, seed=0)
         assert said(result).kind == "impossible"
         assert "values and their errors are those of a model" in said(result).headline
-        assert not players(result).intervals.joint
+        assert not players(result).bounded
         page = report_html(result)
         assert "no confidence statement is possible" in page
         assert text_of(page).count("90 % confidence") == 1  # in the glossary

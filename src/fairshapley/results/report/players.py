@@ -22,33 +22,6 @@ Labels: TypeAlias = Sequence[Any] | Mapping[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
-    """An interval for each player, and what it means."""
-
-    lower: FloatArray
-    """NaN, as `upper`, where nothing bounds the value"""
-    upper: FloatArray
-    joint: bool
-    """Whether all of them hold together with a probability of at least 1 − δ"""
-
-    @classmethod
-    def of(cls, result: Result, delta: float) -> Intervals:
-        """Simultaneous intervals, or where none may be stated those of each player alone."""
-        decisions = result.findings(delta=delta).decisions
-        known = np.isfinite(decisions.lower) & np.isfinite(decisions.upper)
-        lower, upper = (
-            np.where(known, ends, np.nan) for ends in (decisions.lower, decisions.upper)
-        )
-        return cls(lower, upper, bool(known.any()))
-
-    def signs(self) -> IntArray:
-        """1 or −1 where a value is shown to be above or below zero, else 0."""
-        if not self.joint:
-            return np.zeros(len(self.lower), dtype=np.int64)
-        return (self.lower > 0).astype(np.int64) - (self.upper < 0).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
 class PlayerTable:
     """One row per player."""
 
@@ -57,7 +30,11 @@ class PlayerTable:
     labels: tuple[str, ...] | None
     row_counts: tuple[int, ...] | None
     """How many rows each player has, where that says something: not where each has one"""
-    intervals: Intervals
+    lower: FloatArray
+    """Ends of simultaneous intervals; NaN, as `upper`, where nothing bounds the value"""
+    upper: FloatArray
+    signs: IntArray
+    """1 or −1 where a value is shown to be above or below zero, else 0"""
     groups: tuple[tuple[int, ...], ...]
     """Players that the game knows to be identical, group by group"""
     nulls: BoolArray
@@ -68,9 +45,13 @@ class PlayerTable:
         cls, result: Result, *, epsilon1: float, delta: float, labels: Labels | None
     ) -> PlayerTable:
         """The players of a result."""
-        intervals = Intervals.of(result, delta)
-        limit, signs = result.xi * epsilon1, intervals.signs()
-        nulls = (intervals.lower >= -limit) & (intervals.upper <= limit) & intervals.joint
+        decisions = result.findings(delta=delta).decisions
+        known = np.isfinite(decisions.lower) & np.isfinite(decisions.upper)
+        lower, upper = (
+            np.where(known, ends, np.nan) for ends in (decisions.lower, decisions.upper)
+        )
+        limit, signs = result.xi * epsilon1, decisions.signs()
+        nulls = (lower >= -limit) & (upper <= limit)
         # Who is shown to be below zero is not called near it as well; exact values are or are not.
         nulls &= signs == 0 if result.exact else signs >= 0
         nulls[result.n_players - result.evidence.n_nulls :] = True
@@ -83,15 +64,17 @@ class PlayerTable:
             names=tuple(map(visible, names)),
             labels=player_labels(result, labels),
             row_counts=None if counts is None or max(counts) == 1 else counts,
-            intervals=intervals,
+            lower=lower,
+            upper=upper,
+            signs=signs,
             groups=tuple(tuple(group) for group in groups if len(group) > 1),
             nulls=nulls,
         )
 
-    @cached_property
-    def signs(self) -> IntArray:
-        """1 or −1 where a value is shown to be above or below zero, else 0."""
-        return self.intervals.signs()
+    @property
+    def bounded(self) -> bool:
+        """Whether there are intervals, which hold together with a probability of at least 1 − δ."""
+        return not np.isnan(self.lower).all()
 
     @cached_property
     def fidelity(self) -> FloatArray:
@@ -137,7 +120,7 @@ class PlayerTable:
 
     def interval_text(self, player: int) -> str:
         """A player's interval in words."""
-        lower, upper = self.intervals.lower[player], self.intervals.upper[player]
+        lower, upper = self.lower[player], self.upper[player]
         return "not known" if np.isnan(lower) else f"{number(lower)} to {number(upper)}"
 
 
