@@ -109,7 +109,7 @@ def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
 
 
 # Whole numbers of so few values are taken for classes.
-MOST_WHOLE_CLASSES = 20
+MAX_WHOLE_CLASSES = 20
 # Up to here a float holds every whole number.
 LARGEST_CLASS = 2.0**53
 
@@ -133,7 +133,7 @@ class Target:
             return "classification"
         values = np.unique(self.values)
         whole = bool((values == np.round(values)).all())
-        return "classification" if whole and len(values) <= MOST_WHOLE_CLASSES else "regression"
+        return "classification" if whole and len(values) <= MAX_WHOLE_CLASSES else "regression"
 
     def classes(self, *, text: bool) -> NDArray[Any]:
         """Return the classes as texts, or as whole numbers."""

@@ -18,9 +18,9 @@ from fairshapley._basics.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# A player is named when so much of its rows is there in those of another one, and so much more
-# than with players by the way: where rows have few different values, some are equal by chance.
-LEAST_SHARE, LEAST_EXCESS = 0.5, 0.3
+# A player is named when this share of its rows is among those of another player, and this much more
+# than chance brings: where rows have few different values, some are equal by chance.
+MIN_SHARE, MIN_EXCESS = 0.5, 0.3
 # Rows nearer than this share of the typical distance to the nearest row of another player, and of
 # that between the rows of the other one, are nearly the same; so are targets that differ by this
 # share of their spread.
@@ -29,7 +29,7 @@ NEAR = 0.1
 BY_CHANCE = 0.05
 # Rows of each player that are looked for among the others', and players beyond which only equal
 # rows are: a search among 100 players of 200 rows each takes seconds.
-MOST_SOUGHT, MOST_PLAYERS = 200, 200
+MAX_SOUGHT, MAX_PLAYERS = 200, 200
 
 
 Copies: TypeAlias = tuple[tuple[tuple[int, ...], float, bool], ...]
@@ -70,13 +70,13 @@ def find_copies(
     # The share of the rows of i that j has too.
     equal = (rows @ held.T).toarray() / counts[:, None]
     np.fill_diagonal(equal, 0.0)
-    near = _near_shares(features, targets, owner, counts) if len(names) <= MOST_PLAYERS else equal
+    near = _near_shares(features, targets, owner, counts) if len(names) <= MAX_PLAYERS else equal
     groups = _groups(equal, near, 1 - different / counts, counts)
     repeated = [
         f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
         f"{'is' if distinct == 1 else 'are'} distinct"
         for player, distinct in enumerate(different.tolist())
-        if counts[player] >= 4 and distinct <= LEAST_SHARE * counts[player]
+        if counts[player] >= 4 and distinct <= MIN_SHARE * counts[player]
     ]
     notes = [
         f"{quoted([names[player] for player in players])} "
@@ -178,7 +178,7 @@ def _near_shares(
     n_players = len(counts)
     # Some rows of each player, spread over all of them.
     parts = np.split(np.argsort(owner, kind="stable"), np.cumsum(counts)[:-1])
-    places = np.concatenate([part[:: -(-len(part) // MOST_SOUGHT)] for part in parts])
+    places = np.concatenate([part[:: -(-len(part) // MAX_SOUGHT)] for part in parts])
     points = _points(features, targets)
     distances, spacing = np.full((len(places), n_players), np.inf), np.full(n_players, np.inf)
     for player in range(n_players):
@@ -209,7 +209,7 @@ def _groups(equal: FloatArray, near: FloatArray, inside: FloatArray, counts: Int
         others = shares[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
         typical = np.median(others, axis=1)
     by_chance = np.maximum(typical, inside)
-    linked = (shares >= LEAST_SHARE) & (shares - by_chance[:, None] >= LEAST_EXCESS)
+    linked = (shares >= MIN_SHARE) & (shares - by_chance[:, None] >= MIN_EXCESS)
     # One row of one is there again by chance where rows have few different values.
     again = (inside @ counts + 1) / (counts.sum() + 1)
     linked &= binom.sf(np.rint(shares * counts[:, None]) - 1, counts[:, None], again) < BY_CHANCE
