@@ -291,7 +291,7 @@ def test_what_is_no_engine_is_refused(option):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (lambda: parse_engine("processes:0"), "workers must be a whole number of at least 1"),
+        (lambda: parse_engine("processes:0"), "workers must be a whole number from 1 to"),
         (lambda: fs.evaluation.ProcessEngine(2.5), "workers"),
         (lambda: fs.evaluation.ProcessEngine(True), "workers"),
         (lambda: fs.evaluation.ProcessEngine(timeout=0), "timeout"),

@@ -240,7 +240,7 @@ def test_a_run_is_continued_with_the_rounds_that_it_was_begun_with(tmp_path):
     ("options", "said"),
     [
         ({"workers": 0}, "workers"),
-        ({"workers": 10**6}, "at most 1,024"),
+        ({"workers": 10**6}, "from 1 to 1024"),
         ({"per_second": 0}, "per_second"),
         ({"retries": -1}, "retries"),
         ({"backoff": -1}, "backoff"),

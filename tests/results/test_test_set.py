@@ -162,7 +162,7 @@ def test_test_rows_that_come_in_groups_have_a_larger_error():
 def test_many_coalitions_are_thinned_by_their_content():
     """All coalitions of 14 players in any order, of which a tenth has room."""
     from fairshapley._basics import bits
-    from fairshapley.evaluation.replicates import Replicates, rows_as_bytes
+    from fairshapley.evaluation.replicates import Replicates
     from fairshapley.runs.other_test_sets import replicated_values
     from fairshapley.semivalues import Shapley
 
@@ -173,7 +173,9 @@ def test_many_coalitions_are_thinned_by_their_content():
         store = Replicates(14, 6, max_bytes=142 * 1600)
         for start in range(0, len(masks), step):
             part = masks[start : start + step]
-            store.add_packed(rows_as_bytes(bits.keys(part), part @ weights))
+            changes = (part @ weights).astype("<f4")
+            rows = zip(bits.keys(part), changes, strict=True)
+            store.add_packed({key: row.tobytes() for key, row in rows})
         assert 500 < len(store) <= store.room
         kept.append(store.sorted()[0])
         found = replicated_values(store, Shapley(), 14)

@@ -43,8 +43,9 @@ class Chunk:
         self.values: FloatArray | None = None
         self.unusable: IntArray = np.empty(0, dtype=np.int64)
         """The places whose value is no number that can be squared"""
-        self.replicates: FloatArray | None = None
-        """Where the game has them: what the utilities change by without each group of test rows"""
+        self.replicates: dict[bytes, bytes] = {}
+        """Where the game has them: what the utilities change by without each group of test rows, in
+        single precision, for they become an error"""
         self.error: Exception | None = None
         self.halves: tuple[Chunk, Chunk] | None = None
         self.losses = self.retries = 0
@@ -63,7 +64,10 @@ class Chunk:
         self.values = answer
         if answer.ndim == 2:
             self.values = np.ascontiguousarray(answer[:, 0])
-            self.replicates = answer[:, 1:] - answer[:, :1]
+            changes = (answer[:, 1:] - answer[:, :1]).astype("<f4")
+            self.replicates = {
+                key: row.tobytes() for key, row in zip(self.keys, changes, strict=True)
+            }
 
     def halve(self) -> tuple[Chunk, Chunk]:
         """Replace the chunk by two."""

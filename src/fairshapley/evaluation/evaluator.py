@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, SizeArray
+from fairshapley._basics.types import BoolArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
@@ -218,12 +218,6 @@ class Evaluator:
     def table(self) -> FloatArray:
         """All utilities of the active players of a complete game, indexed by bit mask."""
         return self.cache.table()
-
-    def _packed(self, draw: Draw, start: int, masks: BoolArray) -> ByteArray:
-        """The bits of the active players."""
-        if self.n_active < self.n_players:
-            return bits.pack(masks[:, : self.n_active])
-        return packed_rows(draw, start, masks)
 
     def ends(self) -> ListedCoalitions:
         """The first draw of a run: ∅ and N, several times where utilities are random."""
@@ -432,7 +426,10 @@ class Evaluator:
     def _look_up(self, draw: Draw, start: int, stop: int, pending: set[bytes]) -> Block:
         """Rows of a draw, and what is known of them; others may be `pending` in earlier rows."""
         masks = draw.masks(start, stop)
-        packed = self._packed(draw, start, masks)
+        if self.n_active < self.n_players:
+            packed = bits.pack(masks[:, : self.n_active])
+        else:
+            packed = packed_rows(draw, start, masks)
         sizes, values = bits.sizes(packed), np.full(stop - start, np.nan)
         new = rows = np.arange(stop - start)
         if self.noise is not None:

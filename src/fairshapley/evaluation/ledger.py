@@ -15,7 +15,7 @@ from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import Chunk
 from fairshapley.evaluation.engines.engine import RemoteError, WorkerLostError
 from fairshapley.evaluation.journal.records import Journal
-from fairshapley.evaluation.replicates import Replicates, rows_as_bytes
+from fairshapley.evaluation.replicates import Replicates
 from fairshapley.games.game import members
 
 # Variances are sums of squares, of weighted contributions and of their rounding errors, and must
@@ -187,17 +187,12 @@ class Ledger:
             chunk.unusable = np.flatnonzero(~usable)
         if self.slot is not None:
             journal, game = self.slot.journal, self.slot.game
-            rows = self._replicates(chunk)
-            if rows is not None and self.replicates is not None:
+            rows = chunk.replicates
+            if self.replicates is not None:
                 rows = dict(self.replicates.wanted(rows))
             keys = [key for key, good in zip(chunk.keys, usable.tolist(), strict=True) if good]
             journal.append(game, keys, values[usable], rows)
         self.tally.computed += len(values) - len(chunk.unusable)
-
-    def _replicates(self, chunk: Chunk) -> dict[bytes, bytes] | None:
-        if self.replicates is None or chunk.replicates is None:
-            return None
-        return rows_as_bytes(chunk.keys, chunk.replicates)
 
     def settle(self, block: Block) -> bool:
         """Take what the chunks brought, in order; whether all have brought it."""
@@ -219,8 +214,8 @@ class Ledger:
             self._fail(block, chunk, 0, reason_of(chunk.error))
             return
         block.values[chunk.rows] = self._accept(chunk.values)
-        if (rows := self._replicates(chunk)) is not None and self.replicates is not None:
-            self.replicates.add_packed(rows)
+        if self.replicates is not None:
+            self.replicates.add_packed(chunk.replicates)
         for at in chunk.unusable.tolist():
             value = float(chunk.values[at])
             self._fail(block, chunk, at, f"it returned {value}{_beyond(value)}")

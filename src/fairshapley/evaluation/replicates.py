@@ -6,7 +6,7 @@ ended: see `fairshapley.runs.other_test_sets`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from zlib import crc32
 
 import numpy as np
@@ -36,12 +36,6 @@ class WithReplicates:
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The columns of each coalition."""
         return self.game.with_replicates(coalitions)
-
-
-def rows_as_bytes(keys: Sequence[bytes], changes: FloatArray) -> dict[bytes, bytes]:
-    """Coalitions with their changes as bytes, in single precision: they become an error."""
-    rows = changes.astype("<f4")
-    return {key: row.tobytes() for key, row in zip(keys, rows, strict=True)}
 
 
 class Replicates:

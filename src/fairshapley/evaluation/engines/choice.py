@@ -39,19 +39,24 @@ def parse_engine(engine: EngineOption) -> Engine:
     """
     if engine is None:
         return SerialEngine()
-    if isinstance(engine, str):
-        return _named(engine)
+    if isinstance(engine, str) and (named := _named(engine)) is not None:
+        return named
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(engine, distributed.Client):
         return DaskEngine(engine)
     methods = all(callable(getattr(engine, name, None)) for name in ("open", "close"))
     if isinstance(engine, type) or not methods or not hasattr(engine, "chunk_size"):
-        raise _unknown(engine)
+        raise InputError(
+            "must be 'serial', 'processes', 'processes:4', 'threads:32', 'dask://host:port', "
+            "'ray', 'ray://host:port' or an engine",
+            parameter="engine",
+            received=engine,
+        )
     return engine
 
 
-def _named(text: str) -> Engine:
-    """The engine of a text."""
+def _named(text: str) -> Engine | None:
+    """The engine of a text, None when it names none."""
     name, colon, rest = text.partition(":")
     if text == "serial":
         return SerialEngine()
@@ -69,16 +74,7 @@ def _named(text: str) -> Engine:
             return DaskEngine(f"tcp://{host}")
         if name in DASK_SCHEMES:
             return DaskEngine(text)
-    raise _unknown(text)
-
-
-def _unknown(engine: object) -> InputError:
-    return InputError(
-        "must be 'serial', 'processes', 'processes:4', 'threads:32', 'dask://host:port', 'ray', "
-        "'ray://host:port' or an engine",
-        parameter="engine",
-        received=engine,
-    )
+    return None
 
 
 @contextmanager

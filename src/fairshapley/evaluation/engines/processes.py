@@ -19,7 +19,7 @@ from typing import Any
 from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import ByteArray
-from fairshapley.errors import EngineError, InputError
+from fairshapley.errors import EngineError
 from fairshapley.evaluation.engines.engine import Ticket
 from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 
@@ -86,13 +86,11 @@ class ProcessEngine(PoolEngine):
             import loky  # type: ignore[import-untyped]
         self._loky = loky
         cores = loky.cpu_count()
-        self.workers = cores if workers is None else checks.whole("workers", workers)
         most = max(LEAST_LIMIT, PROCESSES_PER_CORE * cores)
-        if self.workers > most:
-            raise InputError(
-                f"workers must be at most {most:,} on this machine, {PROCESSES_PER_CORE} for each "
-                f"core, not {self.workers:,}: more would only wait for each other"
-            )
+        remedy = f"give at most {PROCESSES_PER_CORE} for each core: more would wait for each other"
+        self.workers = (
+            cores if workers is None else checks.whole("workers", workers, most=most, remedy=remedy)
+        )
         even = max(1, cores // self.workers)
         self.threads = even if threads is None else checks.whole("threads", threads)
         self._pool: Any = None

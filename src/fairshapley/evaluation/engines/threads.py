@@ -98,13 +98,9 @@ class ThreadEngine(CheckedEngine):
         transient: Transient = is_transient,
         chunk_size: int = 1,
     ) -> None:
-        self.workers = checks.whole("workers", workers)
+        remedy = "give fewer calls at a time"
+        self.workers = checks.whole("workers", workers, most=MOST_WORKERS, remedy=remedy)
         super().__init__(chunk_size=chunk_size, timeout=timeout, in_flight=self.workers)
-        if self.workers > MOST_WORKERS:
-            raise InputError(
-                f"workers must be at most {MOST_WORKERS:,}, not {self.workers:,}: give fewer calls "
-                "at a time"
-            )
         self.interval = 0.0
         if per_second is not None:
             self.interval = 1.0 / checks.real("per_second", per_second, above=0)
@@ -142,10 +138,6 @@ class ThreadSession(FutureSession):
         self._stopped.clear()
         function = self._awaited if is_async(self._game) else self._called
         return self._executor.submit(function, masks.copy())
-
-    def _answer(self, ticket: Ticket) -> Answer:
-        answer: Answer = ticket.result()
-        return answer
 
     def _delay(self) -> float:
         """The seconds until this call may begin; calls begin at even distances."""
@@ -204,15 +196,6 @@ class ThreadSession(FutureSession):
             return await self._game.answer(masks)  # type: ignore[attr-defined]
         except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop
             raise as_exception(error) from error
-
-    def renew(self) -> None:
-        """No worker is ever lost here."""
-
-    def _look(self) -> None:
-        """Nor is the engine."""
-
-    def _stop(self, tickets: Sequence[Ticket]) -> None:
-        """A call that hangs ends with the session, or with the process."""
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """What is answered within a moment; the rest is cancelled, and no call begins."""
