@@ -174,7 +174,7 @@ def test_a_forecast_says_what_it_would_take_if_errors_shrink_slowly():
     fair = fs.Fair(epsilon1=0.5, delta=0.1)
     planned = fs.forecast(game, until=fair, pilot=True, budget=50_000, xi=0.005, seed=0)
     # A run is certified after 59,473 evaluations.
-    assert planned.needed < 59_473 < planned.needed_at_most
+    assert 2 * planned.needed < 59_473 < 1.1 * planned.needed_at_most
     said = planned.sentences()[1]
     assert f"({planned.needed_at_most:,} if errors shrink no faster" in said
     assert "the 50,000 allowed may not do" in said
