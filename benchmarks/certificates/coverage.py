@@ -230,7 +230,7 @@ HEAD = """# Coverage of 95 % intervals
 `python -m benchmarks.certificates.coverage run`, then `… report`. Games whose every utility is
 known; evaluations per player at the head of each column. A cell is the share of intervals that
 hold the true value; in brackets that of runs which trust their intervals, and then the share of
-runs that say why theirs are not to be trusted yet (`Findings.doubts`). Two games of each family, one
+runs that say why theirs are not to be trusted yet (its doubts). Two games of each family, one
 run each: 20 to 30 intervals in a cell of one family, some 470 in one of all families.
 
 In `coverage.png` are the ranks of errors in the distribution stated for them (bars) and with
