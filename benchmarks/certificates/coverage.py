@@ -2,7 +2,7 @@
 
 Every error is ranked in the distribution that is stated for it (Student's t). Where intervals are
 right, ranks are uniform; the same runs with errors × 0.8 are the negative control, which must not
-look uniform. A run that doubts its intervals (`Findings.doubts`) is counted apart. Finished games are
+look uniform. A run that doubts its intervals is counted apart. Finished games are
 kept in `coverage.csv`, so that the command may be stopped and given again.
 
 ``python -m benchmarks.certificates.coverage run --games 2 --seeds 1``, then ``… report``
