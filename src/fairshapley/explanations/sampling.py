@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray, FloatMatrix, IntArray
 from fairshapley.errors import BudgetError, GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
@@ -19,6 +19,7 @@ from fairshapley.evaluation.ledger import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look
 from fairshapley.fairness.tails import doubts, fair_tails
+from fairshapley.fairness.unseen import find_unseen
 from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
@@ -120,6 +121,8 @@ class RowSampler:
     started: float
     """When the clock of the run started, in `time.monotonic`"""
     found: RowValues = field(init=False)
+    seen: list[tuple[BoolArray, IntArray, FloatArray]] = field(default_factory=list, init=False)
+    """The coalitions of each round, the rows in progress, and their utilities, for certificates"""
 
     def run(self) -> RowValues:
         """Explain the rows; Ctrl-C keeps what was estimated before."""
@@ -206,6 +209,8 @@ class RowSampler:
                 masks, before = games.ask(int(units), most), len(games)
                 pairs = self._values(np.concatenate([masks, ~masks]), active)
                 values = pairs.reshape(len(pairs), -1)
+                if until is not None:
+                    self.seen.append((np.concatenate([masks, ~masks]), active, pairs))
                 games.tell(values[: len(masks)], values[len(masks) :])
                 left -= 2 * (len(games) - before) * len(active)
                 self.found.evaluations[active] = 2 + 2 * len(games)
@@ -278,6 +283,7 @@ class RowSampler:
             values=values.ravel(),
             standard_errors=found.errors[active].ravel(),
             counts=np.full(values.size, first.evidence.counts[0]),
+            unseen=None,  # asked for where all else lets a row pass
         )
         tails = fair_tails(evidence, fair.epsilon1, fair.epsilon1 * xi.ravel(), fair.delta)
         risks: FloatArray = tails.reshape(values.shape).sum(axis=1).max(axis=1)
@@ -291,6 +297,7 @@ class RowSampler:
             standard_errors=found.errors[row, :, output],
             counts=np.full(len(values), found.counts[row]),
             evaluations=int(found.evaluations[row]),
+            unseen=self._unseen(row, output, values),
         )
         return Snapshot(
             evidence.evaluations,
@@ -301,6 +308,17 @@ class RowSampler:
             limits.budget,
             last_look,
         )
+
+    def _unseen(self, row: int, output: int, values: FloatArray) -> FloatMatrix:
+        """Return what the coalitions that were not drawn may hide of a row in progress."""
+        rounds = [
+            (masks, pairs[:, np.searchsorted(active, row), output])
+            for masks, active, pairs in self.seen
+        ]
+        masks, utilities = (np.concatenate(part) for part in zip(*rounds, strict=True))
+        empty, full = self.found.ends[:, row, output].tolist()
+        weights = Shapley().weights(self.n_players)
+        return find_unseen(masks, utilities, (empty, full), values, weights)
 
 
 def check_finite(values: FloatArray, coalitions: BoolArray, rows: IntArray) -> None:

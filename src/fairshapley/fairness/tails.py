@@ -89,10 +89,12 @@ def allowances(evidence: Evidence, delta: float) -> FloatArray:
     have met too few of that kind: in m draws their share is off by at most log(n/δ)/m.
     """
     found = np.zeros(evidence.n_players)
-    if evidence.exact or evidence.extremes is None:
+    if evidence.exact:
         return found
     if evidence.unseen is not None:
         found += allowance(evidence.unseen, delta)
+    if evidence.extremes is None:
+        return found
     counts = np.maximum(evidence.counts, 1)
     with np.errstate(invalid="ignore"):
         largest = np.sqrt(evidence.extremes * counts) * evidence.standard_errors
