@@ -142,5 +142,5 @@ def test_a_result_says_so_in_print():
     early, late = (fs.estimate(game, "mc", budget=spent, seed=0) for spent in (100, 2000))
     assert "Nothing is certified: a value is the mean of 8 contributions" in str(early)
     assert "probability" not in str(early)
-    assert late.doubts == ()
+    assert late.findings().doubts == ()
     assert "Nothing is certified" not in str(late)

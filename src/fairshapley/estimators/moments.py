@@ -23,6 +23,11 @@ SPARSE = 8
 FIXED_POINT, TINY_SCALE = 2.0**40, 1e-150
 
 
+def may_overflow() -> np.errstate:
+    """Return the context for cubes, which may overflow where squares do not."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 class Means:
     """Count or weight, mean and sums of squared and cubed deviations in every entry of a table.
 
@@ -66,10 +71,9 @@ class Means:
         deltas = means - middle
         self.means[at] = middle + deltas * shares
         between = deltas * deltas * (before * shares)
-        skew = between * deltas * (kept - shares) + 3.0 * deltas * (
-            kept * squares - shares * spread
-        )
-        self.cubes[at] = self.cubes[at] + cubes + skew
+        with may_overflow():
+            mixed = 3.0 * deltas * (kept * squares - shares * spread)
+            self.cubes[at] = self.cubes[at] + cubes + between * deltas * (kept - shares) + mixed
         self.squares[at] = spread + squares + between
         self.counts[at] = total
 
@@ -104,7 +108,9 @@ class Means:
         means = sums(values) / np.where(counts > 0, counts, 1)
         deviations = values - means[at]
         squares = np.square(deviations)
-        self.merge_at(found, counts, means, sums(squares), sums(squares * deviations))
+        with may_overflow():
+            cubes = sums(squares * deviations)
+        self.merge_at(found, counts, means, sums(squares), cubes)
 
     @property
     def variances_of_means(self) -> FloatArray:
@@ -172,7 +178,9 @@ class Moments(Means):
         deviations = contributions - means
         powers = np.square(deviations)
         squares = powers.sum(axis=0)
-        self.merge_at(slice(None), rows, means, squares, (powers * deviations).sum(axis=0))
+        with may_overflow():
+            cubes = (powers * deviations).sum(axis=0)
+        self.merge_at(slice(None), rows, means, squares, cubes)
         self.lowest = np.minimum(self.lowest, contributions.min(axis=0, initial=np.inf))
         self.highest = np.maximum(self.highest, contributions.max(axis=0, initial=-np.inf))
 
@@ -236,7 +244,9 @@ class Moments(Means):
         means = sums / len(sizes)
         within = unit**2 * np.maximum(squares - sums * means, 0.0)
         cubes = added[2] + (b**3).sum() + means * (2.0 * sums * means - 3.0 * squares)
-        part = Moments.of(len(sizes), unit * means + common, within, unit**3 * cubes)
+        with may_overflow():
+            cubes *= np.float64(unit) ** 3
+        part = Moments.of(len(sizes), unit * means + common, within, cubes)
         # Only units beyond the least of the extremes so far can be a new one of some player.
         above = np.maximum(inside, outside) > (self.highest - common).min()
         below = np.minimum(inside, outside) < (self.lowest - common).max()
@@ -261,10 +271,17 @@ class Moments(Means):
         return Estimate(values, variances, counts, extremes=extremes, skewness=skewness)
 
     def skewness(self) -> FloatArray:
-        """The skewness of each player's contributions; 0 where they are all equal."""
+        """The skewness of each player's contributions; 0 where they are all equal.
+
+        Where cubes overflow it is the largest deviation over the standard deviation, which no
+        skewness exceeds.
+        """
         vary = self.squares > ROUNDING**2 * self.mean_square * self.counts
         squares = np.where(vary, self.squares, 1.0)
-        return np.where(vary, np.sqrt(self.counts) * self.cubes / squares**1.5, 0.0)
+        with may_overflow():
+            found = np.sqrt(self.counts) * (self.cubes / squares) / np.sqrt(squares)
+        found = np.where(np.isfinite(found), found, np.sqrt(self.extremes()))
+        return np.where(vary, found, 0.0)
 
     def extremes(self) -> FloatArray:
         """Return the largest squared deviation of a contribution, in units of their variance.

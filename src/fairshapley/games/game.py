@@ -341,7 +341,7 @@ class Random(FunctionGame):
     >>> def noisy(coalition, seed):
     ...     return len(coalition) + np.random.default_rng(seed).normal()
     >>> result = fs.estimate(Random(noisy, 3), budget=3000, seed=0)
-    >>> bool((abs(result.values - 1.0) < 4 * result.standard_errors).all()), result.random
+    >>> bool((abs(result.values - 1.0) < 4 * result.standard_errors).all()), result.evidence.random
     (True, True)
     """
 

@@ -172,10 +172,10 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
     Examples
     --------
     >>> import fairshapley as fs
-    >>> result = fs.exact(fs.games.Additive([1.0]))
-    >>> describe(Snapshot(200, None, 2.0, result, xi=0.0), Budget(evaluations=1000))
+    >>> evidence = fs.exact(fs.games.Additive([1.0])).evidence
+    >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0), Budget(evaluations=1000))
     '8 s left · 100/s'
-    >>> describe(Snapshot(200, None, 2.0, result, xi=0.0, workers=4), None)
+    >>> describe(Snapshot(200, None, 2.0, evidence, xi=0.0, workers=4), None)
     '100/s · 4 workers'
     """
     rate = snapshot.evaluations / max(snapshot.seconds, 1e-9)
