@@ -178,9 +178,10 @@ HEAD = """# Statements on games made to break them
 `python -m benchmarks.certificates.hard run --methods mc kernel --seeds 40`, `… --methods adjusted
 owen sobol orthogonal stratified --seeds 10`, then `… report`. (ε1, δ) = (0.5, 0.1), ξ = mean |φ|
 (a hundredth of it for signs), at most 40 evaluations per player. *Before* is version 0.2.0 (commit
-36dab5b) with the same commands. A cell is one game with one method and aim (with `adjusted` on more
-than 20 players, 4 runs); it is *above δ* when the exact lower bound (95 %) of its share of wrong
-statements is. Statements that are not made do not count: with doubts, nothing is stated.
+36dab5b) with the same commands, for mc, kernel and adjusted. A cell is one game with one method and
+aim (with `adjusted` on more than 20 players, 4 runs); it is *above δ* when the exact lower bound
+(95 %) of its share of wrong statements is. Statements that are not made do not count: with doubts,
+nothing is stated.
 
 """
 
