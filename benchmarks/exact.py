@@ -9,6 +9,7 @@ import numpy as np
 
 import fairshapley as fs
 from benchmarks.measure import Row, in_process, report
+from benchmarks.referee.voting import WeightedVoting
 
 
 def rows() -> Iterator[Row]:
@@ -21,7 +22,7 @@ def rows() -> Iterator[Row]:
 
 
 def main() -> None:
-    game = fs.games.WeightedVoting(np.arange(1, 21), quota=106)
+    game = WeightedVoting(np.arange(1, 21), quota=106)
     start = time.perf_counter()
     result = fs.exact(game)
     seconds = time.perf_counter() - start

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairshapley as fs
 from benchmarks.efficiency import cases, truths
+from benchmarks.referee.voting import WeightedVoting
 from fairshapley.games import Game
 
 Floats = NDArray[np.float64]
@@ -140,7 +141,7 @@ def airport() -> Game:
 
 def voting() -> Game:
     weights = np.random.default_rng(0).integers(1, 100, size=50)
-    return fs.games.WeightedVoting(weights, quota=int(weights.sum()) // 2 + 1)
+    return WeightedVoting(weights, quota=int(weights.sum()) // 2 + 1)
 
 
 def _explained(model: object, x: Floats, row: int) -> Game:

@@ -10,6 +10,7 @@ from benchmarks.referee import methods as contenders
 from benchmarks.referee import pages, process, report, runner, scores
 from benchmarks.referee.games import TABLES, Glove, Played, SpanningTree, others, tables
 from benchmarks.referee.methods import CONTROL, DEFAULT
+from benchmarks.referee.voting import WeightedVoting
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 import fairshapley as fs
@@ -297,3 +298,18 @@ def test_kept_lines_are_json(kept):
     lines = (kept / "small-10" / "mc.jsonl").read_text().splitlines()
     first = json.loads(lines[0])
     assert first.keys() == runner.Run.__dataclass_fields__.keys()
+
+
+@pytest.mark.parametrize(
+    ("weights", "quota", "power"),
+    [
+        ([3, 2, 1, 1], 4, [1 / 2, 1 / 6, 1 / 6, 1 / 6]),
+        # The Council of the EEC of 1958, in which Luxembourg had no power.
+        ([4, 4, 4, 2, 2, 1], 12, [14 / 60, 14 / 60, 14 / 60, 9 / 60, 9 / 60, 0]),
+        # The UN Security Council: five vetoes of 7 votes, ten others of 1.
+        ([7] * 5 + [1] * 10, 39, [421 / 2145] * 5 + [4 / 2145] * 10),
+        ([3] * 101, 100, [1 / 101] * 101),
+    ],
+)
+def test_the_power_of_voters(weights, quota, power):
+    np.testing.assert_allclose(WeightedVoting(weights, quota).shapley_values, power, rtol=1e-12)

@@ -186,7 +186,7 @@ def test_decisions_after_a_free_stop_are_held_to_the_sequence():
 
 
 def test_bernstein_needs_a_range_and_gets_it_from_the_game():
-    ranged = fs.games.WeightedVoting([1] * 9, quota=5)
+    ranged = fs.games.FunctionGame(lambda s: float(len(s) > 4), 9, value_range=(0.0, 1.0))
     result = fs.estimate(ranged, "mc", budget=fs.Budget(marginals=9 * 400), seed=0)
     if not result.exact:
         assert result.evidence.contribution_width == pytest.approx(2.0)

@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fairshapley.errors import InputError
-from fairshapley.games import Additive, FunctionGame, TableGame, WeightedVoting, fingerprint
+from fairshapley.games import Additive, Airport, FunctionGame, TableGame, fingerprint
 from fairshapley.testing import Affine, LinearCombination, PlantedGame
 from tests.games.fingerprint_samples import Tensor, define, distinct, same
 
@@ -101,14 +101,13 @@ FAMILIES = {
     "fitted tree": lambda k: fitted(DecisionTreeClassifier(random_state=0), k),
     "fitted forest": lambda k: fitted(RandomForestClassifier(2, random_state=0), k),
     "additive": lambda k: Additive([1.0, k]),
-    "voting": lambda k: WeightedVoting([4, 3, k], 5),
     "planted": lambda k: PlantedGame(6, seed=k),
     "table": lambda k: TableGame([0.0, 1.0, 2.0, k]),
     "function game": lambda k: FunctionGame(lambda c: k * len(c), 2),
     "function game with a key": lambda k: FunctionGame(len, 2, key=str(k)),
     "players": lambda k: FunctionGame(len, k),
     "affine": lambda k: Affine(Additive([1.0, 2.0]), scale=k),
-    "combination": lambda k: LinearCombination([WeightedVoting([2, 1], 3), Additive([k, 1])]),
+    "combination": lambda k: LinearCombination([Airport([2.0, 1.0]), Additive([k, 1])]),
 }
 
 
@@ -188,7 +187,7 @@ games = [
     FunctionGame(functools.partial(lambda c, f: f(c), f=helper), 3),
     Mine(frozenset(WORDS), {"fns": {helper, even, odd}, "frame": pd.DataFrame({"a": ["x", "y"]})}),
     PlantedGame(8, seed=1),
-    LinearCombination([Additive([1.0, 2.0]), WeightedVoting([1, 2], 2)]),
+    LinearCombination([Additive([1.0, 2.0]), Airport([1.0, 2.0])]),
     model,
 ]
 print(*(fingerprint(game) for game in games))

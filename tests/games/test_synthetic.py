@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairshapley.errors import InputError
-from fairshapley.games import Additive, Airport, Game, SumOfUnanimity, WeightedVoting
+from fairshapley.games import Additive, Airport, Game, SumOfUnanimity
 from fairshapley.testing import PlantedGame
 
 # Small enough that sums of hundreds stay exact to about 1e-13.
@@ -53,15 +53,8 @@ def unanimity(draw):
     return SumOfUnanimity(n, coalitions=coalitions, weights=weights)
 
 
-@st.composite
-def voting(draw):
-    weights = draw(st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any))
-    return WeightedVoting(weights, draw(st.integers(1, sum(weights))))
-
-
 GAMES = st.one_of(
     unanimity(),
-    voting(),
     st.lists(NUMBERS, min_size=1, max_size=7).map(Additive),
     st.lists(st.floats(0, 8), min_size=1, max_size=7).map(Airport),
     st.integers(0, 10**6).map(lambda seed: SumOfUnanimity(5, n_terms=6, seed=seed)),
@@ -116,22 +109,6 @@ def test_subsets_and_permutations_agree_with_each_other():
     [
         # Segments of length 1, 1, 2 shared by 3, 2 and 1 users.
         (Airport([1, 2, 4]), [1 / 3, 1 / 3 + 1 / 2, 1 / 3 + 1 / 2 + 2]),
-        # Of the 24 orders, the first voter is pivotal in 12: at place 2 or 3 of the order,
-        # whoever the others are; the three others are then equal.
-        (WeightedVoting([3, 2, 1, 1], 4), [1 / 2, 1 / 6, 1 / 6, 1 / 6]),
-        # Unanimity and dictatorship.
-        (WeightedVoting([2, 2, 2], 6), [1 / 3, 1 / 3, 1 / 3]),
-        (WeightedVoting([5, 1, 1], 5), [1, 0, 0]),
-        # The Council of the EEC of 1958, in which Luxembourg had no power.
-        (
-            WeightedVoting([4, 4, 4, 2, 2, 1], 12),
-            [14 / 60, 14 / 60, 14 / 60, 9 / 60, 9 / 60, 0],
-        ),
-        # The UN Security Council: five vetoes of 7 votes, ten others of 1, quota 39.
-        (
-            WeightedVoting([7] * 5 + [1] * 10, 39),
-            [421 / 2145] * 5 + [4 / 2145] * 10,
-        ),
         # A glove game: one left glove (0), two right gloves.
         (
             SumOfUnanimity(3, coalitions=[(0, 1), (0, 2), (0, 1, 2)], weights=[1, 1, -1]),
@@ -141,33 +118,6 @@ def test_subsets_and_permutations_agree_with_each_other():
 )
 def test_textbook_values(game, phi):
     np.testing.assert_allclose(game.shapley_values, phi, atol=1e-13)
-
-
-def test_voting_power_of_equal_voters():
-    np.testing.assert_allclose(WeightedVoting([3] * 101, 100).shapley_values, 1 / 101, rtol=1e-12)
-
-
-def test_voting_with_200_players():
-    weights = np.random.default_rng(0).integers(0, 40, size=200)
-    game = WeightedVoting(weights, int(weights.sum()) // 2 + 1)
-    phi = game.shapley_values
-    assert phi.sum() == pytest.approx(1.0, abs=1e-12)
-    order = np.argsort(weights)
-    assert (np.diff(phi[order]) >= -1e-15).all()
-    assert (phi[weights == 0] == 0).all()
-    # The power is close to the share of the votes, and the dual game has the same.
-    np.testing.assert_allclose(phi, weights / weights.sum(), atol=2e-4)
-    dual = WeightedVoting(weights, int(weights.sum()) - game.quota + 1)
-    np.testing.assert_allclose(dual.shapley_values, phi, atol=1e-14)
-
-
-def test_voting_weights_with_a_common_factor():
-    scaled = WeightedVoting([3 * 10**15, 2 * 10**15, 10**15, 10**15], 35 * 10**14)
-    np.testing.assert_allclose(
-        scaled.shapley_values, WeightedVoting([3, 2, 1, 1], 4).shapley_values
-    )
-    with pytest.raises(InputError, match="vote counts"):
-        _ = WeightedVoting([10**9 + 1, 10**9, 10**9], 15 * 10**8).shapley_values
 
 
 def test_ten_thousand_players_in_small_memory():
@@ -264,12 +214,6 @@ def test_planted_game_is_not_additive_and_its_places_are_shuffled():
         (lambda: Additive(["a"]), "real numbers"),
         (lambda: Additive([np.inf]), "finite"),
         (lambda: Airport([1.0, -0.5]), "at least 0"),
-        (lambda: WeightedVoting([1, 2], 0), "quota must be a whole number from 1 to 3, not 0"),
-        (lambda: WeightedVoting([1, 2], 4), "from 1 to 3, not 4: give the votes that win"),
-        (lambda: WeightedVoting([1.5, 2], 1), "whole numbers"),
-        (lambda: WeightedVoting([], 1), "whole numbers"),
-        (lambda: WeightedVoting([-1, 3], 1), "at least 0"),
-        (lambda: WeightedVoting([2**61, 2**61], 1), r"less than 2\*\*62"),
         (lambda: PlantedGame(4), "need 5 players"),
         (lambda: PlantedGame(9, n_null=-1), "-1 null players"),
         (lambda: PlantedGame(3, n_null=2, n_duplicates=0, n_dominated=0), "at least two"),

@@ -23,7 +23,7 @@ def test_auto_is_exact_when_everything_fits(game):
 
 
 def test_auto_samples_walks_where_a_bound_needs_a_range():
-    game = fs.games.WeightedVoting([1] * 14, quota=8)
+    game = fs.games.FunctionGame(lambda s: float(len(s) > 7), 14, value_range=(0.0, 1.0))
     fair = fs.Fair(epsilon1=0.5, delta=0.1, xi=0.1, bound="bernstein")
     assert fs.estimate(game, budget=2000, until=fair, seed=0).method == "mc"
 

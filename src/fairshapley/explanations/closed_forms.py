@@ -80,8 +80,8 @@ def _has_leaves(model: Any, method: str) -> bool:
 def _trees(game: FeatureGame, model: Any, rows: IntArray) -> FloatArray | None:
     """Return interventional TreeSHAP values; None where shap cannot read the model."""
     columns = range(len(game.data.labels))
-    if game.n_players != len(columns) or game.weights is not None:
-        return None  # a group is not the sum of its columns, and shap knows no weights
+    if game.n_players != len(columns):
+        return None  # a group is not the sum of its columns
     if not all(game.data.is_number(at) for at in columns):
         return None  # shap does not read how trees split categories
     if importlib.util.find_spec("shap") is None:

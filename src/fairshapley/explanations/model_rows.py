@@ -87,8 +87,8 @@ def explain(
         The rows: a 2-d array or a DataFrame, or a list of texts.
     background
         What stands in for absent features: rows like those of X, or how many to draw from X (100
-        by default, the same whatever the seed); "kmeans:20" for the centres of 20 clusters of X,
-        with weights. For texts the text that replaces an absent word, by default none.
+        by default, the same whatever the seed). For texts the text that replaces an absent word,
+        by default none.
     rows
         Positions of rows in X; all by default.
     outputs

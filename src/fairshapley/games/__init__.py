@@ -17,7 +17,6 @@ from fairshapley.games.synthetic import (
     Additive,
     Airport,
     SumOfUnanimity,
-    WeightedVoting,
 )
 from fairshapley.games.volume import VolumeGame
 
@@ -42,7 +41,6 @@ __all__ = [
     "SumOfUnanimity",
     "TableGame",
     "VolumeGame",
-    "WeightedVoting",
     "federated",
     "fingerprint",
     "identical_rows",

@@ -7,25 +7,19 @@ the rows beside it, so an engine may cut a batch where it likes.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import roots_legendre
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions, check_n_players, real_numbers
 from fairshapley.randomness import root_seed, side_generator
 
 # Entries of a temporary array: 2**20 doubles are 8 MiB, about what a core keeps in its cache.
 _CHUNK = 1 << 20
-# A table of Shapley–Shubik probabilities has one entry per unit of quota, at 8 bytes a piece, and
-# the recursion holds about log2(n) of them: beyond this it would no longer fit a laptop.
-_LARGEST_QUOTA = 1 << 24
 
 
 class SumOfUnanimity:
@@ -177,82 +171,6 @@ class Airport:
         return np.max(costs, axis=1, where=rows, initial=0.0)
 
 
-class WeightedVoting:
-    """A weighted voting game: v(S) = 1 when the votes of S reach the quota, else 0.
-
-    Parameters
-    ----------
-    weights
-        The votes of each player, whole numbers of at least 0.
-    quota
-        The votes that win: more than 0 and at most all votes together.
-
-    Examples
-    --------
-    >>> game = WeightedVoting([3, 2, 1, 1], quota=4)
-    >>> game(np.array([[True, False, True, False], [False, True, True, False]]))
-    array([1., 0.])
-    >>> np.round(12 * game.shapley_values, 9)
-    array([6., 2., 2., 2.])
-    """
-
-    def __init__(self, weights: Sequence[int] | IntArray, quota: int) -> None:
-        votes = np.array(weights)
-        if votes.dtype.kind not in "iu" or votes.ndim != 1 or votes.size == 0:
-            raise InputError("weights must be a vector of whole numbers, one per player")
-        total = sum(votes.tolist())
-        if votes.min() < 0 or total >= 1 << 62:
-            raise InputError("weights must be at least 0, and less than 2**62 together")
-        remedy = "give the votes that win, at most those of all players together"
-        self.quota = checks.whole("quota", quota, most=total, remedy=remedy)
-        self.weights: IntArray = votes.astype(np.int64)
-        self.weights.flags.writeable = False
-        self.n_players = len(self.weights)
-        self.value_range = (0.0, 1.0)
-
-    @cached_property
-    def shapley_values(self) -> FloatArray:
-        """The Shapley–Shubik power index.
-
-        φ_i = ∫₀¹ P[q − w_i ≤ W ≤ q − 1] dp, where W is the votes of a coalition that every other
-        player joins with probability p. The integrand is a polynomial of degree n − 1 in p, so
-        that Gauss–Legendre quadrature at ⌈n/2⌉ points is exact; only positive numbers are added,
-        so that nothing overflows and nothing cancels.
-        """
-        votes, quota = self._reduced()
-        nodes, node_weights = roots_legendre((self.n_players + 1) // 2)
-        values = np.zeros(self.n_players)
-        for part in _row_chunks(len(nodes), quota):
-            p = (nodes[part, None] + 1) / 2
-            empty = np.zeros((len(p), quota))
-            empty[:, 0] = 1.0
-            for player, others in _leave_one_out(empty, p, votes, 0, self.n_players):
-                pivotal = others[:, max(0, quota - votes[player]) :].sum(axis=1)
-                values[player] += node_weights[part] / 2 @ pivotal
-        values.flags.writeable = False
-        return values
-
-    def _reduced(self) -> tuple[list[int], int]:
-        """Weights and quota of an equal game with the shortest table of vote counts."""
-        divisor = math.gcd(*self.weights.tolist())
-        votes = [weight // divisor for weight in self.weights.tolist()]
-        quota = -(-self.quota // divisor)
-        # The dual game (S wins when the others cannot) has the same Shapley values.
-        quota = min(quota, sum(votes) - quota + 1)
-        if quota > _LARGEST_QUOTA:
-            raise InputError(
-                f"the power index needs a table of {quota} vote counts per point, more than "
-                f"{_LARGEST_QUOTA}: estimate it, or divide the weights by a common factor"
-            )
-        return votes, quota
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        """The utility of each row of `coalitions`."""
-        rows = check_coalitions(coalitions, self.n_players)
-        votes = rows @ self.weights
-        return (votes >= self.quota).astype(np.float64)
-
-
 def _draw_terms(
     n_players: int, n_terms: int, sizes: tuple[int, int], seed: int | None
 ) -> tuple[list[list[int]], FloatArray]:
@@ -270,32 +188,6 @@ def _draw_terms(
         rng.choice(n_players, size=size, replace=False, shuffle=False).tolist() for size in drawn
     ]
     return coalitions, rng.random(n_terms)
-
-
-def _leave_one_out(
-    table: FloatArray, p: FloatArray, votes: Sequence[int], first: int, last: int
-) -> Iterator[tuple[int, FloatArray]]:
-    """Each player of first..last, and the distribution of the votes of all others.
-
-    `table` (points, quota) holds P[W = t] for the players outside first..last. Halving adds each
-    player log2(n) times and never divides a player out again, which would lose digits.
-    """
-    if last - first == 1:
-        yield first, table
-        return
-    middle = (first + last) // 2
-    yield from _leave_one_out(_join(table, p, votes[middle:last]), p, votes, first, middle)
-    yield from _leave_one_out(_join(table, p, votes[first:middle]), p, votes, middle, last)
-
-
-def _join(table: FloatArray, p: FloatArray, votes: Sequence[int]) -> FloatArray:
-    """The distribution of votes after more players joined, each with probability p."""
-    for vote in votes:
-        if vote:
-            joined = (1 - p) * table
-            joined[:, vote:] += p * table[:, :-vote]
-            table = joined
-    return table
 
 
 def _row_chunks(n_rows: int, width: int) -> Iterator[slice]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from benchmarks.referee.voting import WeightedVoting
 from scipy.optimize import approx_fprime
 
 import fairshapley as fs
@@ -145,7 +146,7 @@ def test_enough_units_speak_for_themselves():
 
 def test_a_model_that_explains_little_is_left_earlier():
     """A vote of 50 players: its model leaves 13 % of the coalitions unexplained, a sum 1 %."""
-    vote = fs.games.WeightedVoting(np.arange(50, 100), quota=1900)
+    vote = WeightedVoting(np.arange(50, 100), quota=1900)
     rough, smooth = np.random.default_rng(0).random((2, 100, 50)) < 0.5
     assert unexplained(rough, 0.5 * (vote(rough) - vote(~rough))) > 0.1
     assert unexplained(smooth, smooth @ np.arange(50.0) - 612.5) < 0.01
@@ -229,7 +230,7 @@ def test_single_players_come_early(n_players):
 
 
 def test_single_players_come_late_where_the_game_does_not_tell_players_apart():
-    vote = fs.games.WeightedVoting(np.arange(50, 100), quota=1900)
+    vote = WeightedVoting(np.arange(50, 100), quota=1900)
     counts = [single_players(vote, 110, seed) for seed in range(5)]
     assert sum(count < 15 for count in counts) >= 3
 

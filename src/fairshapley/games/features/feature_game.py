@@ -14,14 +14,23 @@ from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.features.arguments import Rows, check_output, check_rows, choose_background
+from fairshapley.games.features.arguments import (
+    Groups,
+    Rows,
+    check_output,
+    check_rows,
+    choose_background,
+    make_players,
+    one_hot_groups,
+)
 from fairshapley.games.features.expectation import (
     CustomExpectation,
     Expectation,
     MarginalExpectation,
+    ModulePredict,
+    Predictor,
+    as_function,
 )
-from fairshapley.games.features.players import Groups, make_players, one_hot_groups
-from fairshapley.games.features.predictor import ModulePredict, Predictor, as_function
 from fairshapley.games.features.tables import as_table
 from fairshapley.games.game import check_coalitions, members
 
@@ -69,8 +78,7 @@ class FeatureGame:
         row; a warning names columns that begin alike and are not grouped.
     background
         Rows like those of X, or how many to draw from X without replacement. By default 100
-        (all where there are fewer), for "mean" all of X. "kmeans:20" is for the centres of 20
-        clusters of X, each with the weight of its rows; (rows, weights) for weights of your own.
+        (all where there are fewer), for "mean" all of X.
     feature_names, output_names
         Names for the columns of an array, and for the outputs (by default the model's classes).
     value_range
@@ -130,7 +138,6 @@ class FeatureGame:
         self._players = make_players(data.labels, groups)
         self.data = data
         self._background, self._origin = choose_background(data, background, kind, seed)
-        self.weights = self._background.weights
         most = None if max_rows is None else checks.whole("max_rows", max_rows)
         self.predictor = Predictor(function, self._background, most)
         self.output_names = self.predictor.output_names(output_names)

@@ -40,8 +40,6 @@ class Table:
         columns = "a data frame with the columns of X"
         self.kind = columns if self.is_frame else f"an array of {rows.dtype}"
         """What predict is handed, in words"""
-        self.weights: FloatArray | None = None
-        """Of rows that stand for several; they sum to 1"""
         self._tensor: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -150,9 +148,7 @@ class Table:
     def _average(self, at: int) -> Any:
         found = self._numbers(at)
         if found is not None and not np.isnan(found).all():
-            known = ~np.isnan(found)
-            weights = None if self.weights is None else self.weights[known]
-            return float(np.average(found[known], weights=weights))
+            return float(np.mean(found[~np.isnan(found)]))
         return Counter(self.column(at).tolist()).most_common(1)[0][0]
 
     def column(self, at: int) -> NDArray[Any]:

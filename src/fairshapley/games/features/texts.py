@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.features.expectation import MixedExpectation
-from fairshapley.games.features.predictor import Predictor, as_function
+from fairshapley.games.features.expectation import MixedExpectation, Predictor, as_function
 
 Splitter = Callable[[str], Sequence[str]]
 
