@@ -114,16 +114,16 @@ def test_a_pilot_predicts_the_tolerance_of_a_budget():
 
 
 def test_a_pilot_must_say_something():
-    with pytest.raises(fs.errors.BudgetError, match="at least 42, or pilot=True"):
+    with pytest.raises(fs.errors.BudgetError, match="at least 42, not 30: give pilot=True"):
         forecast(fs.games.SumOfUnanimity(20, seed=3), budget=3000, pilot=30)
 
 
-def test_a_pilot_that_reaches_the_aim_ends_there():
+def test_an_aim_reached_within_the_pilot_is_predicted():
     game = fs.games.Additive(np.arange(1.0, 21.0))
     given = {"until": fs.Fair(epsilon1=0.5, delta=0.1, xi=5.0), "budget": 2000, "seed": 1}
     run = fs.estimate(game, "adjusted", **given)
     planned = forecast(game, "adjusted", pilot=True, **given)
-    assert planned.needed == planned.pilot == run.evaluations < 300
+    assert run.evaluations <= planned.pilot <= planned.needed < 1.5 * planned.pilot
 
 
 def test_coalitions_that_come_again_make_contributions_cheaper():

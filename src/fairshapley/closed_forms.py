@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.draws import Neighbourhoods
 from fairshapley.errors import FingerprintError
 from fairshapley.evaluation.engines import EngineOption
-from fairshapley.fairness.levels import check_xi
+from fairshapley.fairness.levels import XI, check_xi
 from fairshapley.games import abilities
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game
@@ -27,6 +27,7 @@ from fairshapley.runs.plan import versions
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 
 CLOSED_FORM = "computed in closed form: the values are exact"
+WITHOUT_EACH = "the utility without each player was computed: the values are exact"
 
 
 @known_names
@@ -40,7 +41,7 @@ def knn_shapley(
     task: Task = "classification",
     metric: DistanceMetric = "euclidean",
     player_names: Sequence[str] | None = None,
-    xi: float = 1e-3,
+    xi: float = XI,
 ) -> Result:
     """Return the exact Shapley values of training points for the utility of k nearest neighbours.
 
@@ -87,30 +88,25 @@ def knn_shapley(
     )
     values, identical = _values(game)
     method = {"name": "knn_shapley", "k": game.k, "task": game.task, "metric": game.metric}
-    return exact_result(
-        game,
-        values,
-        method,
-        stopped=CLOSED_FORM,
-        xi=tolerance,
-        seconds=time.monotonic() - started,
-        identical_players=identical,
-    )
+    fields: dict[str, Any] = {
+        "stopped": CLOSED_FORM,
+        "evaluations": 0,
+        "identical_players": identical,
+    }
+    return exact_result(game, values, method, started, xi=tolerance, **fields)
 
 
 def exact_result(
     game: Game,
     values: FloatArray,
     method: dict[str, Any],
+    started: float,
     *,
-    stopped: str,
     xi: float,
-    seconds: float,
     semivalue: str = "shapley",
-    evaluations: int = 0,
-    identical_players: Pairs = (),
+    **fields: Any,
 ) -> Result:
-    """Return a result whose values were computed, not estimated."""
+    """Return a result whose values were computed, not estimated; `fields` are others it stores."""
     identity = None
     with suppress(FingerprintError):  # such as that of a user's own metric
         identity = fingerprint(game)
@@ -119,20 +115,18 @@ def exact_result(
         values=values,
         standard_errors=np.zeros(len(values)),
         counts=np.ones(len(values), dtype=np.int64),
-        evaluations=evaluations,
         marginals=None,
-        stopped=stopped,
         seed=0,
         configuration={"method": method, "semivalue": semivalue, "xi": xi},
         xi=xi,
         independent=True,
         exact=True,
         player_names=abilities.player_names(game),
-        identical_players=identical_players,
         fingerprint=identity,
-        seconds=seconds,
+        seconds=time.monotonic() - started,
         unit=abilities.unit(game),
         versions=versions(),
+        **fields,
         **origin_fields(),
     )
 
@@ -266,14 +260,14 @@ def leave_one_out(
     array([0., 0., 2.])
     """
     facts = game_facts(game, needed=journal is not None)
-    draw = _WithoutEach(facts.n_players)
+    draw = Neighbourhoods(np.ones((1, facts.n_players), dtype=bool))
     with evaluating(game, facts, engine=engine, journal=journal) as evaluator:
         values = evaluator.evaluate(draw).values
     return values[0] - values[1:]
 
 
 def leave_one_out_result(
-    game: Game, *, engine: EngineOption = None, journal: JournalOption = None, xi: float = 1e-3
+    game: Game, *, engine: EngineOption = None, journal: JournalOption = None, xi: float = XI
 ) -> Result:
     """Return the values of `leave_one_out` as a result, to be saved, printed and reported.
 
@@ -286,32 +280,6 @@ def leave_one_out_result(
     """
     started = time.monotonic()
     values = leave_one_out(game, engine=engine, journal=journal)
-    return exact_result(
-        game,
-        values,
-        {"name": "leave_one_out"},
-        semivalue="leave-one-out",
-        stopped="the utility without each player was computed: the values are exact",
-        evaluations=len(values) + 1,
-        xi=xi,
-        seconds=time.monotonic() - started,
-    )
-
-
-@dataclass(frozen=True)
-class _WithoutEach:
-    """All players, then all but one, for each of them."""
-
-    n_players: int
-
-    @property
-    def marginals(self) -> int:
-        return self.n_players
-
-    def __len__(self) -> int:
-        return self.n_players + 1
-
-    def masks(self, start: int, stop: int) -> BoolArray:
-        # Player −1 is nobody.
-        leaving = np.arange(start, stop)[:, None] - 1
-        return leaving != np.arange(self.n_players)
+    fields: dict[str, Any] = {"stopped": WITHOUT_EACH, "evaluations": len(values) + 1}
+    method = {"name": "leave_one_out"}
+    return exact_result(game, values, method, started, xi=xi, semivalue="leave-one-out", **fields)

@@ -18,17 +18,17 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import duration, several
-from fairshapley._basics.types import BoolArray
-from fairshapley.errors import BudgetError, FairShapleyError, InputError
+from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.draws import ListedCoalitions
+from fairshapley.errors import BudgetError, InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.ledger import failure, reason_of
 from fairshapley.evaluation.prices import Prices
 from fairshapley.fairness.certificate import certify
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.fairness.levels import DELTA, EPSILON1, XI
 from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
@@ -36,9 +36,9 @@ from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
-from fairshapley.runs.setup import JournalOption
+from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue
-from fairshapley.stopping import Budget, Evaluations, Rule, Snapshot, parse_budget
+from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget
 from fairshapley.stopping.planned import PlannedLooks
 
 # One evaluation of all players says enough of a run that it makes out to be shorter than this.
@@ -131,8 +131,9 @@ class Forecast:
         each = f"{duration(self.seconds_each)} each"
         if self.workers > 1:
             each += f" with {several(self.workers, 'worker')}"
-        money = f", about {shown_number(self.cost or 0.0)} {self.cost_unit}".rstrip()
-        money = "" if self.cost is None else money
+        money = ""
+        if self.cost is not None:
+            money = f", about {shown_number(self.cost)} {self.cost_unit}".rstrip()
         if self.seconds < self.all_seconds:
             allowed = f"what {duration(self.seconds)} allow at {each}"
             return f"{several(self.evaluations, 'evaluation')}, {allowed}{money}"
@@ -180,7 +181,7 @@ def forecast(
     pilot: int | bool = False,
     delta: float | None = None,
     semivalue: str | Semivalue = "shapley",
-    xi: float = 1e-3,
+    xi: float = XI,
     seed: int | None = None,
     journal: JournalOption = None,
 ) -> Forecast:
@@ -194,9 +195,9 @@ def forecast(
     pilot
         The evaluations of a pilot, which predicts what ``until=fs.Fair(…)`` or ``fs.Decided(…)``
         will take, and the ε1 to expect: at least 2n + 2 for n players; True for 10n, with which
-        most predictions are within a factor of 1.5; it ends where the aim is reached. Its
-        evaluations are the first ones of the run: with a journal, the run that follows does not
-        compute them again.
+        most predictions are within a factor of 1.5. An aim that is reached sooner is predicted for
+        the end of the pilot. Its evaluations are the first ones of the run: with a journal, the run
+        that follows does not compute them again.
     delta
         The level of the ε1 to expect; by default that of `until`, or 0.1.
     semivalue, xi, seed, journal
@@ -247,14 +248,10 @@ def forecast(
     )
     if pilot is False or isinstance(chosen, Exact):
         return plain
-    made = _check_pilot(pilot, n_players)
-    parts = () if until is None else until.parts()
-    rule = _Pilot(tuple(part for part in parts if isinstance(part, PlannedLooks)), at_least=made)
     result = estimate(
         game,
         chosen,
-        budget=min(made, allowed),
-        until=rule,
+        budget=min(_check_pilot(pilot, n_players), allowed),
         semivalue=semivalue,
         xi=xi,
         seed=seed,
@@ -262,86 +259,66 @@ def forecast(
         journal=journal,
         progress=False,
     )
-    return _predicted(plain, result, rule, delta, iid=chosen.traits.iid)
+    parts = () if until is None else until.parts()
+    aims = tuple(part for part in parts if isinstance(part, PlannedLooks))
+    return _predicted(plain, result, aims, delta, iid=chosen.traits.iid)
 
 
 def _check_pilot(pilot: int | bool, n_players: int) -> int:
     if pilot is True:
         return PILOT_PER_PLAYER * n_players + 2
-    number = checks.whole("pilot", pilot)
-    if number < 2 * n_players + 2:
-        raise BudgetError(
-            f"a pilot of {number:,} evaluations says too little of {n_players:,} players: give at "
-            f"least {2 * n_players + 2:,}, or pilot=True for {PILOT_PER_PLAYER * n_players + 2:,}"
-        )
-    return number
-
-
-@dataclass(frozen=True)
-class _Pilot(Evaluations):
-    """Stops the pilot where an aim is reached."""
-
-    aims: tuple[PlannedLooks, ...]
-
-    def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
-        """Wait until a look at an aim is planned."""
-        return all(aim.waits(evaluations, last_look, n_players) for aim in self.aims)
-
-    def looks_now(self, snapshot: Snapshot) -> bool:
-        """Return whether an aim looks now."""
-        return any(aim.looks_now(snapshot) for aim in self.aims)
-
-    def met(self, snapshot: Snapshot) -> str | None:
-        """Return a sentence when an aim is reached; none is given up."""
-        for aim in self.aims:
-            found = aim.looks_now(snapshot) and aim.judge(
-                snapshot, snapshot.level_share * aim.delta
-            )
-            if found and found.holds:
-                return found.said
-        return None
-
-    def configuration(self) -> dict[str, Any]:
-        """Return the plain data of a rule that a journal knows."""
-        return Evaluations(at_least=self.at_least).configuration()
+    return checks.whole(
+        "pilot",
+        pilot,
+        least=2 * n_players + 2,
+        remedy=f"give {{pilot:True}} for {PILOT_PER_PLAYER * n_players + 2:,}",
+        error=BudgetError,
+    )
 
 
 def _predicted(
-    plain: Forecast, result: Result, pilot: _Pilot, delta: float | None, *, iid: bool
+    plain: Forecast,
+    result: Result,
+    aims: tuple[PlannedLooks, ...],
+    delta: float | None,
+    *,
+    iid: bool,
 ) -> Forecast:
     """Return the forecast with what a pilot shows."""
-    made = result.evaluations
+    made, n_players = result.evaluations, result.n_players
     if result.exact:
         return replace(plain, allowed=made, pilot=made, needed=made, epsilon1=0.0)
     if result.evidence.obstacle or np.isnan(result.standard_errors).any():
         return replace(plain, pilot=made)
-    likely = 1.0 if iid else USUAL_POWER
 
     def after(evaluations: int, power: float) -> Evidence:
-        factor = max(1.0, evaluations / made)
-        if not iid:
-            return result.evidence.scaled(factor, power)
-        # The fewer coalitions are left, the more often those known come again.
-        left, then = (1.0 - one / result.evidence.coalitions for one in (made, evaluations))
-        return result.evidence.scaled(factor**power * left / max(then, SCARCE))
+        """Return the evidence to expect after a number of evaluations."""
+        factor = evaluations / made
+        if iid:
+            # The fewer coalitions are left, the more often known ones come again.
+            left, then = (1.0 - count / n_coalitions for count in (made, evaluations))
+            factor *= left / max(then, SCARCE)
+        return replace(result.evidence.scaled(factor, power), evaluations=evaluations)
 
+    n_coalitions = result.evidence.coalitions
+    likely = 1.0 if iid else USUAL_POWER
     needed, most = (
-        min((_needed(aim, result, partial(after, power=power)) for aim in pilot.aims), default=None)
+        min((_needed(aim, result, partial(after, power=power)) for aim in aims), default=None)
         for power in (likely, 1.0)
     )
     planned = replace(plain, pilot=made, needed=needed, needed_at_most=most)
     spent = planned.evaluations
-    if spent >= result.evidence.coalitions:
+    if spent >= n_coalitions:
         return replace(planned, epsilon1=0.0)
     # At the ξ, the δ and the bound of the aim, and at the level that its last look then has.
-    aim = pilot.aims[0] if pilot.aims else None
-    xi, delta = getattr(aim, "xi", None), (aim.delta if aim else DELTA) if delta is None else delta
-    share = result.run.level_share
-    if aim is not None and spent > made:
-        before, by_then = (spent_share(one, result.n_players) for one in (spent - 1, spent))
+    aim = aims[0] if aims else None
+    xi, share = getattr(aim, "xi", None), 1.0
+    if aim is not None:
+        before, by_then = (spent_share(count, n_players) for count in (spent - 1, spent))
         share = by_then - before if spent == needed else 1.0 - by_then
+    delta = delta or (aim.delta if aim else DELTA)
     tightest = certify(
-        replace(after(spent, likely), evaluations=spent),
+        after(spent, likely),
         EPSILON1,
         delta,
         xi=result.xi if xi is None else xi,
@@ -353,18 +330,14 @@ def _predicted(
 
 def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]) -> int:
     """Return the evaluations at the planned look at which the aim is predicted to be reached."""
-    made, look = result.evaluations, 0
-    here = Snapshot(made, None, 0.0, result.evidence, result.xi, sequential=result.run.sequential)
-    if rule.judge(here, result.run.level_share * rule.delta).said == result.stopped:
-        return made  # the pilot itself has reached it
+    look = 0
     for number in range(MOST_LOOKS):
         last, look = look, planned_look(number, result.n_players)
         if look >= result.evidence.coalitions:
             break
-        if look < made:
+        if look < result.evaluations:
             continue
-        then = replace(after(look), evaluations=look)
-        snapshot = Snapshot(look, None, 0.0, then, result.xi, last_look=last)
+        snapshot = Snapshot(look, None, 0.0, after(look), result.xi, last_look=last)
         if rule.judge(snapshot, snapshot.level_share * rule.delta).holds:
             break
     return int(min(look, result.evidence.coalitions))
@@ -372,10 +345,10 @@ def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]
 
 def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
     """Return the time of an evaluation: of all players, or the mean over all sizes."""
-    everybody = np.ones(n_players, dtype=bool)
-    _utility(game, everybody)  # what a game sets up at its first call
+    everybody = np.ones((1, n_players), dtype=bool)
+    _utilities(game, everybody)  # what a game sets up at its first call
     started = time.perf_counter()
-    _utility(game, everybody)
+    game(everybody)
     each = time.perf_counter() - started
     if each * evaluations < SHORT_SECONDS:
         return each
@@ -398,17 +371,10 @@ def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:
     return each
 
 
-def _utility(game: Game, mask: BoolArray) -> float:
-    """Return the utility of one coalition; a GameError that names it where it fails."""
-    try:
-        value = float(game(mask[np.newaxis])[0])
-    except (FairShapleyError, MemoryError):
-        raise
-    except Exception as error:
-        raise failure(mask, reason_of(error), error) from error
-    if not math.isfinite(value):
-        raise failure(mask, f"it returned {value}")
-    return value
+def _utilities(game: Game, masks: BoolArray) -> FloatArray:
+    """Return the utilities of some coalitions, or an error that names the one that failed."""
+    with evaluating(game, game_facts(game, needed=False)) as evaluator:
+        return evaluator.evaluate(ListedCoalitions.of(masks)).values
 
 
 @dataclass(frozen=True)
@@ -436,7 +402,8 @@ def equal_share(game: Game) -> Tolerance:
     1.0
     """
     n_players = abilities.number_of_players(game)
-    empty, full = (_utility(game, np.full(n_players, all_in)) for all_in in (False, True))
+    ends = np.repeat([[False], [True]], n_players, axis=1)
+    empty, full = _utilities(game, ends).tolist()
     xi = abs(full - empty) / n_players
     if not 0 < xi < np.inf:
         raise InputError(

@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, InputError
 
+# Sums of numbers of size 1, taken in another order or on another machine, differ by less.
+ROUNDING = 1e-9
+
 
 def is_real(value: object) -> bool:
     """Whether a value is a real number of Python or numpy.
@@ -171,7 +174,7 @@ def value_range(value: Any) -> tuple[float, float]:
 
 def with_slack(stated: tuple[float, float]) -> tuple[float, float]:
     """A stated range of utilities, which they may leave by the rounding of a sum."""
-    slack = 1e-9 * max(map(abs, stated))
+    slack = ROUNDING * max(map(abs, stated))
     return stated[0] - slack, stated[1] + slack
 
 

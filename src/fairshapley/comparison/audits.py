@@ -2,44 +2,283 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit
+from scipy.stats import sem
 
 from fairshapley._basics import checks
 from fairshapley._basics.arguments import known_names
-from fairshapley._basics.types import FloatArray
-from fairshapley.comparison.repeated_runs import Audit, Comparison, audit_runs
+from fairshapley._basics.checks import ROUNDING
+from fairshapley._basics.frames import make_frame
+from fairshapley._basics.markup import block_html, names_table_html, sentences_html
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import exact_values
-from fairshapley.fairness.axioms import Premises
-from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.fairness.axioms import Premises, check_fairness, within_tolerance
+from fairshapley.fairness.levels import DELTA, EPSILON1, XI, check_delta, check_epsilon1, check_xi
+from fairshapley.fairness.scores import fidelity
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import root_seed
+from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate
-from fairshapley.runs.plan import GameFacts
 from fairshapley.runs.setup import evaluating, game_facts
 from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Rule
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Method: TypeAlias = str | Estimator[Any, Any]
+
 # 65 536 evaluations for a truth that is exact, and for the cases of which the axioms speak; larger
 # games need a truth that is given, and cases that are declared.
 EXACT_TRUTH_PLAYERS = 16
+# Beside every audited minimum.
+LOWEST_OF_NOISY = (
+    "The true minimum fidelity is the smallest of noisy scores, which lies low; ± is its standard "
+    "error."
+)
+# What a table shows of `Audit.row`, and its headings.
+COLUMNS = {
+    "evaluations": "evaluations",
+    "mse": "mean squared error",
+    "true_min_fidelity": "true minimum fidelity",
+    "true_min_fidelity_error": "±",
+    "reported_min_fidelity": "reported",
+    "coverage": "coverage",
+    "within_share": "A0 held",
+    "fair_share": "fair runs",
+    "seconds": "seconds",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Repeated runs of a method against the truth.
+
+    The true fidelity is (|φ_i| + ξ)² over the mean squared error of the repeats, bias included;
+    the reported one is what each run says of itself.
+    """
+
+    method: str
+    repeats: int
+    xi: float
+    epsilon1: float
+    delta: float
+    truth: FloatArray
+    evaluations: float
+    """Mean over the runs"""
+    seconds: float
+    """Mean over the runs"""
+    values: FloatArray
+    """(repeats, n_players)"""
+    reported: FloatArray
+    """The fidelity scores that the runs report, (repeats, n_players)"""
+    covered: BoolArray
+    """Whether each player's own 95 % interval holds the truth, (repeats, n_players)"""
+    within: BoolArray
+    """Whether A0, from which A1–A3 follow, held for all players at (ε1, ξ·ε1), per run"""
+    premises: Premises
+    """Where A1–A3 speak of this game: found in its utilities and its true values, or declared"""
+    fair: BoolArray
+    """Whether A1–A3 held jointly, per run; true where there is no case to check"""
+    promised: FloatArray
+    """The probability of that which Proposition 1 promises in each run"""
+    issued: BoolArray
+    """Whether the run was certified at (ε1, ξ·ε1, δ)"""
+
+    @property
+    def mse(self) -> FloatArray:
+        """The mean squared error of each player."""
+        return np.square(self.values - self.truth).mean(axis=0)
+
+    @property
+    def bias(self) -> FloatArray:
+        """The mean error of each player."""
+        return self.values.mean(axis=0) - self.truth
+
+    @property
+    def bias_in_errors(self) -> FloatArray:
+        """The mean error of each player in units of its own standard error."""
+        spread = self.values.std(axis=0, ddof=1) / np.sqrt(self.repeats)
+        return np.divide(self.bias, spread, out=np.zeros_like(spread), where=spread > 0)
+
+    @property
+    def true_fidelity(self) -> FloatArray:
+        """(|φ_i| + ξ)² / MSE_i; infinite where no run made an error."""
+        return fidelity(self.truth, self.mse, self.xi)
+
+    @property
+    def min_true_fidelity(self) -> float:
+        """The lowest true fidelity, as these runs show it.
+
+        It is the smallest of n noisy scores, and therefore too low with few runs.
+        """
+        return float(self.true_fidelity.min())
+
+    @property
+    def min_true_fidelity_error(self) -> float:
+        """The standard error of `min_true_fidelity`; NaN where that is infinite."""
+        lowest = int(self.true_fidelity.argmin())
+        squares = np.square(self.values[:, lowest] - self.truth[lowest])
+        if not squares.any():
+            return math.nan
+        return float(self.min_true_fidelity * sem(squares) / squares.mean())
+
+    @property
+    def min_reported_fidelity(self) -> float:
+        """The median over the runs of the minimum that they report."""
+        return float(np.median(self.reported.min(axis=1)))
+
+    @property
+    def coverage(self) -> float:
+        """The share of 95 % intervals, of all players and runs, that hold the truth."""
+        return float(self.covered.mean())
+
+    @property
+    def fair_share(self) -> float:
+        """The share of runs in which A1–A3 held jointly; NaN where there is no case to check."""
+        return float(self.fair.mean()) if any(self.premises.counts) else math.nan
+
+    @property
+    def fair_text(self) -> str:
+        """`fair_share` in words."""
+        return "no case to check" if math.isnan(self.fair_share) else f"{self.fair_share:.1%}"
+
+    @property
+    def within_share(self) -> float:
+        """The share of runs in which A0, from which A1–A3 follow, held for all players."""
+        return float(self.within.mean())
+
+    @property
+    def certificates(self) -> int:
+        """The number of runs that were certified."""
+        return int(self.issued.sum())
+
+    @property
+    def certificate_failures(self) -> int:
+        """The number of certified runs in which A0 did not hold after all."""
+        return int((self.issued & ~self.within).sum())
+
+    def row(self) -> dict[str, float]:
+        """Return the numbers of the method for a comparison."""
+        nulls, equal, dominated = self.premises.counts
+        return {
+            "evaluations": self.evaluations,
+            "mse": float(self.mse.mean()),
+            "worst_error": float(np.sqrt(self.mse.max())),
+            "max_bias_in_errors": float(np.abs(self.bias_in_errors).max()),
+            "true_min_fidelity": self.min_true_fidelity,
+            "true_min_fidelity_error": self.min_true_fidelity_error,
+            "reported_min_fidelity": self.min_reported_fidelity,
+            "coverage": self.coverage,
+            "within_share": self.within_share,
+            "fair_share": self.fair_share,
+            "null_players": nulls,
+            "equal_pairs": equal,
+            "dominated_pairs": dominated,
+            "certificates": self.certificates,
+            "certificate_failures": self.certificate_failures,
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        target = f"({self.epsilon1:g}, {self.xi * self.epsilon1:g})"
+        return "\n".join(
+            [
+                f"{self.method}: {self.repeats} runs of {self.evaluations:,.0f} evaluations",
+                f"mean squared error {self.mse.mean():.4g}, largest bias "
+                f"{np.abs(self.bias_in_errors).max():.1f} standard errors",
+                f"minimum fidelity: true {self.min_true_fidelity:.4g} ± "
+                f"{self.min_true_fidelity_error:.2g} (the smallest of {len(self.truth)} noisy "
+                f"scores lies low), reported {self.min_reported_fidelity:.4g}",
+                f"95 % intervals hold the truth in {100 * self.coverage:.1f} %",
+                f"A0 held for all players at {target} in {self.within_share:.1%} of the runs; "
+                f"Proposition 1 promised {100 * self.promised.mean():.1f} %",
+                f"A1–A3 held jointly: {self.fair_text} ({self.premises})",
+                f"{self.certificates} runs were certified at δ = {self.delta:g}, "
+                f"{self.certificate_failures} of them wrongly",
+            ]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Audits of several methods on one game at equal cost.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(12, seed=1)
+    >>> methods = {"walks": "mc", "pairs": fs.MonteCarlo(antithetic=True)}
+    >>> comparison = fs.compare(game, methods, budget=300, repeats=10)
+    >>> list(comparison.to_frame().index)
+    ['walks', 'pairs']
+    """
+
+    audits: dict[str, Audit]
+
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """Return a row per method: cost, errors, audited and reported fidelity, coverage.
+
+        `kind` as in `Result.to_frame`.
+        """
+        rows = [audit.row() for audit in self.audits.values()]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return make_frame({"method": list(self.audits), **columns}, kind)
+
+    def shown(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """Return the headings and the rows of a table, and sentences for beside it."""
+        rows = []
+        for name, audit in self.audits.items():
+            numbers = {column: f"{audit.row()[column]:.4g}" for column in COLUMNS}
+            if math.isnan(audit.fair_share):
+                numbers["fair_share"] = audit.fair_text
+            rows.append([name, *numbers.values()])
+        cases = next(iter(self.audits.values())).premises
+        notes = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
+        return ["method", *COLUMNS.values()], rows, notes
+
+    def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
+        """Draw the methods side by side (needs matplotlib).
+
+        Parameters
+        ----------
+        kind
+            "fidelity", true and reported; or "errors" of all players.
+        axes
+            Where to draw; by default a new figure.
+        """
+        from fairshapley.results.plots import plot_comparison
+
+        return plot_comparison(self, kind, axes)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"[{name}]\n{audit}" for name, audit in self.audits.items())
+
+    def _repr_html_(self) -> str:
+        headings, rows, notes = self.shown()
+        table = names_table_html(headings, rows)
+        return block_html("Methods on one game at equal cost", sentences_html(notes), table)
 
 
 @known_names
 def audit(
     game: Game,
-    method: str | Estimator[Any, Any],
+    method: Method,
     truth: FloatArray | None = None,
     *,
     budget: int | Budget | None,
     repeats: int,
-    xi: float = 1e-3,
+    xi: float = XI,
     seed: int | None = 0,
     semivalue: str = "shapley",
     epsilon1: float = EPSILON1,
@@ -73,47 +312,21 @@ def audit(
     >>> report.repeats, 0.85 < report.coverage < 1
     (20, True)
     """
-    repeats = checks.whole("repeats", repeats, least=2)
     run = {"budget": budget, "until": until, "semivalue": semivalue, "xi": xi}
-    ground = _ground(game, truth, semivalue)
-    return _audited(game, method, ground, repeats, seed, run, epsilon1=epsilon1, delta=delta)
-
-
-class _Ground(NamedTuple):
-    """The true values of a game, and the cases of the axioms in it."""
-
-    truth: FloatArray
-    premises: Premises
-
-
-def _audited(
-    game: Game,
-    method: str | Estimator[Any, Any],
-    ground: _Ground,
-    repeats: int,
-    seed: int | None,
-    run: dict[str, Any],
-    **judged: float,
-) -> Audit:
-    """Audit a method against a known truth; `run` are options of `estimate`."""
-    first = root_seed(seed)
-    runs = [
-        estimate(game, method, seed=first + repeat, progress=False, **run)
-        for repeat in range(repeats)
-    ]
-    return audit_runs(runs, ground.truth, xi=run["xi"], premises=ground.premises, **judged)
+    [found] = _audits(game, [method], truth, repeats, seed, run, epsilon1=epsilon1, delta=delta)
+    return found
 
 
 @known_names
 def compare(
     game: Game,
-    methods: Sequence[str | Estimator[Any, Any]] | dict[str, str | Estimator[Any, Any]],
+    methods: Sequence[Method] | dict[str, Method],
     *,
     budget: int | Budget,
     repeats: int,
     truth: FloatArray | None = None,
     seed: int | None = 0,
-    xi: float = 1e-3,
+    xi: float = XI,
     semivalue: str = "shapley",
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
@@ -130,19 +343,38 @@ def compare(
     if not methods:
         raise InputError("give at least one method to compare")
     named = methods if isinstance(methods, dict) else _labels(methods)
-    repeats = checks.whole("repeats", repeats, least=2)
-    ground, first = _ground(game, truth, semivalue), root_seed(seed)
     run = {"budget": budget, "semivalue": semivalue, "xi": xi}
     judged = {"epsilon1": epsilon1, "delta": delta}
-    return Comparison(
-        {
-            label: _audited(game, method, ground, repeats, first, run, **judged)
-            for label, method in named.items()
-        }
-    )
+    found = _audits(game, named.values(), truth, repeats, seed, run, **judged)
+    return Comparison(dict(zip(named, found, strict=True)))
 
 
-def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Estimator[Any, Any]]:
+def _audits(
+    game: Game,
+    methods: Iterable[Method],
+    truth: FloatArray | None,
+    repeats: int,
+    seed: int | None,
+    run: dict[str, Any],
+    **judged: float,
+) -> list[Audit]:
+    """Audit methods against one truth, with the same seeds; `run` are options of `estimate`."""
+    repeats, first = checks.whole("repeats", repeats, least=2), root_seed(seed)
+    phi, premises = _ground(game, truth, run["semivalue"])
+    seeds = range(first, first + repeats)
+    return [
+        audit_runs(
+            [estimate(game, method, seed=seed, progress=False, **run) for seed in seeds],
+            phi,
+            xi=run["xi"],
+            premises=premises,
+            **judged,
+        )
+        for method in methods
+    ]
+
+
+def _labels(methods: Sequence[Method]) -> dict[str, Method]:
     """Return methods by name, or by configuration where a name would appear twice."""
     names = [method if isinstance(method, str) else method.name for method in methods]
     labels = [
@@ -154,32 +386,98 @@ def _labels(methods: Sequence[str | Estimator[Any, Any]]) -> dict[str, str | Est
     return dict(zip(labels, methods, strict=True))
 
 
-def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> _Ground:
-    """Return the true values, given, known to the game or enumerated; and the cases."""
+def _ground(game: Game, truth: FloatArray | None, semivalue: str) -> tuple[FloatArray, Premises]:
+    """Return the true values, given, known to the game or enumerated; and cases of the axioms."""
     facts = game_facts(game, needed=False)
     n_players, nulls = facts.n_players, facts.n_players - facts.n_active
-    small = n_players <= EXACT_TRUTH_PLAYERS
-    given = None if truth is None else checks.vector(truth, "the truth")
-    if given is None and semivalue == "shapley":
-        given = abilities.known_values(game)
-    if given is None and not small:
+    known = truth
+    if truth is None and semivalue == "shapley":
+        known = abilities.known_values(game)
+    premises = Premises(
+        abilities.null_players(game), facts.identical_players, abilities.dominated_pairs(game)
+    )
+    if n_players <= EXACT_TRUTH_PLAYERS:
+        with evaluating(game, facts) as evaluator:
+            table = evaluator.evaluate(AllCoalitions(facts.n_active, nulls)).values
+        premises = premises | Premises.of_table(np.tile(table, 1 << nulls))
+        if known is None:
+            known = exact_values(table, parse_semivalue(semivalue), nulls)
+    if known is None:
         raise InputError(
             f"the true values of {n_players} players are not known",
             remedy="give {truth}, the values of a run with a hundred times the budget",
         )
-    premises = _declared(game, facts)
-    if small:
-        with evaluating(game, facts) as evaluator:
-            table = evaluator.evaluate(AllCoalitions(facts.n_active, nulls)).values
-        if given is None:
-            given = exact_values(table, parse_semivalue(semivalue), nulls)
-        premises = premises | Premises.of_table(np.tile(table, 1 << nulls))
-    assert given is not None  # noqa: S101 - found above, one way or the other
-    return _Ground(given, premises)
+    return known, premises
 
 
-def _declared(game: Game, facts: GameFacts) -> Premises:
-    """Return the cases that a game declares."""
-    return Premises(
-        abilities.null_players(game), facts.identical_players, abilities.dominated_pairs(game)
+def audit_runs(
+    runs: Sequence[Result],
+    truth: FloatArray,
+    *,
+    xi: float,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
+    premises: Premises | None = None,
+) -> Audit:
+    """Compare runs of one method, with different seeds, to the true values.
+
+    Parameters
+    ----------
+    runs
+        At least two results of the same game.
+    truth
+        The true values.
+    xi, epsilon1, delta
+        The tolerances at which fairness is judged.
+    premises
+        What is known of the game besides: null, identical and dominated players. Players with
+        φ_i = 0 and pairs with φ_i = φ_j are found in the truth.
+    """
+    tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
+    phi = checks.vector(truth, "the truth")
+    if len(runs) < 2:
+        raise InputError(f"an audit needs at least 2 runs, not {len(runs)}")
+    if len(phi) != runs[0].n_players:
+        raise InputError(
+            f"the truth must be one value for each of the {runs[0].n_players} players, not "
+            f"{len(phi)} values"
+        )
+    values = np.array([run.values for run in runs])
+    errors = np.array([run.standard_errors for run in runs])
+    # Without two contributions there is no interval, which counts as one that misses.
+    degrees = np.maximum(np.array([run.counts for run in runs]) - 1, 1)
+    rounding = ROUNDING * max(float(np.abs(phi).max()), np.finfo(float).tiny)
+    reach = np.where(errors > 0, -stdtrit(degrees, 0.025) * errors, rounding)
+    judged = ~np.isnan(errors).any(axis=1)
+    cases = Premises.of_values(phi) | (premises or Premises())
+    axioms = {"epsilon1": tolerance, "xi": xi, "truth": phi, **vars(cases)}
+    return Audit(
+        method=runs[0].method,
+        repeats=len(runs),
+        xi=xi,
+        epsilon1=tolerance,
+        delta=failure,
+        truth=phi,
+        evaluations=float(np.mean([run.evaluations for run in runs])),
+        seconds=float(np.mean([run.run.seconds for run in runs])),
+        values=values,
+        reported=np.array([run.fidelity(xi) for run in runs]),
+        covered=np.abs(values - phi) <= np.where(np.isnan(reach), -1.0, reach),
+        within=np.array([within_tolerance(run.values, phi, tolerance, xi).all() for run in runs]),
+        premises=cases,
+        fair=np.array(
+            [all(check.holds for check in check_fairness(row, **axioms)) for row in values]
+        ),
+        promised=np.array(
+            [
+                1.0 - run.guarantee(tolerance, xi).delta if known else 0.0
+                for run, known in zip(runs, judged, strict=True)
+            ]
+        ),
+        issued=np.array(
+            [
+                known and run.certificate(tolerance, failure, xi).holds
+                for run, known in zip(runs, judged, strict=True)
+            ]
+        ),
     )

@@ -14,7 +14,7 @@ from fairshapley.results.plots.canvas import BLUE, ORANGE, literal, log_scale, n
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fairshapley.comparison.repeated_runs import Audit, Comparison
+    from fairshapley.comparison.audits import Audit, Comparison
 
 
 def plot_comparison(
