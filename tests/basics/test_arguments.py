@@ -48,7 +48,7 @@ ROWS = (np.array([[0.0], [1.0]]), np.array([0, 1]))
         (lambda: fs.games.DataGame(LogisticRegression(), ROWS, ROWS, random_state=1), "use seeds="),
         (lambda: fs.games.FeatureGame(len, data=ROWS[0]), "use X, the rows as a matrix"),
         (lambda: fs.games.KNNUtilityGame(*ROWS, *ROWS, n_neighbors=1), "use k=5"),
-        (lambda: fs.games.InformationGame([ROWS[0]], rng=0), "use seed=0"),
+        (lambda: fs.games.FeatureGame(sum, ROWS[0], rng=0), "use seed=0"),
         (lambda: fs.games.split_base(*ROWS, random_state=0), "use seed=0"),
     ],
 )

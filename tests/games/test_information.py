@@ -169,27 +169,6 @@ def test_the_unit_of_the_targets_does_not_matter():
     assert other.noise == pytest.approx(1e6 * game.noise, rel=1e-2)
 
 
-def test_what_is_given_is_not_learnt():
-    datasets, targets = agents(4, 25)
-    game = InformationGame(datasets, targets, noise=1234.0)
-    assert game.noise == 1234.0
-    fixed = InformationGame(datasets, targets, noise=1234.0, length_scale=game.length_scale)
-    assert fixed.scale == pytest.approx(game.scale, rel=1e-2)
-    each = InformationGame(datasets, targets, length_scale=np.full(4, 3.0))
-    assert each.length_scale.tolist() == [3.0] * 4
-    assert InformationGame(datasets, **KERNEL).scale == 1.5
-
-
-def test_learning_from_some_rows_is_fixed_by_the_seed():
-    datasets, targets = agents(4, 50)
-    noises = [
-        InformationGame(datasets, targets, fit_rows=60, seed=seed).noise for seed in (1, 1, 2)
-    ]
-    assert noises[0] == noises[1] != noises[2]
-    everything = InformationGame(datasets, targets, fit_rows=10_000)
-    assert everything.noise == InformationGame(datasets, targets).noise
-
-
 def test_a_parameter_that_the_bounds_chose_is_reported():
     """Targets without noise ask for none."""
     x = np.linspace(0, 6, 40)[:, None]
@@ -239,8 +218,8 @@ HEIGHTS = [[0.0, 1.0], [0.5, 0.2]]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "length_scale, scale, noise must be given, or learnt from targets"),
-        ({"length_scale": 1.0, "scale": 1.0}, "noise must be given, or learnt"),
+        ({}, "length_scale, scale and noise are all given, or all learnt from targets"),
+        ({"targets": HEIGHTS, "noise": 1.0}, "are all given, or all learnt"),
         (KERNEL | {"noise": 0.0}, "noise must be a finite number above 0"),
         (KERNEL | {"noise": math.nan}, "noise must be a finite number"),
         (KERNEL | {"noise": 1e-20}, "noise = 1e-20 is too small .* give a noise of at least"),
@@ -258,8 +237,6 @@ HEIGHTS = [[0.0, 1.0], [0.5, 0.2]]
         ({"targets": {"a": [0.0, 1.0], "b": [0.5, 0.2]}}, "targets must be a list"),
         ({"targets": [[1e300, 0.0], [-1e300, 0.0]]}, "targets are too large"),
         ({"targets": HEIGHTS, "datasets": [[[1e200], [0]], [[1], [2]]]}, "standardise"),
-        ({"targets": HEIGHTS, "fit_rows": 1}, "fit_rows must be a whole number of at least 2"),
-        ({"targets": HEIGHTS, "seed": -1}, "seed must not be negative"),
         ({"targets": HEIGHTS, "datasets": {"a": LINE[0], "b": LINE[1]}}, "same names"),
     ],
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
@@ -23,7 +22,6 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.games.game import check_coalitions, members
 from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets, target_vector
-from fairshapley.randomness import root_seed, side_generator
 
 # Bounds of the optimiser, for targets of variance 1 and distances of median 1. scale/noise stays
 # below 1e10, where the factor of thousands of rows is still exact to a few digits.
@@ -37,64 +35,22 @@ _FIRST_LENGTHS = (0.3, 1.0, 3.0, 10.0)
 _FIRST_NOISES = (0.01, 0.1, 0.4, 0.8)
 # The grid, and the median distance, look at this many rows.
 _GRID_ROWS = 500
-# A learnt parameter this close to a bound is the bound's choice.
-_AT_BOUND = 1.001
+# A learnt parameter whose logarithm is this close to a bound's is the bound's choice.
+_AT_BOUND = 1e-3
+_PARAMETERS = "length_scale, scale and noise"
 
 
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """The parameters of scale·exp(−‖x − x′‖²/(2·length_scale²)) + noise; None is unknown."""
-
-    length_scale: FloatArray | None
-    scale: float | None
-    noise: float | None
-
-    @property
-    def unknown(self) -> tuple[str, ...]:
-        """The names of the parameters that are not known."""
-        return tuple(name for name, value in vars(self).items() if value is None)
-
-    def known(self) -> tuple[FloatArray, float, float]:
-        """All parameters, of a kernel that has them."""
-        if self.length_scale is None or self.scale is None or self.noise is None:
-            raise InputError(f"{', '.join(self.unknown)} must be given")
-        self.length_scale.flags.writeable = False
-        return self.length_scale, self.scale, self.noise
-
-
-def fit_kernel(
-    kernel: Kernel,
-    features: FloatArray,
-    targets: FloatArray,
-    *,
-    fit_rows: int | None = None,
-    seed: int = 0,
-) -> Kernel:
-    """The kernel with its unknown parameters learnt; the mean of the targets is taken off.
-
-    Parameters
-    ----------
-    kernel
-        What is known stays as it is.
-    features, targets
-        The rows of all agents.
-    fit_rows
-        The number of rows to learn from, drawn without replacement; None takes all.
-    seed
-        The seed of that draw.
+def fit_kernel(features: FloatArray, targets: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return length-scale, scale and noise of the highest marginal likelihood; targets are centred.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(0, 10, (80, 1))
     >>> y = np.sin(x[:, 0]) + rng.normal(0, 0.1, 80)
-    >>> learnt = fit_kernel(Kernel(None, None, None), x, y)
-    >>> round(learnt.noise, 3)  # the variance that was put in is 0.01
+    >>> round(fit_kernel(x, y)[2], 3)  # the variance that was put in is 0.01
     0.009
     """
-    rng = side_generator(root_seed(seed), "fit_kernel")
-    rows = _drawn_rows(len(features), fit_rows, rng)
-    features, targets = features[rows], targets[rows]
     with np.errstate(over="ignore"):
         variance = float(targets.var())
     if not np.isfinite(variance):
@@ -102,43 +58,52 @@ def fit_kernel(
     # Rounding alone leaves this much of the variance of equal numbers.
     if variance <= (1e-14 * float(np.abs(targets).max())) ** 2:
         raise InputError(
-            "the targets are all the same, nothing can be learnt from them: give length_scale, "
-            "scale and noise"
+            f"the targets are all the same, nothing can be learnt from them: give {_PARAMETERS}"
         )
     targets = (targets - targets.mean()) / np.sqrt(variance)
-    starts = _starts(kernel, _typical_distance(_thinned(features)), variance)
+    thinned = slice(None, None, -(-len(features) // _GRID_ROWS))
+    unit = _typical_distance(features[thinned])
+    lengths = (unit * _LENGTH_SCALES[0], unit * _LENGTH_SCALES[1])
+    starts = [
+        ConstantKernel(1.0, _SCALES) * RBF(unit * length, lengths) + WhiteKernel(noise, _NOISES)
+        for length, noise in product(_FIRST_LENGTHS, _FIRST_NOISES)
+    ]
+
+    def likelihood(kernel: Any) -> float:
+        process = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
+        process.fit(features[thinned], targets[thinned])
+        return float(process.log_marginal_likelihood_value_)
+
     with one_thread_if_small(len(features)), warnings.catch_warnings():
         # Bounds are looked at below. An optimiser that stops short of its tolerance leaves
         # parameters that are as good a choice as any near them.
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            process = GaussianProcessRegressor(
-                _most_likely(starts, _thinned(features), _thinned(targets)),
-                alpha=0.0,
-            ).fit(features, targets)
+            process = GaussianProcessRegressor(max(starts, key=likelihood), alpha=0.0)
+            kernel = process.fit(features, targets).kernel_
         except (np.linalg.LinAlgError, ValueError) as error:
             raise InputError(
-                f"the kernel could not be learnt ({error}): give length_scale, scale and noise"
+                f"the kernel could not be learnt ({error}): give {_PARAMETERS}"
             ) from error
-    _warn_of_bounds(process.kernel_)
-    found = process.kernel_.get_params()
-    return Kernel(
-        np.atleast_1d(np.array(found["k1__k2__length_scale"], dtype=np.float64))
-        if kernel.length_scale is None
-        else kernel.length_scale,
-        float(found["k1__k1__constant_value"]) * variance if kernel.scale is None else kernel.scale,
-        float(found["k2__noise_level"]) * variance if kernel.noise is None else kernel.noise,
+    for name, distances in zip(
+        ("scale", "length_scale", "noise"),
+        np.abs(kernel.theta[:, None] - kernel.bounds),
+        strict=True,
+    ):
+        if distances.min() <= _AT_BOUND:
+            side = "large" if distances.argmin() else "small"
+            warnings.warn(
+                f"the targets ask for as {side} a {name} as the optimiser may choose, so that it "
+                f"says little about the data: look at the targets, or give {_PARAMETERS}",
+                UserWarning,
+                stacklevel=3,
+            )
+    found = kernel.get_params()
+    return (
+        np.array([found["k1__k2__length_scale"]], dtype=np.float64),
+        float(found["k1__k1__constant_value"]) * variance,
+        float(found["k2__noise_level"]) * variance,
     )
-
-
-def _drawn_rows(n_rows: int, fit_rows: int | None, rng: np.random.Generator) -> Any:
-    if fit_rows is None or checks.whole("fit_rows", fit_rows, least=2) >= n_rows:
-        return slice(None)
-    return np.sort(rng.choice(n_rows, size=fit_rows, replace=False))
-
-
-def _thinned(rows: FloatArray) -> FloatArray:
-    return rows[:: -(-len(rows) // _GRID_ROWS)]
 
 
 def _typical_distance(features: FloatArray) -> float:
@@ -149,51 +114,9 @@ def _typical_distance(features: FloatArray) -> float:
         finding = "have the same features" if len(distances) == 0 else "are too far from each other"
         raise InputError(
             f"all rows {finding}, no length-scale can be learnt: standardise the features, or give "
-            "length_scale, scale and noise"
+            f"{_PARAMETERS}"
         )
     return float(np.median(distances))
-
-
-def _starts(kernel: Kernel, unit: float, variance: float) -> Iterator[Any]:
-    """Kernels with first values of what is unknown, and its bounds; the known is fixed."""
-    bounds = (unit * _LENGTH_SCALES[0], unit * _LENGTH_SCALES[1])
-    lengths: Iterable[Any] = (unit * length for length in _FIRST_LENGTHS)
-    if kernel.length_scale is not None:
-        lengths = [kernel.length_scale if kernel.length_scale.size > 1 else kernel.length_scale[0]]
-    noises = _FIRST_NOISES if kernel.noise is None else (kernel.noise / variance,)
-    scale = 1.0 if kernel.scale is None else kernel.scale / variance
-    for length, noise in product(lengths, noises):
-        yield ConstantKernel(scale, _SCALES if kernel.scale is None else "fixed") * RBF(
-            length, bounds if kernel.length_scale is None else "fixed"
-        ) + WhiteKernel(noise, _NOISES if kernel.noise is None else "fixed")
-
-
-def _most_likely(kernels: Iterable[Any], features: FloatArray, targets: FloatArray) -> Any:
-    """The kernel under which the targets are most likely."""
-
-    def likelihood(kernel: Any) -> float:
-        process = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
-        return float(process.fit(features, targets).log_marginal_likelihood_value_)
-
-    return max(kernels, key=likelihood)
-
-
-def _warn_of_bounds(kernel: Any) -> None:
-    """Say which parameters the bounds chose, not the data."""
-    names = {"constant_value": "scale", "length_scale": "length_scale", "noise_level": "noise"}
-    free = [item for item in kernel.hyperparameters if not item.fixed]
-    for item, value, (low, high) in zip(
-        free, np.exp(kernel.theta), np.exp(kernel.bounds), strict=True
-    ):
-        if value <= low * _AT_BOUND or value >= high / _AT_BOUND:
-            name = names[item.name.rpartition("__")[2]]
-            side = "small" if value <= low * _AT_BOUND else "large"
-            warnings.warn(
-                f"the targets ask for as {side} a {name} as the optimiser may choose, so that it "
-                f"says little about the data: look at the targets, or give {name}=",
-                UserWarning,
-                stacklevel=4,
-            )
 
 
 # I + K/σ² has no eigenvalue below 1; rounding changes them by about rows·ε·scale/σ², and a
@@ -208,8 +131,8 @@ class InformationGame:
 
     in nats, with v(∅) = 0: how much the noisy targets of the rows tell about the function (Sim et
     al. 2020). It needs no targets itself, grows with every row, and less so the more rows there
-    are (it is submodular). The kernel's parameters are given, or learnt once from the targets of
-    all agents by the marginal likelihood.
+    are (it is submodular). The kernel's three parameters are given, or learnt once from the targets
+    of all agents by the marginal likelihood.
 
     A utility has the same bits whatever the batch around it (on one machine; above 2048 rows in
     all, also with one number of BLAS threads).
@@ -221,18 +144,14 @@ class InformationGame:
         by column, sparse matrices are made dense. Standardise the features first: the kernel has
         one length-scale for all, unless given one for each.
     targets
-        One vector per agent, in the same form. Needed to learn what is not given below.
+        One vector per agent, in the same form. Needed where the three parameters below are not
+        given. The time to learn grows with the third power of the rows: thousands take minutes.
     length_scale
         One number, or one per feature.
     scale
         The variance of the function.
     noise
         σ², the variance of the noise.
-    fit_rows
-        The number of rows to learn from, drawn from all agents; by default all. The time to
-        learn grows with the third power: thousands of rows take minutes.
-    seed
-        The seed of the drawn rows.
     player_names
         Names for the agents; by default the keys of a dict.
 
@@ -265,27 +184,23 @@ class InformationGame:
         length_scale: ArrayLike | None = None,
         scale: float | None = None,
         noise: float | None = None,
-        fit_rows: int | None = None,
-        seed: int = 0,
         player_names: Sequence[str] | None = None,
     ) -> None:
         self.datasets, self.player_names = read_datasets(datasets, player_names)
         self.n_players = len(self.datasets)
         self.identical_players = equal_datasets(self.datasets)
-        kernel = Kernel(
-            _length_scale(length_scale, self.datasets[0].shape[1]),
-            None if scale is None else checks.real("scale", scale, above=0),
-            None if noise is None else checks.real("noise", noise, above=0),
-        )
-        if kernel.unknown:
-            kernel = fit_kernel(
-                kernel,
-                np.concatenate(self.datasets),
-                np.concatenate(_targets(datasets, targets, self.datasets, kernel.unknown)),
-                fit_rows=fit_rows,
-                seed=seed,
+        if length_scale is not None and scale is not None and noise is not None:
+            self.length_scale = _length_scale(length_scale, self.datasets[0].shape[1])
+            self.scale = checks.real("scale", scale, above=0)
+            self.noise = checks.real("noise", noise, above=0)
+        elif targets is None or any(part is not None for part in (length_scale, scale, noise)):
+            raise InputError(f"{_PARAMETERS} are all given, or all learnt from targets=")
+        else:
+            vectors = _targets(datasets, targets, self.datasets)
+            self.length_scale, self.scale, self.noise = fit_kernel(
+                np.concatenate(self.datasets), np.concatenate(vectors)
             )
-        self.length_scale, self.scale, self.noise = kernel.known()
+        self.length_scale.flags.writeable = False
         self._check_range()
 
     def _check_range(self) -> None:
@@ -355,10 +270,8 @@ class InformationGame:
         return block
 
 
-def _length_scale(given: ArrayLike | None, n_features: int) -> FloatArray | None:
+def _length_scale(given: ArrayLike, n_features: int) -> FloatArray:
     """The length-scales as an array, of one or of all features, or an InputError."""
-    if given is None:
-        return None
     values = [checks.real("length_scale", value, above=0) for value in np.ravel(np.asarray(given))]
     if len(values) not in (1, n_features):
         raise InputError(
@@ -369,31 +282,22 @@ def _length_scale(given: ArrayLike | None, n_features: int) -> FloatArray | None
 
 
 def _targets(
-    datasets: Datasets,
-    targets: Datasets | None,
-    matrices: Sequence[FloatArray],
-    unknown: Sequence[str],
+    datasets: Datasets, targets: Datasets, matrices: Sequence[FloatArray]
 ) -> list[FloatArray]:
     """The targets of each agent, or an InputError."""
-    if targets is None:
-        raise InputError(
-            f"{', '.join(unknown)} must be given, or learnt from targets: give targets=, one "
-            "vector per agent"
-        )
-    parts: list[Any]
     if isinstance(datasets, Mapping):
         if not isinstance(targets, Mapping) or targets.keys() != datasets.keys():
             raise InputError("targets must be a dict with the same names as datasets")
-        labels, parts = [repr(name) for name in datasets], [targets[name] for name in datasets]
+        parts = {repr(name): targets[name] for name in datasets}
     elif isinstance(targets, Mapping) or not isinstance(targets, Iterable):
         raise InputError("targets must be a list with a vector for each agent, as datasets is")
     else:
-        labels, parts = [str(number) for number in range(len(matrices))], list(targets)
+        parts = {str(place): part for place, part in enumerate(targets)}
     if len(parts) != len(matrices):
         raise InputError(
             f"targets has {len(parts)} entries for {len(matrices)} agents: give one vector each"
         )
     return [
         target_vector(part, len(rows), f"the targets of agent {label}", f"dataset {label}")
-        for part, rows, label in zip(parts, matrices, labels, strict=True)
+        for (label, part), rows in zip(parts.items(), matrices, strict=True)
     ]
