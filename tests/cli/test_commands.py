@@ -124,10 +124,9 @@ def test_without_arguments_the_way_is_shown():
 def test_papers_are_listed():
     from fairshapley_paper import EXPERIMENTS
 
-    for command in (("paper",), ("paper", "list")):
-        done = run(*command)
-        assert done.exit_code == 0, done.stderr
-        assert all(name in done.stdout for name in EXPERIMENTS)
+    done = run("paper", "list")
+    assert done.exit_code == 0, done.stderr
+    assert all(name in done.stdout for name in EXPERIMENTS)
 
 
 def test_the_installed_command_runs_and_starts_without_heavy_imports(folder):

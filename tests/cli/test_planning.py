@@ -6,8 +6,8 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.cli.groups import read_options
-from fairshapley.cli.options import DataOptions, RunOptions
-from fairshapley.cli.running import advice, announce, chosen_method
+from fairshapley.cli.options import RunOptions
+from fairshapley.cli.running import SHORTER_ROWS, announce, chosen_method
 from fairshapley.errors import InputError
 from fairshapley.planning import Forecast
 from fairshapley.results.console import money
@@ -15,48 +15,47 @@ from tests.cli.files import example_rows, run, write_csv
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv")
 HOPELESS = Forecast(16_000, 2_000_000, 3.66)
-ROWS = DataOptions(train="train.csv", target="label")
 
 
 def priced(*options):
     return tuple(part for option in options for part in ("--option", option))
 
 
-def said(capsys, planned, run_options=None, *, quiet=False):
-    announce(planned, advice(planned, ROWS), run_options or RunOptions(), quiet=quiet)
-    return capsys.readouterr().err
-
-
-def test_hopeless_plans_are_refused_with_what_to_do_instead(tmp_path):
-    with pytest.raises(InputError) as refused:
-        announce(HOPELESS, advice(HOPELESS, ROWS), RunOptions(), quiet=True)
+def test_hopeless_plans_are_refused_with_what_to_do_instead(folder, monkeypatch):
+    monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: HOPELESS)
+    done = run("value", *DATA, "--quiet")
+    assert done.exit_code == 2
     for words in ("85 days", "--group-by", "--sample", "--method knn", "--seconds", "--anyway"):
-        assert words in str(refused.value)
+        assert words in done.stderr
+    grouped = run("value", *DATA, "--quiet", "--group-by", "supplier")
+    assert "--group-by" not in grouped.stderr, "groups are not advised to be groups"
+    told = run("value", *DATA, "--anyway", "--budget", 60)
+    assert (told.exit_code, "85 days" in told.stderr) == (0, True)
 
 
-def test_hopeless_plans_start_when_told_to(capsys, tmp_path):
-    assert "85 days" in said(capsys, HOPELESS, RunOptions(anyway=True))
-    journal = tmp_path / "run.db"
-    journal.touch()
-    assert "85 days" in said(capsys, HOPELESS, RunOptions(journal=journal)), "it is continued"
+@pytest.mark.parametrize(
+    ("planned", "lines", "words"),
+    [
+        (Forecast(20, 2000, 0.001), 0, ""),
+        (Forecast(20, 60_000, 0.001), 1, "60,000 evaluations"),
+        (Forecast(2000, 200_000, 0.01), 2, "--sample"),
+        (replace(HOPELESS, time_limit=600.0), 3, "163 evaluations, what 10 min allow"),
+        (replace(HOPELESS, time_limit=600.0), 3, "below one evaluation per player"),
+    ],
+)
+def test_longer_runs_are_announced(capsys, planned, lines, words):
+    announce(planned, SHORTER_ROWS, RunOptions(), quiet=False)
+    text = capsys.readouterr().err
+    assert text.count("\n") == lines
+    assert words in text
+    announce(planned, SHORTER_ROWS, RunOptions(), quiet=True)
+    assert capsys.readouterr().err == ""
 
 
-def test_a_limit_in_seconds_makes_a_plan_that_can_be_kept(capsys):
-    text = said(capsys, replace(HOPELESS, time_limit=600.0))
-    assert "163 evaluations, what 10 min allow" in text
-    assert "below one evaluation per player" in text
-
-
-def test_what_is_short_begins_without_a_word(capsys):
-    assert said(capsys, Forecast(20, 2000, 0.001)) == ""
-    assert said(capsys, Forecast(20, 60_000, 0.001)).count("\n") == 1
-    assert said(capsys, Forecast(20, 60_000, 0.001), quiet=True) == ""
-    assert "--sample" in said(capsys, Forecast(2000, 200_000, 0.01))
-
-
-def test_groups_are_not_advised_to_be_groups():
-    grouped = replace(ROWS, group_by="supplier")
-    assert not any("--group-by" in one for one in advice(HOPELESS, grouped))
+def test_a_run_that_has_a_journal_is_continued(capsys, tmp_path):
+    (tmp_path / "run.db").touch()
+    announce(HOPELESS, SHORTER_ROWS, RunOptions(journal=tmp_path / "run.db"), quiet=False)
+    assert "85 days" in capsys.readouterr().err
 
 
 def test_seconds_end_a_run(folder):
@@ -68,16 +67,6 @@ def test_seconds_end_a_run(folder):
     assert fs.Result.load("v.json").run.limits["budget"]["seconds"] == 600
     for wrong in (0, -1, "nan"):
         assert run("value", *DATA, "--seconds", wrong).exit_code == 2
-
-
-def test_memory_is_refused_where_it_cannot_suffice(folder):
-    for gibibytes, words in (("0.001", "memory allows 0.001"), ("nan", "memory must be a finite")):
-        done = run("value", *DATA, "--option", f"memory={gibibytes}")
-        assert done.exit_code == 2
-        assert words in done.stderr
-    planned = Forecast(16_000, 2_000_000, 3.66)
-    with pytest.raises(InputError, match=r"memory allows 0\.3"):
-        announce(planned, [], RunOptions(memory=0.3, anyway=True), quiet=True)
 
 
 def test_options_of_methods_are_reachable(folder):
@@ -155,7 +144,7 @@ def test_a_plan_is_made_from_a_pilot_that_is_kept(folder):
 
 
 def test_prices_are_in_the_plan_the_result_and_the_report(folder):
-    prices = priced("price=0.02", "price-member=0.01", "price-unit=euros")
+    prices = priced("price=0.14", "price-unit=euros")
     planned = run("plan", *DATA, *prices, "--budget", 300, "--quiet")
     assert "300 evaluations of" in planned.stdout
     assert "about 42 euros" in planned.stdout
@@ -184,7 +173,6 @@ def test_prices_are_in_the_plan_the_result_and_the_report(folder):
         (priced("budget-cost=3"), "goes with --option price"),
         (priced("price=0"), "price must be a finite number above 0"),
         (priced("price=cheap"), "--option price must be a number, not 'cheap'"),
-        (priced("price=1", "price-member=-1"), "price-member must be"),
         (priced("price=1", "budget-cost=0.5"), "alone cost 2, the budget is 0.5"),
     ],
 )

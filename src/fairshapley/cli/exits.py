@@ -76,21 +76,19 @@ class Commands(TyperGroup):
     ) -> Any:
         """Run a command, and exit with its code."""
         given = list(sys.argv[1:] if args is None else args)
-        command = shlex.join(["fairshapley", *given])
-        debug, given = taken_out(given)
-        with recorded(command=command):
-            if not standalone_mode:
-                return super().main(given, prog_name, standalone_mode=False, **extra)
-            return self._run(given, prog_name, debug, **extra)
-
-    def _run(self, given: Sequence[str], prog_name: str | None, debug: bool, **extra: Any) -> None:
-        try:
-            _check_environment()
-            code = super().main(given, prog_name, standalone_mode=False, **extra)
-        except Exception as error:
-            if debug:
-                traceback.print_exc()
-            code = failed(error)
+        options = [option for option in given if option != DEBUG]
+        with recorded(command=shlex.join(["fairshapley", *given])):
+            try:
+                _check_environment()
+                code = super().main(options, prog_name, standalone_mode=False, **extra)
+            except Exception as error:
+                if not standalone_mode:
+                    raise
+                if DEBUG in given:
+                    traceback.print_exc()
+                code = failed(error)
+        if not standalone_mode:
+            return code
         if code == INTERRUPTED:  # typer's answer to Ctrl-C
             say("interrupted; with --journal, running the same command again continues")
         sys.exit(code if isinstance(code, int) else DONE)
@@ -104,19 +102,6 @@ def _check_environment() -> None:
             f"the environment variable SOURCE_DATE_EPOCH is {epoch!r:.40}: set it to a whole "
             "number of seconds, or unset it"
         )
-
-
-def taken_out(arguments: Sequence[str]) -> tuple[bool, list[str]]:
-    """Whether `--debug` is among the arguments, and the others.
-
-    Examples
-    --------
-    >>> taken_out(["value", "--debug", "rows.csv"])
-    (True, ['value', 'rows.csv'])
-    """
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = [one for one in arguments[:end] if one != DEBUG]
-    return len(options) < end, [*options, *arguments[end:]]
 
 
 def failed(error: Exception) -> int:

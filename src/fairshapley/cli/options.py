@@ -11,8 +11,6 @@ from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES
 from fairshapley.cli.groups import advanced, advanced_fields, argument, option
 from fairshapley.errors import InputError
 
-# A nanosecond each would make it a quarter of an hour.
-MOST_EVALUATIONS = 10**12
 # An option under one of the headings of the help.
 data_option = partial(option, rich_help_panel="Data")
 run_option = partial(option, rich_help_panel="Run")
@@ -26,16 +24,14 @@ class FileOptions:
     train: Path = argument(..., "The rows to be valued: a CSV or Parquet file.", "TRAIN")
     target: str | None = data_option(None, "The column to be predicted.", "COL")
     test: Path | None = data_option(
-        None, "The rows to score on. Without it, some rows of TRAIN are scored, not valued.", "TEST"
+        None, "The rows to score on; without it, some of TRAIN are scored on, not valued.", "TEST"
     )
     id_column: str | None = data_option(None, "A column that names the rows.", "COL", name="--id")
     drop: list[str] | None = data_option(None, "A column to leave out; may be repeated.", "COL")
     delimiter: str = data_option(",", "What separates the cells of a CSV file; \\t is a tab.")
     decimal: str = advanced("auto", "The decimal sign of a CSV file: a point, a comma, or auto.")
     encoding: str = advanced("utf-8", "The encoding of a CSV file, such as latin-1.")
-    texts: str | None = advanced(
-        None, "Columns that are text whatever their cells look like, with commas between them."
-    )
+    texts: str | None = advanced(None, "Columns that are text in any case, with commas between.")
     max_rows: int = advanced(DEFAULT_MAX_ROWS, "Files with more rows are refused.")
     max_size: int = advanced(
         MAX_BYTES // 2**20,
@@ -43,7 +39,7 @@ class FileOptions:
     )
 
     def wanted_target(self) -> str:
-        """The target, where a command cannot do without."""
+        """Return the target; raise InputError where none was given."""
         if self.target is None:
             raise InputError("--target is missing: name the column to be predicted")
         return self.target
@@ -61,8 +57,7 @@ class DataOptions(FileOptions):
     metric: str | None = data_option(
         None,
         "accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse or pinball(0.9) for "
-        "numbers, errors with a minus; or the name of a scorer of scikit-learn. By default "
-        "accuracy, or r2 for numbers.",
+        "numbers, errors with a minus; or a scorer of scikit-learn. By default accuracy or r2.",
     )
     group_by: str | None = data_option(
         None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
@@ -74,14 +69,10 @@ class DataOptions(FileOptions):
     merge_identical: bool = advanced(
         False, "yes: players with the same rows become one, which has these rows once."
     )
-    test_size: float = advanced(
-        0.2, "Without --test: the share, or the number, of rows to score on."
-    )
+    test_size: float = advanced(0.2, "Without --test: the share or number of rows to score on.")
     split_seed: int = advanced(0, "Fixes which rows are drawn.")
     split_by: str | None = advanced(
-        None,
-        "Without --test: rows with the same value in this column (a patient, a shop) are all "
-        "valued, or all scored on.",
+        None, "Without --test: rows alike in this column are all valued, or all scored on."
     )
     split_time: str | None = advanced(
         None, "Without --test: the latest rows by this column are scored on."
@@ -91,24 +82,19 @@ class DataOptions(FileOptions):
     )
     empty_value: float | None = advanced(
         None,
-        "The utility of no rows. By default the score of the best constant prediction on "
-        "the test rows (for metrics that only scikit-learn has, the best of a few), so that "
+        "The utility of no rows. By default the score of the best constant prediction, so that "
         "players are paid for what their data add to it.",
     )
     unfittable: str = advanced(
         "raise",
-        "When a model cannot be fitted to some of the rows: raise an error, or constant, "
-        "to score their constant prediction.",
+        "When some rows cannot be fitted: raise an error, or constant, their constant prediction.",
     )
     precision: str = advanced(
         "double",
-        "double, or single: about twice as fast where coalitions are fitted together, "
-        "far faster on a GPU.",
+        "double, or single: about twice as fast where coalitions are fitted together.",
     )
     device: str | None = advanced(
-        None,
-        "Fit coalitions together on this device of torch, such as cuda, and keep draws "
-        "and sums there; best with precision=single.",
+        None, "Fit coalitions together on this device of torch, such as cuda; best in single."
     )
 
 
@@ -129,27 +115,7 @@ class UtilityOptions:
     )
 
 
-Semivalue = Annotated[
-    str,
-    run_option(..., "shapley, banzhaf, or beta(16,1) and the like."),
-]
 Seed = Annotated[int, run_option(..., "Fixes all random draws.")]
-Xi = Annotated[
-    str,
-    run_option(
-        ...,
-        "ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
-        "share |v(N) − v(∅)|/n, which is never above the mean |Shapley value|. It is fixed before "
-        "the run starts. auto: 0.001 for metrics from 0 to 1, else share.",
-        "X",
-    ),
-]
-Journal = Annotated[
-    Path | None,
-    run_option(
-        ..., "Keep every utility in this file; running the same command again continues.", "FILE"
-    ),
-]
 Engine = Annotated[
     str | None,
     run_option(
@@ -158,8 +124,6 @@ Engine = Annotated[
         "ray://host:port. The result is the same, except with threads, whose rounds are larger.",
     ),
 ]
-
-
 Saved = Annotated[
     Path, argument(..., "A result saved as .json (value --out), or a journal (--journal).", "RUN")
 ]
@@ -171,11 +135,7 @@ Epsilon1 = Annotated[
 Delta = Annotated[float, run_option(..., "δ, the probability that a statement may be wrong.", "D")]
 DeltaOfRun = Annotated[
     float | None,
-    run_option(
-        ...,
-        "δ, the probability that a statement may be wrong; by default that of the run, or 0.1.",
-        "D",
-    ),
+    run_option(..., "δ, the tolerated probability of failure; by default that of the run.", "D"),
 ]
 Pool = Annotated[
     str | None, output_option(..., "A sum: the report shows what each player gets of it.", "SUM")
@@ -188,35 +148,45 @@ AsJson = Annotated[
     bool, output_option(..., "Print one JSON object and nothing else.", name="--json")
 ]
 Quiet = Annotated[bool, output_option(..., "No notes, no progress.", name="--quiet")]
-Anyway = Annotated[
-    bool, run_option(..., "Start also when the run is expected to take very long.", name="--anyway")
-]
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class ValueOptions:
+    """What kind of values, however they are computed."""
+
+    semivalue: str = run_option("shapley", "shapley, banzhaf, or beta(16,1) and the like.")
+    xi: str = run_option(
+        "auto",
+        "ξ, the tolerance near zero, in the unit of the utility: a number; share, an equal "
+        "share |v(N) − v(∅)|/n; auto: 0.001 for metrics from 0 to 1, else share.",
+        "X",
+    )
+    seed: Seed = 0
+    anyway: bool = run_option(
+        False, "Start also when the run is expected to take very long.", name="--anyway"
+    )
+
+
+@dataclass(frozen=True)
+class RunOptions(ValueOptions):
     """What is computed, how, and how far."""
 
-    semivalue: Semivalue = "shapley"
     method: str = run_option(
         "auto",
         "auto, or a method as in docs/methods.md; exact: all 2ⁿ coalitions of up to 25 players; "
-        "knn: the exact values of rows for nearest neighbours in place of the model, of tens of "
-        "thousands in seconds; loo: what is lost without each player, one fit for each.",
+        "knn: exact values of rows for nearest neighbours in place of the model; loo: what is lost "
+        "without each player.",
     )
     budget: int | None = run_option(
         None,
-        "The most utility evaluations. By default 100 for each player; 1000 with "
-        "--epsilon1 or --until, of which a run takes what it needs.",
+        "The most utility evaluations. By default 100 for each player; 1000 with --epsilon1 or "
+        "--until, of which a run takes what it needs.",
         "N",
         min=2,  # v(∅) and v(N)
-        max=MOST_EVALUATIONS,
+        max=10**12,  # a nanosecond each would make it a quarter of an hour
     )
     seconds: float | None = run_option(
-        None,
-        "Stop after so many seconds, with what is known by then. Without --budget, time "
-        "alone is the limit.",
-        "S",
+        None, "Stop after so many seconds; without --budget, time alone is the limit.", "S"
     )
     epsilon1: float | None = run_option(
         None, "Run until the values are certified: each within E times its size plus E·ξ.", "E"
@@ -229,28 +199,23 @@ class RunOptions:
     )
     delta: float | None = run_option(
         None,
-        "With --epsilon1 or --until: the probability of failure that is tolerated, for "
-        "all players together; 0.1 by default.",
+        "With --epsilon1 or --until: the tolerated probability of failure, for all players "
+        "together; 0.1 by default.",
         "D",
     )
-    xi: Xi = "auto"
-    seed: Seed = 0
-    journal: Journal = None
+    journal: Path | None = run_option(
+        None, "Keep every utility in this file; running the same command again continues.", "FILE"
+    )
     engine: Engine = None
-    anyway: Anyway = False
     marginals: int | None = advanced(
         None, "The most marginal contributions, as the paper counts; for methods with such."
     )
     price: float | None = advanced(
         None, "What an evaluation costs; plan, result and report then speak of money too."
     )
-    price_member: float = advanced(0.0, "What each member of a coalition costs on top.")
     price_unit: str = advanced("", "The unit of prices, such as euros or tokens.")
     budget_cost: float | None = advanced(
         None, "With price: the most that all evaluations may cost."
-    )
-    memory: float | None = advanced(
-        None, "The most GiB of memory; a run that will need more is refused."
     )
     bound: str = advanced(
         "normal",
@@ -261,25 +226,23 @@ class RunOptions:
         "raise", "When a fit fails: raise an error, or skip it; then nothing is certified."
     )
     verify: int = advanced(
-        0,
-        "With --journal: first compute so many of its utilities again, and stop when one differs.",
+        0, "With --journal: compute so many of its utilities again; stop when one differs."
     )
     method_options: dict[str, Any] = field(default_factory=dict, metadata={"advanced": None})
 
     def __post_init__(self) -> None:
+        aim = self.until if self.epsilon1 is None else self.epsilon1
         for name, asks, needed, there in (
             ("--option verify", self.verify, "--journal", self.journal),
-            ("--option price-member", self.price_member, "--option price", self.price),
             ("--option price-unit", self.price_unit, "--option price", self.price),
             ("--option budget-cost", self.budget_cost, "--option price", self.price),
             ("--option bound", self.bound != "normal", "--epsilon1", self.epsilon1),
+            ("--delta", self.delta is not None, "--epsilon1 or --until", aim),
         ):
             if asks and there is None:
                 raise InputError(f"{name} goes with {needed}: give both, or neither")
         if self.epsilon1 is not None and self.until is not None:
             raise InputError("--epsilon1 and --until are two aims: give one of them")
-        if self.delta is not None and self.epsilon1 is None and self.until is None:
-            raise InputError("--delta goes with --epsilon1 or --until: give both, or neither")
 
 
 @dataclass(frozen=True)
@@ -287,10 +250,7 @@ class OutputOptions:
     """Where results go."""
 
     out: Path | None = output_option(
-        None,
-        "Write the values: .csv, .parquet, or .json with everything (for the commands "
-        "report and payout).",
-        "FILE",
+        None, "Write the values: .csv, .parquet, or .json with everything (for payout).", "FILE"
     )
     report: Report = None
     pool: Pool = None
@@ -302,33 +262,25 @@ class OutputOptions:
 
 
 def changed_options(group: Any) -> set[str]:
-    """The options of a group that are not as by default, as they are typed."""
-    required = (MISSING, ...)
+    """Return the options of a group that are not as by default, as they are typed."""
     return {
         option_name(one.name)
         for one in fields(group)
-        if one.default not in required and getattr(group, one.name) != one.default
+        if one.default is not MISSING and getattr(group, one.name) != one.default
     }
 
 
 # Parameters of `read_table` and `table_game` whose options have other names.
-_RENAMED = {
-    "names": "id",
-    "id_column": "id",
-    "max_bytes": "max_size",
-}
+_RENAMED = {"names": "id", "id_column": "id", "max_bytes": "max_size"}
 ADVANCED = {one.name for group in (DataOptions, RunOptions) for one in advanced_fields(group)}
 _PARAMETERS = {
     *(field.name for group in (DataOptions, RunOptions) for field in fields(group)[1:]),
-    "method",
-    "negative",
-    "share",
-    *_RENAMED,
+    *("method", "negative", "share", "truth", *_RENAMED),
 }
 
 
 def option_name(parameter: str) -> str:
-    """A parameter of the Python interface, or a field of a group, as it is typed.
+    """Return a parameter of the Python interface, or a field of a group, as it is typed.
 
     Examples
     --------
@@ -340,7 +292,9 @@ def option_name(parameter: str) -> str:
 
 
 def given_as(parameter: str, value: str | None) -> str:
-    """How a parameter of the Python interface is given in the shell; a LookupError if it is not.
+    """Return how a parameter of the Python interface is given in the shell.
+
+    A LookupError says that there is no option for it.
 
     Examples
     --------

@@ -6,16 +6,38 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from fairshapley.cli.exits import INTERRUPTED, NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
-from fairshapley.cli.printing import print_json, print_result, result_object
+from fairshapley.cli.printing import print_json, print_shown
+from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.results.console import summary
 from fairshapley.results.result import Result
-from fairshapley.results.tables import write_values
+from fairshapley.results.tables import shown_table, values_columns, write_values
 from fairshapley.stopping import Decided, Fair
+
+# More players than these are shown as the first and the last.
+MOST_ROWS = 40
+# What `--verbose` says of the terms that it uses.
+WORDS = (
+    "contributions: the samples that a value is the average of, each what the player added once",
+    "fidelity: (size of the value + ξ)² over its squared standard error; 4 is two standard errors",
+    "ξ: the size below which a value counts as zero; ε1: the tolerated share of a value; δ: the "
+    "probability that a statement may be wrong",
+    "A1–A3: who adds nothing gets nothing; identical players get the same; who adds no less than "
+    "another gets no less; estimates do so up to the certified tolerance",
+)
+# What `--json` prints of a result, of its run and of a certificate, as they are.
+FACTS = (
+    "semivalue", "method", "n_players", "evaluations", "seed", "xi", "exact", "complete",
+    "stopped", "min_fidelity", "warnings", "notes",
+)  # fmt: skip
+RUN_FACTS = ("seconds", "cost", "cost_unit")
+CERTIFIED = ("holds", "epsilon1", "epsilon2", "delta", "bound", "statement", "warning")
 
 File = tuple[str, Path | None, Callable[[Path], object]]
 """What is written, where, and what writes it"""
@@ -98,10 +120,11 @@ def finish(
     def show(written: Mapping[str, Path]) -> None:
         certificate = result.certificate(epsilon1, delta, bound=bound)
         if output.as_json:
-            print_json(result_object(result, certificate, delta, written))
+            print_json(result_object(result, certificate, written))
             return
-        told = output.verbose or (fair is not None and certificate.holds)
-        print_result(result, certificate if told else None, verbose=output.verbose)
+        certified = fair is not None and certificate.holds
+        stated = [certificate.statement] if output.verbose or certified else []
+        print_result(result, stated, verbose=output.verbose)
 
     values: File = ("values", output.out, lambda path: write_values(result, path, delta))
     give_answer([values, ("report", output.report, report)], show, quiet=output.as_json)
@@ -112,3 +135,53 @@ def finish(
         reached = result.decided(**asdict(wanted))
     if not reached:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def print_result(result: Result, stated: Sequence[str], *, verbose: bool) -> None:
+    """Print the values, what the run did, what holds, and the certificate that was asked for."""
+    shown = f", {MOST_ROWS // 2} highest and lowest" if result.n_players > MOST_ROWS else ""
+    table = shown_table(result, MOST_ROWS // 2, MOST_ROWS // 2, terms=verbose)
+    said = [*summary(result, terms=verbose), *stated]
+    if verbose and not result.exact:
+        said += WORDS
+    print_shown(f"{result.semivalue.capitalize()} values{shown}", *table, said)
+
+
+def result_object(
+    result: Result, certificate: Certificate, files: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return what `--json` prints of a result."""
+    columns = values_columns(result, certificate.delta)
+    return {
+        **{name: getattr(result, name) for name in FACTS},
+        **{name: getattr(result.run, name) for name in RUN_FACTS},
+        "findings": findings_object(result, certificate.delta),
+        "test_set": certificate.test_set,
+        "certificate": {name: getattr(certificate, name) for name in CERTIFIED},
+        "files": {name: str(path) for name, path in files.items()},
+        "values": [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ],
+    }
+
+
+def findings_object(result: Result, delta: float) -> dict[str, Any]:
+    """Return what `--json` prints of what holds, with the doubts where nothing does."""
+    findings = result.findings(delta=delta)
+    said: dict[str, Any] = {"doubts": list(findings.doubts), "sentences": findings.sentences()}
+    if findings.doubts:
+        return said
+    names, decisions = result.names(), findings.decisions
+    signs = decisions.signs()
+    return said | {
+        "delta": findings.delta,
+        "epsilon1": findings.tightest,
+        "xi": findings.xi,
+        "positive": int((signs > 0).sum()),
+        "negative": int((signs < 0).sum()),
+        "ordered_pairs": decisions.settled_pairs(),
+        "highest": [names[player] for player in decisions.top(1).candidates],
+        "lowest": [names[player] for player in decisions.bottom(1).candidates],
+        "asked_epsilon1": findings.epsilon1,
+        "needed_evaluations": findings.needed,
+    }

@@ -35,16 +35,11 @@ app = typer.Typer(
 THE_WAY = """\
 What is each row, supplier or feature worth to a model, and how sure is that?
 
-  fairshapley demo
-      an example with data of its own, in seconds
-  fairshapley value TABLE.csv --target COLUMN
-      what each row is worth; COLUMN is what the model predicts
-  fairshapley value TABLE.csv --target COLUMN --group-by SUPPLIER --out values.json
-      what each supplier is worth, kept in a file; --report page.html writes a page
-  fairshapley clean TABLE.csv --target COLUMN --out suspects.csv
-      which rows are probably mislabelled
-  fairshapley payout values.json --pool 10000
-      divide a sum by these values
+  fairshapley demo                                an example with data of its own, in seconds
+  fairshapley value TABLE.csv --target COLUMN     what each row is worth to predict COLUMN
+      --group-by SUPPLIER --out values.json       what each supplier is worth, kept in a file
+  fairshapley clean TABLE.csv --target COLUMN     which rows are probably mislabelled
+  fairshapley payout values.json --pool 10000     divide a sum by these values
 
 fairshapley --help lists all commands, fairshapley value --help all options."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from fairshapley._basics.checks import real, whole
-from fairshapley._basics.text import duration, near_miss, several
+from fairshapley._basics.checks import whole
+from fairshapley._basics.text import near_miss, several
 from fairshapley.cli.exits import say
 from fairshapley.cli.options import (
     ADVANCED,
@@ -22,12 +22,12 @@ from fairshapley.cli.options import (
 from fairshapley.cli.output import finish
 from fairshapley.cli.setup import input_files, show_notes
 from fairshapley.closed_forms import knn_shapley, leave_one_out_result
-from fairshapley.errors import InputError, JournalError
+from fairshapley.errors import InputError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
 from fairshapley.evaluation.engines.choice import parse_engine
 from fairshapley.evaluation.evaluator import OnError
 from fairshapley.fairness.levels import DELTA
-from fairshapley.games.data.data_game import CHUNK_BYTES
+from fairshapley.games import abilities
 from fairshapley.games.game import Game, Price
 from fairshapley.games.knn import Task
 from fairshapley.planning import Forecast, Tolerance, equal_share, forecast
@@ -44,65 +44,62 @@ KNN, LOO = "knn", "loo"
 """The methods that sample nothing: exact values for nearest neighbours; leave-one-out"""
 NEIGHBOURS = 5
 LOO_NOTE = "method loo: what is lost without each player; players that replace each other get 0"
-KNN_UTILITIES = {
-    "classification": "the share of the right class among the {} nearest neighbours; no rows are "
-    "worth 0",
-    "regression": "minus the squared error of the mean of the {} nearest neighbours; no rows are "
-    "worth what the mean of all rows scores",
-}
-XI_NAMES = ("auto", "share")
+KNN_NOTE = "method knn, the {} nearest neighbours in place of the model and the metric"
 # The paper's ξ for accuracies.
 XI_OF_SHARES = 1e-3
 BELOW_XI = "below ξ a value counts as zero"
 # With a certificate as the aim: most runs that can be certified at all need less than this.
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # Shorter runs begin without a word; longer ones are told what else there is; nobody waits for one
-# of hours without having decided to. What is advised aims at GOOD_SECONDS.
-SAID_SECONDS, ADVISED_SECONDS, MOST_SECONDS, GOOD_SECONDS = 30.0, 120.0, 8 * 3600.0, 300.0
+# of hours without having decided to.
+SAID_SECONDS, ADVISED_SECONDS, MOST_SECONDS = 30.0, 120.0, 8 * 3600.0
+SHORTER = "--seconds 300 stops after 5 min, and says which signs and order are known by then"
+SHORTER_ROWS = (
+    "--group-by COL values suppliers, clients or days in place of rows; --sample N values N rows, "
+    f"drawn at random; --method knn gives exact values for nearest neighbours; {SHORTER}"
+)
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The estimator and the limits of a run, with notes on the defaults taken."""
+    """The estimator, what `estimate` and `forecast` are given, and notes on the defaults taken."""
 
     estimator: Estimator[Any, Any]
-    budget: Budget | None
-    until: Fair | Decided | None
+    given: dict[str, Any]
     notes: tuple[str, ...]
 
 
 def run_settings(run: RunOptions, game: Game) -> RunSettings:
-    """The settings of the options, checked. The game gets its prices."""
+    """Return the settings of the options, checked; the game gets its prices."""
     n_players = game.n_players
     if run.price is not None:
-        vars(game).update(cost=Price(run.price, run.price_member), cost_unit=run.price_unit)
+        vars(game).update(cost=Price(run.price), cost_unit=run.price_unit)
     notes: tuple[str, ...] = ()
-    until, budget = chosen_aim(run), run.budget
+    until, evaluations = chosen_aim(run), run.budget
     if until is not None:
         until.check_players(n_players)
-        if budget is None and run.method != "exact":
-            budget = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
-            notes = (
-                f"no budget was given: up to {budget:,} evaluations, 1000 per player, are allowed",
-            )
-    most: dict[str, Any] = {"evaluations": budget, "seconds": run.seconds}
-    most |= {"marginals": run.marginals, "cost": run.budget_cost}
-    given = Budget(**most) if any(one is not None for one in most.values()) else None
+        if evaluations is None and run.method != "exact":
+            evaluations = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
+            allowed = f"up to {evaluations:,} evaluations, 1000 per player, are allowed"
+            notes = (f"no budget was given: {allowed}",)
+    limit = Budget(evaluations, run.marginals, run.seconds, run.budget_cost)
     method = chosen_method(run.method, run.method_options)
-    limits, more = run_limits(given, until, n_players, method)
-    estimator = resolve_method(method, n_players, limits, until, cast("OnError", run.on_error))
-    if until is not None and not estimator.traits.certifiable:
-        reason = estimator.traits.not_certifiable_because
-        raise InputError(
-            f"{run.method} can never be certified as fair, {reason}: leave "
-            f"{'--until' if run.epsilon1 is None else '--epsilon1'} out, or use --method auto"
-        )
+    budget, more = run_limits(limit if limit.limits() else None, until, n_players, method)
+    estimator = resolve_method(method, n_players, budget, until, cast("OnError", run.on_error))
     parse_semivalue(run.semivalue)
     root_seed(run.seed)
-    if run.xi not in XI_NAMES:
+    if run.xi not in ("auto", "share"):
         given_xi(run.xi)
     check_places(run)
-    return RunSettings(estimator, limits, until, (*notes, *more))
+    given: dict[str, Any] = {
+        "budget": budget,
+        "until": until,
+        "engine": run.engine,
+        "semivalue": run.semivalue,
+        "seed": run.seed,
+        "journal": run.journal,
+    }
+    return RunSettings(estimator, given, (*notes, *more))
 
 
 def chosen_aim(run: RunOptions) -> Fair | Decided | None:
@@ -159,8 +156,6 @@ def check_places(run: RunOptions) -> None:
     """Raise an error when the engine has no such name, or the journal is something else."""
     parse_engine(run.engine).close()
     if run.journal is not None:
-        if run.journal.is_dir():
-            raise JournalError(f"the journal {run.journal} is a folder: give the name of a file")
         with opened_journal(run.journal):
             pass
 
@@ -178,60 +173,27 @@ def given_xi(text: str) -> Tolerance:
 
 def chosen_xi(game: Game, run: RunOptions) -> Tolerance:
     """Return ξ as the option says."""
-    from fairshapley.games import abilities
-
-    of_shares = abilities.value_range(game) == (0.0, 1.0)
-    if run.xi == "auto" and of_shares:
-        sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
-        return Tolerance(XI_OF_SHARES, sentence)
-    if run.xi in ("auto", "share"):
+    if run.xi not in ("auto", "share"):
+        return given_xi(run.xi)
+    if run.xi == "share" or abilities.value_range(game) != (0.0, 1.0):
         return equal_share(game)
-    return given_xi(run.xi)
+    sentence = f"ξ = {XI_OF_SHARES:g}, the default for metrics from 0 to 1"
+    return Tolerance(XI_OF_SHARES, sentence)
 
 
-def announce(planned: Forecast, instead: Sequence[str], run: RunOptions, *, quiet: bool) -> None:
-    """Say what a run will take and what to do instead; an InputError when it is hopeless."""
-    if run.memory is not None:
-        needed = planned.cache_bytes + CHUNK_BYTES
-        if needed > real("memory", run.memory, above=0) * 2**30:
-            raise InputError(
-                f"the run will take about {needed / 2**30:.2g} GiB, --option memory allows "
-                f"{run.memory:g}: allow more, or value fewer rows (--sample) or groups of them "
-                "(--group-by)"
-            )
+def announce(planned: Forecast, shorter: str, run: RunOptions, *, quiet: bool) -> None:
+    """Say what a run will take and what is shorter; raise InputError when it is hopeless."""
     continued = run.journal is not None and run.journal.exists()
     if planned.seconds > MOST_SECONDS and not (run.anyway or continued):
-        raise InputError(
-            f"{planned}. {'; '.join([*instead, 'start it with --anyway, best with --journal'])}"
-        )
+        raise InputError(f"{planned}. {shorter}; start it with --anyway, best with --journal")
     if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None):
         return
     most = "at most " if run.epsilon1 is not None or run.until is not None else ""
     say(f"plan: {most}{planned}")
     if planned.evaluations < planned.n_players:
         say("plan: the budget is below one evaluation per player: the values will be mostly noise")
-    if planned.all_seconds > ADVISED_SECONDS and instead:
-        say(f"plan: shorter: {'; '.join(instead)}")
-
-
-def advice(planned: Forecast, data: DataOptions) -> list[str]:
-    """What else would answer the question, sooner."""
-    found = []
-    if data.group_by is None:
-        # A fit takes about as many times longer as there are rows, and there are as many more.
-        shorter = math.sqrt(GOOD_SECONDS / max(planned.all_seconds, GOOD_SECONDS))
-        rows = planned.n_players * shorter / (1.0 if data.test else 1.0 - min(data.test_size, 0.5))
-        few = max(10, int(float(f"{rows:.1g}")))
-        found = [
-            "--group-by COL values suppliers, clients or days in place of rows",
-            f"--sample {few} values {few:,} rows, drawn at random",
-            "--method knn gives exact values of all rows for nearest neighbours",
-        ]
-    found.append(
-        f"--seconds {GOOD_SECONDS:.0f} stops after {duration(GOOD_SECONDS)}, and the signs and the "
-        "order that are settled by then are said"
-    )
-    return found
+    if planned.all_seconds > ADVISED_SECONDS:
+        say(f"plan: shorter: {shorter}")
 
 
 def value_game(
@@ -243,7 +205,7 @@ def value_game(
     inputs: tuple[InputFile, ...],
     title: str,
     labels: tuple[str, ...] | None = None,
-    advise: Callable[[Forecast], Sequence[str]] = lambda _planned: (),
+    shorter: str = SHORTER,
 ) -> None:
     """Run a game as the options say, and write and print what was found.
 
@@ -253,37 +215,31 @@ def value_game(
         What is valued, how far, and where the result goes.
     notes, inputs, title, labels
         What was decided on the way to the game, the files behind it, and what the report shows.
-    advise
+    shorter
         What to do instead of a long run.
     """
     settings = run_settings(run, game)
-    limits: dict[str, Any] = {"budget": settings.budget, "until": settings.until}
     show_notes((*notes, *settings.notes), quiet=output.quiet)
-    planned = forecast(game, settings.estimator, engine=run.engine, **limits)
-    announce(planned, advise(planned), run, quiet=output.quiet)
+    announce(forecast(game, settings.estimator, **settings.given), shorter, run, quiet=output.quiet)
     tolerance = chosen_xi(game, run)
     show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
     with recorded(inputs=inputs, notes=(*notes, *settings.notes, tolerance.sentence)):
         result = estimate(
             game,
             settings.estimator,
-            semivalue=run.semivalue,
             xi=tolerance.xi,
-            seed=run.seed,
-            engine=run.engine,
-            journal=run.journal,
             verify=run.verify,
             on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
-            **limits,
+            **settings.given,
         )
-    finish(result, output, wanted=settings.until, labels=labels, title=title)
+    finish(result, output, wanted=settings.given["until"], labels=labels, title=title)
 
 
 def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool) -> Result:
     """The values of a method that computes them, without sampling: knn or loo."""
     _check_computed(data, run)
-    xi = XI_OF_SHARES if run.xi in XI_NAMES else given_xi(run.xi).xi
+    xi = XI_OF_SHARES if run.xi in ("auto", "share") else given_xi(run.xi).xi
     game, inputs = made.game, input_files(data.train, data.test)
     if run.method == LOO:
         notes = (*made.notes, LOO_NOTE)
@@ -294,9 +250,10 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
     k = whole("--option k", run.method_options.get("k", NEIGHBOURS))
     (train, answers), (test, truths) = game.train, game.test
     names = game.player_names
-    said = f"{several(game.n_players, 'player')}; method knn, in place of the model and the metric"
     task: Task = "regression" if game.classes is None else "classification"
-    notes = (*made.notes_on_rows, f"{said}: {KNN_UTILITIES[task].format(k)}")
+    worth = "0" if game.classes is not None else "what the mean of all rows scores"
+    said = f"{KNN_NOTE.format(k)}; no rows are worth {worth}"
+    notes = (*made.notes_on_rows, f"{several(game.n_players, 'player')}; {said}")
     show_notes(notes, quiet=quiet)
     with recorded(inputs=inputs, notes=notes):
         if task == "regression":
@@ -308,14 +265,10 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
 def _check_computed(data: DataOptions, run: RunOptions) -> None:
     """Raise an InputError for an option that a method without sampling cannot follow."""
     usable = {"--method", "--xi", "--seed", "--engine", "--anyway"}
-    refused = changed_options(run) - usable
-    options = set(run.method_options)
+    what, more = "leaves each player out", "--journal"
+    refused = changed_options(run) | {f"--option {name}" for name in run.method_options}
     if run.method == KNN:
-        what = "values single rows in closed form"
+        what, more = "values single rows in closed form", "--option k"
         refused |= {"--group-by"} if data.group_by is not None else set()
-        options.discard("k")
-    else:
-        what = "leaves each player out"
-        refused.discard("--journal")
-    for name in sorted(refused | {f"--option {option}" for option in options}):
+    for name in sorted(refused - usable - {more}):
         raise InputError(f"--method {run.method} {what}: leave {name} out")

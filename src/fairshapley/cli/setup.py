@@ -18,6 +18,7 @@ from fairshapley.cli.options import (
     OutputOptions,
     UtilityOptions,
     changed_options,
+    option_name,
 )
 from fairshapley.errors import InputError
 from fairshapley.results.origin import InputFile, input_file
@@ -35,11 +36,6 @@ if TYPE_CHECKING:
 
 REPORT_ENDINGS = (".html", ".htm")
 UTILITIES = ("model", "volume", "information")
-# What a game of providers takes of the data options.
-PROVIDER_OPTIONS = {
-    "--target", "--group-by", "--drop", "--delimiter", "--option decimal", "--option encoding",
-    "--option texts", "--option max-rows", "--option max-size",
-}  # fmt: skip
 SQLITE = b"SQLite format 3\x00"
 
 
@@ -116,7 +112,8 @@ def load_providers(data: DataOptions, utility: UtilityOptions) -> tuple[Game, tu
     from fairshapley.tables.providers import read_providers
 
     kind = choice("--utility", utility.utility, UTILITIES)
-    for name in changed_options(data) - PROVIDER_OPTIONS:
+    usable = {option_name(field.name) for field in fields(FileOptions)} - {"--test", "--id"}
+    for name in changed_options(data) - usable - {"--group-by"}:
         raise InputError(f"--utility {kind} needs no model: leave {name} out")
     if data.group_by is None:
         raise InputError(f"--utility {kind} values providers: name their column by --group-by")

@@ -1,7 +1,7 @@
 """Standard output for results alone, and what happens when it takes no more.
 
-While a command runs, whatever a model or a library prints goes to standard error, also what is
-written by compiled code and by processes that it starts.
+Whatever a model or a library prints goes to standard error, also what is written by compiled code
+and by processes that it starts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from typing import TextIO
 
 
@@ -53,12 +53,15 @@ _results: TextIO | None = None
 
 
 def results() -> TextIO:
-    """The stream for results."""
+    """Return the stream for results."""
     return sys.stdout if _results is None else _results
 
 
 def prepare() -> None:
-    """Make the standard streams of this process ready, once, before anything is printed."""
+    """Make the standard streams of this process ready, once, before anything is printed.
+
+    What Python prints goes to a copy of standard output, and its number leads to standard error.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -70,46 +73,19 @@ def prepare() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(errors="replace")
-    if sys.stdout is None:
-        sys.stdout = _output(1, "utf-8")
-    elif isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.flush()
-        sys.stdout = _output(sys.stdout.fileno(), sys.stdout.encoding)
+    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    raw = open(os.dup(1), "wb", closefd=False)  # noqa: SIM115
+    sys.stdout = Output(raw, encoding=encoding, errors="replace", line_buffering=raw.isatty())
+    os.dup2(2, 1)
 
 
 @contextmanager
 def kept_apart() -> Iterator[None]:
-    """Send all that is printed to standard error, but for what is written to `results`."""
+    """Send all that Python prints to standard error, but for what is written to `results`."""
     global _results
-    if _results is not None:  # a command within a command
-        yield
-        return
-    out = sys.stdout
-    if not isinstance(out, Output):
-        # Somebody else's stream, as in a test: there is no file behind it to be redirected.
-        _results = out
-        with redirect_stdout(sys.stderr):
-            try:
-                yield
-            finally:
-                _results = None
-        return
-    number = out.fileno()
-    out.flush()
-    kept = os.dup(number)
-    _results = _output(kept, out.encoding)
-    os.dup2(2, number)
+    before, _results = _results, results()
     try:
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        os.dup2(kept, number)
-        with suppress(OutputError):  # every print is flushed, so that its failure is known by now
-            _results.close()
-        os.close(kept)
-        _results = None
-
-
-def _output(number: int, encoding: str) -> Output:
-    raw = open(number, "wb", closefd=False)  # noqa: SIM115
-    return Output(raw, encoding=encoding, errors="replace", line_buffering=raw.isatty())
+        _results = before

@@ -12,13 +12,9 @@ FEW = 20
 
 def clean_table(
     data: FileOptions,
-    share: float | None = run_option(
-        None, "The share of wrong labels, such as 0.1, if known; else estimated.", "S"
-    ),
+    share: float | None = run_option(None, "The share of wrong labels, if known.", "S"),
     checks: bool = run_option(
-        True,
-        "Plant wrong labels and count how many are found; score a model without the "
-        "suspects. Takes two thirds of the time, at most.",
+        True, "Plant wrong labels and count how many are found; score without the suspects."
     ),
     out: CsvOut = None,
     report: Report = None,

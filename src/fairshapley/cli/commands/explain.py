@@ -28,7 +28,6 @@ def explain_table(
 
     Example: fairshapley explain train.csv --target label --test test.csv --out v.csv
     """
-    import numpy as np
     from sklearn.base import clone
 
     from fairshapley._basics.files import write_whole
@@ -37,8 +36,9 @@ def explain_table(
     from fairshapley.cli.setup import check_files, load_game, show_notes
     from fairshapley.explanations import explain
     from fairshapley.games.features.arguments import DEFAULT_BACKGROUND
-    from fairshapley.randomness import root_seed, side_generator
+    from fairshapley.randomness import root_seed
     from fairshapley.results.tables import csv_bytes
+    from fairshapley.tables.splitting import sample_rows
 
     seed = root_seed(seed)
     check_files((data.train, data.test), (out, (".csv",)))
@@ -47,11 +47,11 @@ def explain_table(
     groups: dict[str, list[str]] = {}
     for name in made.feature_names:
         groups.setdefault(_ADDED.sub("", name), []).append(name)
-    order = side_generator(root_seed(seed), "background").permutation(len(made.features))
+    background = sample_rows(len(made.features), DEFAULT_BACKGROUND, seed)
     found = explain(
         clone(made.game.model).fit(*made.game.train),
         made.test_features[:rows],
-        made.features[np.sort(order[:DEFAULT_BACKGROUND])],
+        made.features[background],
         groups=groups,
         feature_names=made.feature_names,
         budget=budget,
@@ -61,11 +61,6 @@ def explain_table(
     found = replace(found, rows=tuple(made.test_numbers[row] for row in found.rows))
     columns: dict[str, Any] = found.to_frame("dict")
     values: File = ("values", out, lambda path: write_whole(path, csv_bytes(columns)))
-
-    def show(_written: object) -> None:
-        if as_json:
-            print_json(columns)
-        else:
-            emit(str(found))
-
-    give_answer([values], show, quiet=quiet)
+    give_answer(
+        [values], lambda _: print_json(columns) if as_json else emit(str(found)), quiet=quiet
+    )

@@ -13,20 +13,17 @@ def value_federated(
     *,
     folder: Path = argument(
         ...,
-        "The updates of a federated run: ROUND/AGENT.npz for each, by numpy.savez. Beside "
-        "the rounds server.npz, the weights before the first, and perhaps examples.json.",
+        "The updates: ROUND/AGENT.npz, by numpy.savez. Beside the rounds server.npz, the weights "
+        "before the first, and perhaps examples.json.",
         "FOLDER",
     ),
     run: RunOptions,
     output: OutputOptions,
     utility: str = data_option(
-        ...,
-        "A function of a dict of weights that returns a number, such as a test accuracy; "
-        "its code is run.",
-        "PACKAGE:FUNCTION",
+        ..., "A function of a dict of weights, its code is run: a number.", "PACKAGE:FUNCTION"
     ),
     given: str = data_option(
-        ..., "What the files hold: weights, those after training, or deltas, their changes."
+        ..., "What the files hold: weights after training, or deltas, their changes."
     ),
 ) -> None:
     """Value the agents of a federated run from the updates that they sent (P3 of the paper).

@@ -13,17 +13,10 @@ from fairshapley.cli.options import Delta, Engine, Seed
 from fairshapley.cli.printing import emit, print_shown
 from fairshapley.errors import InputError
 
-paper_app = typer.Typer()
-
-
-@paper_app.callback(invoke_without_command=True)
-def list_by_default(ctx: typer.Context) -> None:
-    """The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.
-
-    Without a command it lists them.
-    """
-    if ctx.invoked_subcommand is None:
-        list_experiments()
+paper_app = typer.Typer(
+    no_args_is_help=True,
+    help="The tables and figures of Probably Approximate Shapley Fairness (AAAI-23), run again.",
+)
 
 
 @paper_app.command("list", cls=Command)
@@ -35,13 +28,8 @@ def list_experiments() -> None:
     from fairshapley_paper import EXPERIMENTS
 
     rows = [
-        (
-            name,
-            experiment.title,
-            ", ".join(experiment.shows),
-            ", ".join(scenario.name for scenario in experiment.scenarios),
-        )
-        for name, experiment in EXPERIMENTS.items()
+        (name, one.title, ", ".join(one.shows), ", ".join(part.name for part in one.scenarios))
+        for name, one in EXPERIMENTS.items()
     ]
     headings = ("name", "what it shows", "in the paper", "scenarios")
     print_shown("", headings, rows, texts=True)
@@ -92,10 +80,7 @@ def compute_guarantee(
     players: int | None = option(None, "Without RUN: the number of players.", "N", min=1),
     fidelity: float | None = option(None, "Without RUN: the lowest fidelity, to find δ for.", "F"),
     invariability: float | None = option(
-        None,
-        "Without RUN: the fidelity that one marginal contribution gives a player, to find "
-        "the budget for.",
-        "R",
+        None, "Without RUN: the fidelity of one marginal contribution, to find the budget for.", "R"
     ),
     epsilon1: float = option(0.5, "ε1, the tolerated share of a value.", "E"),
     delta: Delta = 0.1,

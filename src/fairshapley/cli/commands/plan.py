@@ -16,9 +16,7 @@ def plan_run(
     data: DataOptions,
     run: RunOptions,
     pilot: int | None = run_option(
-        None,
-        "Evaluations of the pilot, at least 2 for each player and 2; 10 for each by default.",
-        "N",
+        None, "Evaluations of the pilot: at least 2 per player and 2; by default 10 each.", "N"
     ),
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -41,14 +39,9 @@ def plan_run(
     planned = forecast(
         made.game,
         settings.estimator,
-        budget=settings.budget,
-        until=settings.until,
-        engine=run.engine,
         pilot=True if pilot is None else pilot,
-        semivalue=run.semivalue,
         xi=tolerance.xi,
-        seed=run.seed,
-        journal=run.journal,
+        **settings.given,
     )
     if not as_json:
         for sentence in (*planned.sentences(), tolerance.sentence):

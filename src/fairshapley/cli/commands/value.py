@@ -19,7 +19,7 @@ def value_table(
     Example: fairshapley value train.csv --utility volume --group-by supplier --drop label
     """
     from fairshapley.cli.output import finish
-    from fairshapley.cli.running import KNN, LOO, advice, computed, value_game
+    from fairshapley.cli.running import KNN, LOO, SHORTER, SHORTER_ROWS, computed, value_game
     from fairshapley.cli.setup import check_outputs, input_files, load_game, load_providers
 
     check_outputs(output, (data.train, data.test), run.journal)
@@ -42,5 +42,5 @@ def value_table(
         inputs=input_files(data.train, data.test),
         title=title,
         labels=made.labels,
-        advise=lambda planned: advice(planned, data),
+        shorter=SHORTER if data.group_by else SHORTER_ROWS,
     )

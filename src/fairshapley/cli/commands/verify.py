@@ -16,16 +16,11 @@ from fairshapley.cli.printing import emit, print_json
 def check_files(
     result: Path = argument(..., "A result saved as .json (value --out).", "RESULT"),
     journal: Path | None = option(
-        None,
-        "The journal of the run: values, errors and certificate are computed from it "
-        "again, without the data or the model.",
-        "FILE",
+        None, "The journal of the run: values and errors are computed from it again.", "FILE"
     ),
     report: Path | None = option(None, "The HTML report made from the result.", "FILE"),
     recompute: bool = option(
-        True,
-        "Run the method again on the journal. Without it only digests are "
-        "compared, which takes a second per GB.",
+        True, "Run the method again on the journal; else only digests are compared."
     ),
     as_json: AsJson = False,
 ) -> None:
