@@ -31,10 +31,11 @@ test: lint types
 
 # Everything at length: hundreds of repeats of the statistical laws, a failure at every point of a
 # run, all of scikit-learn's answers. One part: make test-full PART=laws
-PARTS := laws settings certificates faults rest
+PARTS := laws settings certificates budgets faults rest
 FULL_laws := tests/laws/test_laws.py::test_laws_at_length
 FULL_certificates := tests/laws/test_certificates.py
-FULL_settings := tests/laws --deselect=$(FULL_laws) --ignore=$(FULL_certificates)
+FULL_budgets := tests/laws/test_more_evaluations.py
+FULL_settings := tests/laws --deselect=$(FULL_laws) --ignore=$(FULL_certificates) --ignore=$(FULL_budgets)
 FULL_faults := tests/faults tests/golden
 FULL_rest := tests --ignore=tests/laws --ignore=tests/faults --ignore=tests/golden
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import roots_legendre
 from scipy.stats import hypergeom
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -23,7 +24,7 @@ from fairshapley.games import Game
 
 Floats = NDArray[np.float64]
 TRUTHS = Path(__file__).with_name("truths")
-BUDGETS = (3.2, 6.0, 10.0, 30.0, 60.0)
+BUDGETS = (3.2, 6.0, 10.0, 30.0, 60.0, 100.0, 200.0)
 TABLES, OTHERS = "tables", "others"
 
 
@@ -135,6 +136,62 @@ class SpanningTree:
         return total
 
 
+class Passages:
+    """Passages that answer a question together: 1 − exp(−Σ rates), and what pairs add to it."""
+
+    def __init__(self, n_players: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        rates = rng.gamma(1.0, size=n_players)
+        self.rates = 20 * rates / rates.sum()
+        synergies = rng.normal(0, 0.001, (n_players, n_players))
+        self.pairs = np.triu(synergies * (rng.random(synergies.shape) < 0.15), 1)
+        self.n_players = n_players
+
+    def __call__(self, coalitions: NDArray[np.bool_]) -> Floats:
+        members = coalitions.astype(np.float64)
+        answered = 1 - np.exp(-members @ self.rates)
+        together: Floats = answered + np.einsum("ki,ij,kj->k", members, self.pairs, members)
+        return together
+
+    @property
+    def shapley_values(self) -> Floats:
+        """The integral of the multilinear extension's gradient; half of a pair to each."""
+        nodes, weights = roots_legendre(self.n_players)
+        missed = -np.expm1(-self.rates)
+        left = 1 - np.outer((nodes + 1) / 2, missed)
+        gradient = left.prod(axis=1, keepdims=True) / left * missed
+        halves = (self.pairs.sum(axis=0) + self.pairs.sum(axis=1)) / 2
+        found: Floats = weights / 2 @ gradient + halves
+        return found
+
+
+class BoostedFeatures(fs.games.FeatureGame):
+    """The features of one row for a sum of trees; shap's algorithm knows their values."""
+
+    @property
+    def shapley_values(self) -> Floats:
+        model, rows = self.predictor.function.__self__, [BOOSTED_ROW]  # type: ignore[attr-defined]
+        found = fs.explain(model, boosted_rows()[0], rows=rows, background=60, seed=0)
+        return np.asarray(found.values, dtype=np.float64).ravel()
+
+
+BOOSTED_ROW = 500
+
+
+def boosted_rows() -> tuple[Floats, Floats]:
+    """Twenty features of breast cancer, and the labels as numbers."""
+    x, y = load_breast_cancer(return_X_y=True)
+    return x[:, :20], y.astype(np.float64)
+
+
+def boosting_features() -> Game:
+    x, y = boosted_rows()
+    model = GradientBoostingRegressor(random_state=0).fit(x[:400], y[:400])
+    return BoostedFeatures(
+        model.predict, x, kind="marginal", rows=[BOOSTED_ROW], background=60, seed=0
+    )
+
+
 def airport() -> Game:
     return fs.games.Airport(np.random.default_rng(0).gamma(2.0, size=100))
 
@@ -194,6 +251,8 @@ OWN = (
     _own("network-features", "features of a network, n = 30", network_features, "long run"),
     _own("forest-features-13", "features of a forest, n = 13", forest_features_13, "exact"),
     _own("forest-features-30", "features of a forest, n = 30", forest_features_30, "long run"),
+    _own("boosting-features", "features of boosting, n = 20", boosting_features, "formula"),
+    _own("passages", "passages of an answer, n = 24", lambda: Passages(24, 0), "formula"),
     _own("tree-points", "points of a decision tree, n = 14", tree_points, "exact"),
 )
 # Of the efficiency benchmark, with the truths kept there.
