@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,10 +14,10 @@ import numpy as np
 
 from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
 from fairshapley._basics.files import as_path
-from fairshapley._basics.text import visible
+from fairshapley._basics.text import listed, visible
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, Estimator
-from fairshapley.evaluation.evaluator import Evaluator, ExhaustedError, JournalSlot
+from fairshapley.evaluation.evaluator import ExhaustedError
 from fairshapley.evaluation.journal.records import Journal, RunRecord
 from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
@@ -31,7 +31,8 @@ from fairshapley.results.serialising import (
     stored_values,
 )
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import Plan, RunLog, described, versions
+from fairshapley.runs.plan import Plan, RunLog, described
+from fairshapley.runs.setup import evaluating
 from fairshapley.stopping import Seconds
 
 # Between machines sums are taken in another order, see docs/verify.md.
@@ -129,7 +130,8 @@ def verify(
         sentence = contradiction or "its numbers fit each other"
         checks, checked = [Check("result", not contradiction, sentence)], result
     else:
-        checks, checked = _saved(as_path(result, "result"))
+        first, checked = _saved(as_path(result, "result"))
+        checks = [first]
     if checked is not None:  # otherwise there is nothing to compare the other files with
         if report is not None:
             checks.append(Check("report", *_page(as_path(report, "report"), checked)))
@@ -141,21 +143,19 @@ def verify(
     return Verification(tuple(checks))
 
 
-def _saved(path: Path) -> tuple[list[Check], Result | None]:
-    """Return the checks of a file with a result, and the result unless it cannot be read."""
+def _saved(path: Path) -> tuple[Check, Result | None]:
+    """Return the check of a file with a result, and the result unless it cannot be read."""
     try:
         data = read_plain(path)
         result = from_plain(Result, data)
     except InputError as error:
-        return [Check("result", False, str(error))], None
-    found: Finding
+        return Check("result", False, str(error)), None
     if "digest" not in data:
-        found = None, "it was saved by a version that made no digests"
-    elif as_bytes(data) != path.read_bytes():
-        found = False, "its content has the digest it was saved with, but the text was written anew"
-    else:
-        found = True, f"it has the digest it was saved with, {data['digest']}"
-    return [Check("result", *found)], result
+        return Check("result", None, "it was saved by a version that made no digests"), result
+    if as_bytes(data) != path.read_bytes():
+        changed = "its content has the digest it was saved with, but the text was written anew"
+        return Check("result", False, changed), result
+    return Check("result", True, f"it has the digest it was saved with, {data['digest']}"), result
 
 
 Finding: TypeAlias = tuple[bool | None, str]
@@ -184,15 +184,20 @@ def _journal(
     try:
         # Before SQLite opens the file, for what is in a damaged one may keep it from opening.
         found = file_digest(path)
+        origin = described(
+            result.evidence.player_names, result.game.unit, result.run.command, result.run.inputs
+        )
         with Journal(path, readonly=True) as journal:
-            record = _record(journal, result)
+            record = _record(journal, result, origin)
             if record is None:
                 missing = "it holds no run of this game with this method and seed"
                 remedy = "give the journal that the run wrote, or none if it wrote none"
                 yield Check("journal", False, f"{missing}: {remedy}")
                 return
             yield Check("journal's file", *_file(journal, record, result, found))
-            yield Check("journal's run", *_described(record, result))
+            other = [name for name in origin if record.origin.get(name) != origin[name]]
+            recorded = f"{'other' if other else 'the same'} {_listed(other or origin)}"
+            yield Check("journal's run", not other, f"the run recorded {recorded}")
             yield Check("journal's result", *_recorded(record, result))
             if recompute:
                 yield Check("recomputation", *_recomputed(journal, record, result, method))
@@ -200,26 +205,23 @@ def _journal(
         yield Check("journal", False, str(error))
 
 
-def _record(journal: Journal, result: Result) -> RunRecord | None:
+def _listed(names: Iterable[str]) -> str:
+    return listed([name.replace("_", " ") for name in names])
+
+
+def _record(journal: Journal, result: Result, origin: dict[str, Any]) -> RunRecord | None:
     """Return the newest run that recorded the result's values, or could have."""
-    configuration = plain(result.run.configuration)
-    runs = [
-        run
-        for run in journal.runs()
-        if (run.fingerprint, run.seed) == (result.game.fingerprint, result.seed)
-        and run.configuration == configuration
-    ]
     values = plain(result.values)
-    same = [run for run in runs if run.result and run.result.get("values") == values] or runs
-    alike = [run for run in same if run.origin == _origin(result)]
-    return next(reversed(alike or same), None)
+    known = result.game.fingerprint, result.seed, plain(result.run.configuration)
+    runs = [
+        run for run in journal.runs() if (run.fingerprint, run.seed, run.configuration) == known
+    ]
 
+    def likeness(run: RunRecord) -> tuple[bool, bool, int]:
+        same = bool(run.result and run.result.get("values") == values)
+        return same, run.origin == origin, run.id
 
-def _origin(result: Result) -> dict[str, Any]:
-    """Return the names, unit, command and input files of a result, as a journal records them."""
-    return described(
-        result.evidence.player_names, result.game.unit, result.run.command, result.run.inputs
-    )
+    return max(runs, key=likeness, default=None)
 
 
 def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Finding:
@@ -233,20 +235,6 @@ def _file(journal: Journal, record: RunRecord, result: Result, found: str) -> Fi
     return False, "it is not the file that the run left, though no later run is recorded in it"
 
 
-def _described(record: RunRecord, result: Result) -> Finding:
-    """Compare the names, the unit, the input files and the command line of the run."""
-    given = _origin(result)
-    other = [
-        f"other {name.replace('_', ' ')} ({visible(str(record.origin.get(name)))!r:.80}, "
-        f"the result has {visible(str(given[name]))!r:.80})"
-        for name in given
-        if record.origin.get(name) != given[name]
-    ]
-    if other:
-        return False, f"the run recorded {'; '.join(other)}"
-    return True, "the run recorded the same names, unit, input files and command line"
-
-
 def _recorded(record: RunRecord, result: Result) -> Finding:
     """Compare with the result that the run has left in the journal."""
     if record.result is None:
@@ -254,7 +242,7 @@ def _recorded(record: RunRecord, result: Result) -> Finding:
     recorded = Result.from_dict(record.result)  # its digest is compared here
     other = _different(recorded, result, OF_THE_OCCASION)
     if other and recorded.run.limits == result.run.limits:
-        return False, f"the run recorded other {', '.join(other)}"
+        return False, f"the run recorded other {_listed(other)}"
     if other:
         return None, "the run was continued with other limits than those recorded"
     return True, "the run recorded the same result"
@@ -280,20 +268,13 @@ def _recomputed(
             "the clock or Ctrl-C ended the run before a round was done, or an older version did "
             "not record after which"
         )
-    seconds = time.monotonic() - started
-    effort = f"from {result.evaluations:,} evaluations ({seconds:.1f} s)"
+    effort = f"from {result.evaluations:,} evaluations ({time.monotonic() - started:.1f} s)"
+    if other := _different(again, result, skipped, rounded=True):
+        return False, f"the journal gives other {_listed(other)}, {effort}"
     closeness = "to the last bit"
-    if other := _different(again, result, skipped):
-        if _different(again, result, skipped, rounded=True):
-            return False, f"the journal gives other {', '.join(other)}, {effort}"
-        here = versions()
-        changed = [
-            f"{part} {version}, now {here.get(part)}"
-            for part, version in result.run.versions.items()
-            if version != here.get(part)
-        ]
-        reason = f" ({'; '.join(changed)})" if changed else ", as on another type of processor"
-        closeness = f"to rounding{reason}"
+    if _different(again, result, skipped):
+        then = ", ".join(f"{part} {known}" for part, known in result.run.versions.items())
+        closeness = f"to rounding (the run was made with {then})"
     return True, f"values and errors come out the same {closeness}, {effort}"
 
 
@@ -304,27 +285,17 @@ def _replay(
     plan = Plan.from_record(
         replace(record, limits=result.run.limits), budget=None, until=None, estimator=method
     )
-    budget = plan.budget
-    timed = not result.complete or bool(budget and (budget.seconds or budget.cost))
-    if plan.until is not None:
-        timed = timed or any(isinstance(part, Seconds) for part in plan.until.parts())
-    skipped = OF_THE_OCCASION
-    if timed:
+    budget, skipped = plan.budget, OF_THE_OCCASION
+    rules = () if plan.until is None else plan.until.parts()
+    timed = not result.complete or any(isinstance(rule, Seconds) for rule in rules)
+    if timed or (budget and (budget.seconds or budget.cost)):
+        timed, skipped = True, stored_fields(Result).keys() - OF_WHOLE_ROUNDS
         if result.run.rounds is None or result.game.endpoints is None:
             return None, skipped
-        skipped = stored_fields(Result).keys() - OF_WHOLE_ROUNDS
         plan = replace(plan, budget=None, until=None)
     facts = replace(plan.game, value_range=result.game.value_range)
     plan = replace(plan, game=facts)
-    with Evaluator(
-        None,
-        facts.n_players,
-        slot=JournalSlot(journal, record.game),
-        on_error=plan.on_error,
-        n_active=facts.n_active,
-        noise=facts.noise(),
-        value_range=facts.value_range,
-    ) as evaluator:
+    with evaluating(None, facts, journal=journal, on_error=plan.on_error) as evaluator:
         run = Run(plan, evaluator, RunLog(None, 0, record.seed), time.monotonic())
         return run.replay(result.run.rounds if timed else None), skipped
 

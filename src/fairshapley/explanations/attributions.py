@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from fairshapley._basics import checks
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.markup import block_html, sentences_html
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.explanations import presentation
-from fairshapley.games.features import FeatureGame
 from fairshapley.games.features.arguments import check_output
-from fairshapley.games.features.texts import Texts
 from fairshapley.results.plots import explanations as plots
 from fairshapley.results.plots.values import plot_values
 from fairshapley.results.result import Result
@@ -172,7 +171,8 @@ class Attributions:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return presentation.notebook_html(self)
+        title, lines = presentation.sentences(self)
+        return block_html(title, sentences_html(lines))
 
     def to_shap(self) -> Any:
         """Return the values as a `shap.Explanation`, for shap's plots (needs shap)."""
@@ -198,40 +198,3 @@ class Attributions:
         frame = make_frame({**columns, **dict(zip(self.player_names, values.T, strict=True))}, kind)
         pandas = len(columns) > 1 and hasattr(frame, "iloc")
         return frame.set_index(output, append=True) if pandas else frame
-
-
-def gathered(
-    subject: FeatureGame | Texts,
-    positions: IntArray,
-    outputs: tuple[int, ...],
-    results: dict[int, tuple[Result, ...]],
-    *,
-    single: bool,
-    complete: bool,
-) -> Attributions:
-    """Return the results of rows, by their place among the positions, as arrays."""
-    if not results:
-        raise KeyboardInterrupt  # it came before any row had values
-    kept = np.array(sorted(results))
-    shape = len(kept), max(row[0].n_players for row in results.values()), len(outputs)
-    values, errors = np.full((2, *shape), np.nan)
-    ends = np.zeros((2, len(kept), len(outputs)))
-    for place, row in enumerate(kept.tolist()):
-        for at, result in enumerate(results[row]):
-            values[place, : result.n_players, at] = result.values
-            errors[place, : result.n_players, at] = result.standard_errors
-            ends[:, place, at] = result.game.endpoints
-    last: Any = 0 if single else slice(None)
-    return Attributions(
-        values=values[:, :, last],
-        standard_errors=errors[:, :, last],
-        base_values=ends[0][:, last],
-        predictions=ends[1][:, last],
-        data=subject.shown(positions[kept])[:, : shape[1]],
-        rows=tuple(positions[kept].tolist()),
-        player_names=subject.player_names[: shape[1]],
-        output_names=tuple(subject.output_names[output] for output in outputs),
-        results=tuple(results[row] for row in kept.tolist()),
-        kind=subject.shape,
-        complete=complete,
-    )

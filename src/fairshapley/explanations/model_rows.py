@@ -12,7 +12,7 @@ import numpy as np
 from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
-from fairshapley.explanations.attributions import Attributions, gathered
+from fairshapley.explanations.attributions import Attributions
 from fairshapley.explanations.closed_forms import closed_form
 from fairshapley.explanations.sampling import (
     EXACT_PLAYERS,
@@ -153,19 +153,19 @@ def explain(
         )  # fmt: skip
     chosen, single = _check_outputs(outputs, subject, given=given)
     request = _Request(
-        subject, check_rows(rows, subject.n_rows), chosen, _check_budget(budget), until,
+        subject, check_rows(rows, subject.n_rows), chosen, single, _check_budget(budget), until,
         None if xi is None else check_xi(xi), root_seed(seed), started,
     )  # fmt: skip
     fields = {**origin_fields(subject.notes), "versions": versions(), "seed": request.seed}
     results: dict[int, tuple[Result, ...]] = {}
     complete = True
     for places, found, limits in request.explained(progress):
-        for at in np.flatnonzero(found.done).tolist():
+        for at in np.flatnonzero(~np.isnan(found.values[:, 0, 0])).tolist():
             results[int(places[at])] = request.results(found, limits, at, fields)
         complete = found.complete
         if not complete:
             break
-    return gathered(subject, request.rows, chosen, results, single=single, complete=complete)
+    return request.gathered(results, complete=complete)
 
 
 def _subject(
@@ -202,10 +202,8 @@ def _are_texts(X: Any) -> bool:  # noqa: N803
 
 
 def _check_budget(budget: int | Budget | None) -> int | None:
-    parsed = parse_budget(budget)
-    if parsed is None:
-        return None
-    if parsed.evaluations is None or parsed.seconds is not None or parsed.marginals is not None:
+    parsed = parse_budget(budget) or Budget()
+    if parsed != Budget(parsed.evaluations):
         raise InputError(
             f"a row has a budget of evaluations, not of {parsed}", remedy="give {budget:1000}"
         )
@@ -238,6 +236,8 @@ class _Request:
     subject: Subject
     rows: IntArray
     outputs: tuple[int, ...]
+    single: bool
+    """Whether arrays have no axis for outputs"""
     budget: int | None
     until: Fair | None
     xi: float | None
@@ -274,7 +274,7 @@ class _Request:
                 rows, limits = self.rows[places], self._limits(count)
                 yield places, RowSampler(
                     self.subject.expectation(rows), count, list(self.outputs), rows, limits,
-                    side_generator(self.seed, f"rows {number}"), report, self.started,
+                    side_generator(self.seed, f"rows {number}"), report,
                 ).run(), limits  # fmt: skip
 
     def _limits(self, n_players: int) -> Limits:
@@ -289,11 +289,11 @@ class _Request:
         self, found: RowValues, limits: Limits, at: int, fields: dict[str, Any]
     ) -> tuple[Result, ...]:
         """Return one result for each output of a row."""
-        budget, until, exact = limits.budget, limits.until, bool(found.exact[at])
+        exact = bool(found.exact[at])
         done = found.complete or exact or found.stopped[at] != INTERRUPTED
         kept = {
-            "budget": None if budget is None else asdict(budget),
-            "until": None if until is None else until.configuration(),
+            "budget": limits.evaluations and asdict(Budget(limits.evaluations)),
+            "until": limits.until and limits.until.configuration(),
             "on_error": "raise",
         }
         results = []
@@ -326,3 +326,31 @@ class _Request:
                 )
             )
         return tuple(results)
+
+    def gathered(self, results: dict[int, tuple[Result, ...]], *, complete: bool) -> Attributions:
+        """Return the results of rows, by their place among those of the request, as arrays."""
+        if not results:
+            raise KeyboardInterrupt  # it came before any row had values
+        subject, places = self.subject, np.array(sorted(results))
+        n_players = max(row[0].n_players for row in results.values())
+        values, errors = np.full((2, len(places), n_players, len(self.outputs)), np.nan)
+        ends = np.zeros((2, len(places), len(self.outputs)))
+        for row, place in enumerate(places.tolist()):
+            for at, result in enumerate(results[place]):
+                values[row, : result.n_players, at] = result.values
+                errors[row, : result.n_players, at] = result.standard_errors
+                ends[:, row, at] = result.game.endpoints
+        last: Any = 0 if self.single else slice(None)
+        return Attributions(
+            values=values[:, :, last],
+            standard_errors=errors[:, :, last],
+            base_values=ends[0][:, last],
+            predictions=ends[1][:, last],
+            data=subject.shown(self.rows[places])[:, :n_players],
+            rows=tuple(self.rows[places].tolist()),
+            player_names=subject.player_names[:n_players],
+            output_names=tuple(subject.output_names[output] for output in self.outputs),
+            results=tuple(results[place] for place in places.tolist()),
+            kind=subject.shape,
+            complete=complete,
+        )

@@ -1,4 +1,4 @@
-"""An explanation as people read it: sentences, and a view in a notebook."""
+"""An explanation in sentences, as people read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
 from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import FloatArray
 
@@ -15,10 +14,6 @@ if TYPE_CHECKING:
 
 # What is printed: the first rows, in each the players that matter most, names cut to a length.
 SHOWN_ROWS, SHOWN_PLAYERS, SHOWN_LETTERS = 10, 5, 40
-# Players of a table in a notebook.
-SHOWN_COLUMNS = 10
-# Blue adds and orange takes away; the more, the denser, on light and dark grounds alike.
-ADDS, TAKES = "0,114,178", "230,159,0"
 
 
 def outputs(found: Attributions) -> list[tuple[str, int | None]]:
@@ -73,36 +68,3 @@ def row_sum(found: Attributions, place: int, output: int | None) -> str:
 def _with_error(value: float, error: float) -> str:
     known = value if abs(value) > error / 1000 else 0.0  # rounding is no news
     return f"{known:+.3g}" + (f" ± {error:.1g}" if error > 0 else "")
-
-
-def notebook_html(found: Attributions) -> str:
-    """Return a table of the players that matter most in the first rows, or coloured words."""
-    title, lines = sentences(found)
-    texts, parts = found.kind == "texts", []
-    names = [one_line(name, SHOWN_LETTERS) for name in found.player_names]
-    for name, output in outputs(found):
-        at = found.index(output)
-        order = np.argsort(-np.abs(found.values[at]).mean(axis=0), kind="stable")[:SHOWN_COLUMNS]
-        heads = ["words"] if texts else [names[player] for player in order]
-        rows = []
-        for place, row in enumerate(found.rows[:SHOWN_ROWS]):
-            shown = [_with_error(*it) for it in zip(*found.row_values(place, output), strict=True)]
-            cells = (
-                [_coloured(found, place, output)] if texts else [shown[player] for player in order]
-            )
-            ends = [f"{part[at][place]:.4g}" for part in (found.predictions, found.base_values)]
-            rows.append([str(row), *ends, *cells])
-        parts += [sentences_html([f"output {name}"])] if name else []
-        parts.append(table_html(["row", "prediction", "on average", *heads], rows))
-    return block_html(title, *parts, sentences_html(line for line in lines if line[:4] != "row "))
-
-
-def _coloured(found: Attributions, place: int, output: int | None) -> str:
-    """Return the words of a text, each on the colour of its value."""
-    values, errors = found.row_values(place, output)
-    largest = max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    return " ".join(
-        f'<span title="{_with_error(value, error)}" style="background:rgba('
-        f'{ADDS if value > 0 else TAKES},{0.6 * abs(value) / largest:.2f})">{escaped(word)}</span>'
-        for word, value, error in zip(found.names(place), values, errors, strict=False)
-    )

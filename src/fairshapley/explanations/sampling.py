@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +22,7 @@ from fairshapley.fairness.unseen import find_unseen
 from fairshapley.games.features.expectation import Expectation
 from fairshapley.games.game import members
 from fairshapley.semivalues import Shapley
-from fairshapley.stopping import Budget, Fair, Snapshot
+from fairshapley.stopping import Fair, Snapshot
 
 # Up to this many players all coalitions cost hardly more than the default budget of 100
 # evaluations per player.
@@ -54,11 +53,6 @@ class Limits:
     xi: float | None
     """The tolerance near zero; None for the mean |value| of each row"""
 
-    @property
-    def budget(self) -> Budget | None:
-        """The budget that a rule and a result are given."""
-        return None if self.evaluations is None else Budget(self.evaluations)
-
     def near_zero(self, values: FloatArray) -> float:
         """Return the tolerance near zero for the values of a row."""
         return float(np.abs(values).mean()) if self.xi is None else self.xi
@@ -80,8 +74,6 @@ class RowValues:
     """The share of δ that is left for a certificate"""
     stopped: NDArray[Any]
     """The reasons, as strings"""
-    done: BoolArray
-    """Whether a row has values at all"""
     exact: BoolArray
     complete: bool = True
 
@@ -91,15 +83,14 @@ class RowValues:
         _, rows, outputs = ends.shape
         values, errors = np.full((2, rows, n_players, outputs), np.nan)
         counts, evaluations = np.zeros((2, rows), dtype=np.int64)
-        done, exact = np.zeros((2, rows), dtype=bool)
-        stopped = np.full(rows, INTERRUPTED, dtype=object)
-        return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, done, exact)
+        stopped, exact = np.full(rows, INTERRUPTED, dtype=object), np.zeros(rows, dtype=bool)
+        return cls(ends, values, errors, counts, evaluations, np.ones(rows), stopped, exact)
 
     def set_exact(self, rows: IntArray, values: FloatArray, evaluations: int, how: str) -> None:
         """Record the exact values of some rows."""
         self.values[rows], self.errors[rows] = values, 0.0
         self.counts[rows] = self.evaluations[rows] = evaluations
-        self.done[rows] = self.exact[rows] = True
+        self.exact[rows] = True
         self.stopped[rows] = f"the values are exact: {how}"
 
 
@@ -118,8 +109,6 @@ class RowSampler:
     rng: np.random.Generator
     report: Callable[[int], None]
     """Called with the number of utilities computed since its last call"""
-    started: float
-    """When the clock of the run started, in `time.monotonic`"""
     found: RowValues = field(init=False)
     seen: list[tuple[BoolArray, IntArray, FloatArray]] = field(default_factory=list, init=False)
     """The coalitions of each round, the rows in progress, and their utilities, for certificates"""
@@ -239,7 +228,6 @@ class RowSampler:
         found.values[active] = estimates.values.reshape(shape).transpose(0, 2, 1)
         found.errors[active] = np.sqrt(estimates.variances).reshape(shape).transpose(0, 2, 1)
         found.counts[active] = estimates.count
-        found.done[active] = True
 
     def _certify(
         self, fair: Fair, active: IntArray, going: BoolArray, last_look: int, *, final: bool
@@ -290,7 +278,7 @@ class RowSampler:
         return risks <= share * fair.delta
 
     def _snapshot(self, row: int, output: int, last_look: int) -> Snapshot:
-        found, limits = self.found, self.limits
+        found = self.found
         values = found.values[row, :, output]
         evidence = Evidence(
             values=values,
@@ -299,15 +287,8 @@ class RowSampler:
             evaluations=int(found.evaluations[row]),
             unseen=self._unseen(row, output, values),
         )
-        return Snapshot(
-            evidence.evaluations,
-            None,
-            time.monotonic() - self.started,
-            evidence,
-            limits.near_zero(values),
-            limits.budget,
-            last_look,
-        )
+        xi = self.limits.near_zero(values)
+        return Snapshot(evidence.evaluations, None, 0.0, evidence, xi, last_look=last_look)
 
     def _unseen(self, row: int, output: int, values: FloatArray) -> FloatMatrix:
         """Return what the coalitions that were not drawn may hide of a row in progress."""
