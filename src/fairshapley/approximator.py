@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.extras import extra
 from fairshapley.estimators import Estimator
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate
 
 
-@known_names
 def shapiq_approximator(
     n_players: int, method: str | Estimator[Any, Any] = "auto", *, seed: int | None = None
 ) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import Neighbourhoods
 from fairshapley.errors import FingerprintError
@@ -30,7 +29,6 @@ CLOSED_FORM = "computed in closed form: the values are exact"
 WITHOUT_EACH = "the utility without each player was computed: the values are exact"
 
 
-@known_names
 def knn_shapley(
     X: ArrayLike,  # noqa: N803 - as everywhere in the field
     y: ArrayLike,
@@ -228,7 +226,6 @@ def _sum_from_the_last(steps: FloatArray) -> FloatArray:
     return np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
 
 
-@known_names
 def leave_one_out(
     game: Game, *, engine: EngineOption = None, journal: JournalOption = None
 ) -> FloatArray:

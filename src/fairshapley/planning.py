@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import duration, several
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
@@ -170,7 +169,6 @@ class Forecast:
         return sentences
 
 
-@known_names
 def forecast(
     game: Game,
     method: str | Estimator[Any, Any] = "auto",

@@ -286,7 +286,6 @@ HALVES = np.tile(["a", "b"], 20)
         (X40, HALVES, {"share": 0.7}, "share must be"),
         (X40, HALVES, {"names": "who"}, "a list"),
         (X40, HALVES, {"drop": ["x"]}, "no drop="),
-        (X40, HALVES, {"random_state": 1}, "use seed="),
         ({"x": [1, 2], "y": ["a", "b"]}, "y", {"names": ["p", "q"]}, "the name of a column"),
         ({"x": [1, 2], "y": ["a", "b"]}, "z", {}, "no column 'z'"),
     ],

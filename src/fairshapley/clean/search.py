@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.clean.cross_fitting import (
@@ -54,7 +53,6 @@ MOST_COLUMNS = 12
 MOST_NUMBERS = 6
 
 
-@known_names
 def suspects(
     rows: Any,
     target: Any,

@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 from scipy.stats import sem
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.checks import ROUNDING
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.markup import block_html, names_table_html, sentences_html
@@ -270,7 +269,6 @@ class Comparison:
         return block_html("Methods on one game at equal cost", sentences_html(notes), table)
 
 
-@known_names
 def audit(
     game: Game,
     method: Method,
@@ -317,7 +315,6 @@ def audit(
     return found
 
 
-@known_names
 def compare(
     game: Game,
     methods: Sequence[Method] | dict[str, Method],

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import IntArray
 from fairshapley.errors import InputError
 from fairshapley.explanations.attributions import Attributions
@@ -50,7 +49,6 @@ NO_EVIDENCE = Evidence(
 )
 
 
-@known_names
 def explain(
     model: Any,
     X: Any = None,  # noqa: N803 - as everywhere in machine learning

@@ -16,7 +16,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.threads import one_thread_if_small
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
@@ -175,7 +174,6 @@ class InformationGame:
     # coalition is made when it is needed.
     _kept_entries: ClassVar[int] = 1 << 25
 
-    @known_names
     def __init__(
         self,
         datasets: Datasets,

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions, check_names
@@ -77,7 +76,6 @@ class KNNUtilityGame:
     # Entries of a temporary array: 2**21 doubles are 16 MiB, a few of which live at a time.
     _block: ClassVar[int] = 1 << 21
 
-    @known_names
     def __init__(
         self,
         X: ArrayLike,  # noqa: N803 - as everywhere in the field

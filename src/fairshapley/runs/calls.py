@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
 from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
@@ -42,7 +41,6 @@ from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
 
 
-@known_names
 def estimate(
     game: Game,
     method: str | Estimator[Any, Any] = "auto",
@@ -155,7 +153,6 @@ def estimate(
             return _execute(plan, evaluator, seed, started, progress, verify)
 
 
-@known_names
 def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
     """The exact values, by evaluating every coalition (up to 25 players).
 
@@ -168,7 +165,6 @@ def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
     return estimate(game, Exact(), semivalue=semivalue)
 
 
-@known_names
 def resume(
     journal: JournalOption,
     game: Game | None = None,

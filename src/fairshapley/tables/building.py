@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.preprocessing import StandardScaler
 
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.checks import choice
 from fairshapley._basics.text import quoted, several
 from fairshapley._basics.types import FloatArray, IntArray
@@ -95,7 +94,6 @@ class _Part:
 _Data: TypeAlias = tuple[FloatArray, NDArray[Any]]
 
 
-@known_names
 def table_game(
     train: Any,
     target: str,

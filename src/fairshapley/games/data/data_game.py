@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.abilities import DeviceGame
@@ -169,7 +168,6 @@ class DataGame:
 
     _chunk_bytes: ClassVar[int] = CHUNK_BYTES
 
-    @known_names
     def __init__(
         self,
         model: Any,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairshapley._basics import frames
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import real_numbers
@@ -192,7 +191,6 @@ def stack(parts: Sequence[Rows]) -> Rows:
     return Rows(np.concatenate(features), y, weights)
 
 
-@known_names
 def split_base(
     X: Any,  # noqa: N803
     y: Any,

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.arguments import known_names
 from fairshapley._basics.text import several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
@@ -110,7 +109,6 @@ class FeatureGame:
 
     shape: ClassVar[Literal["columns"]] = "columns"
 
-    @known_names
     def __init__(
         self,
         predict: Any,
