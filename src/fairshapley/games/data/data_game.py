@@ -96,8 +96,7 @@ class DataGame:
         utility is averaged, the same for every coalition. Each of them is given to every
         ``random_state`` within the model. Without it a ``random_state`` of None becomes 0.
     empty_value
-        The utility of no rows at all; by default that of the best constant prediction (of a
-        few for a scorer), see below.
+        The utility of no rows at all; by default that of the best constant prediction, see below.
     unfittable
         What becomes of rows that the model refuses with a ValueError though it takes all rows
         (classes with one row, fewer rows than components): "raise" stops with a `GameError`;
@@ -120,8 +119,8 @@ class DataGame:
         Groups of players who hold the same rows, where players are more than rows: the players,
         the share of common rows, and whether some are only nearly the same.
     constant_value
-        The score of the best constant prediction, or for a scorer of the best of a few; None where
-        it gives no number for one.
+        The score of the best constant prediction; for a scorer that of the classes' frequencies, or
+        of the mean. None where it gives no number for them.
     vectorised
         Whether coalitions are fitted at once.
     not_vectorised_because
@@ -134,9 +133,9 @@ class DataGame:
     - no rows: the best score that a constant prediction has on the test rows, or `empty_value`.
       That is the share of the most frequent class for accuracy, minus the entropy of the classes
       for log-likelihood, that of finding every row for F1, 0.5 for AUC, 0 for r2, minus the
-      variance of the targets for neg_mse. For a scorer it is the best of the classes and their
-      frequencies, or of the mean and the median. It rests on the test rows' answers alone: who
-      owns them needs nobody's data for it, and no player can change it;
+      variance of the targets for neg_mse. For a scorer it is the score of predicting the classes'
+      frequencies, or the mean. It rests on the test rows' answers alone: who owns them needs
+      nobody's data for it, and no player can change it;
     - rows of one class: the constant prediction of that class, with probability 1 (a scorer is
       given scikit-learn's DummyClassifier);
     - k nearest neighbours of fewer than k rows: all rows are neighbours.
@@ -231,7 +230,7 @@ class DataGame:
             empty_value, self.constant_value, has_base=players.n_base > 0
         )
         self.value_range = range_of_values(value_range, score, self.empty_value)
-        self._refuse_missing(train)
+        self._refuse_missing()
         self.not_vectorised_because = self._why_not(vectorised)
         self.vectorised = not self.not_vectorised_because
 
@@ -423,7 +422,7 @@ class DataGame:
             return str(error)
         return "" if known else f"the learner of {type(self.model).__name__} has no {score.kind}"
 
-    def _refuse_missing(self, train: Any) -> None:
+    def _refuse_missing(self) -> None:
         """An InputError when features are missing and the model cannot do without."""
         rows, test = self._players.rows, self._fitter.test
         for features, what in ((rows.X, "train"), (test.X, "test")):
@@ -437,8 +436,8 @@ class DataGame:
                         fitted.predict(test.X)
             except (TypeError, ValueError) as error:
                 row, column = place
-                if what == "train":
-                    what, row = self._players.place(row, train)
+                if (base := row - len(self._players.owner)) >= 0 and what == "train":
+                    what, row = "base", base
                 raise InputError(
                     f"X of {what} is missing or infinite in row {row}, column {column!r}, which "
                     f"{type(self.model).__name__} does not take: leave the row out, or impute, "

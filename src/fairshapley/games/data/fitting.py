@@ -6,7 +6,6 @@ Beside them the constant predictions: the same answer for every test row.
 from __future__ import annotations
 
 import functools
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +14,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from fairshapley._basics import checks
@@ -127,21 +125,6 @@ def _named(parameters: dict[str, Any], ending: str) -> list[str]:
     return [name for name in parameters if name.rpartition("__")[2] == ending]
 
 
-# Only the most frequent classes are tried: a rarer one is no better answer for all rows.
-MAX_CLASSES = 20
-
-
-def constant_classifier(classes: Any, frequencies: FloatArray) -> Any:
-    """A model that predicts the classes with these probabilities, the first of the likeliest."""
-    same = np.zeros((len(classes), 1))
-    return DummyClassifier().fit(same, classes, sample_weight=frequencies)
-
-
-def constant_regressor(number: float) -> Any:
-    """A model that predicts a number."""
-    return DummyRegressor(strategy="constant", constant=number).fit(np.zeros((1, 1)), [number])
-
-
 def as_number(score: object) -> float:
     """What a scorer returned, as a float."""
     array = np.asarray(score)
@@ -211,9 +194,10 @@ class Fitter:
             if self.constant and self._fits_all:
                 return self._constant_of(chosen, wide=wide)
             raise
-        judged = self._knowing_all(fitted)
         if isinstance(self.score, Metric):
-            judged = self._predict(fitted, self.score)
+            return self._scores(self._predict(fitted, self.score), wide=wide)
+        known = self.classes is None or len(getattr(fitted, "classes_", ())) == len(self.classes)
+        judged = fitted if known and not wide else Judged(fitted, self.classes)
         return self._scores(judged, wide=wide)
 
     def measured(self, predictions: Array, *, wide: bool) -> FloatArray:
@@ -228,11 +212,10 @@ class Fitter:
         """The scores of one model: by its predictions, or for a scorer by itself."""
         if isinstance(self.score, Metric):
             return self.measured(judged, wide=wide)[0]
-        if not wide:
-            return np.array([self._scored(judged)])
-        known = Remembering(judged)
-        without = [self._scored(known, one) for one in self.groups.weights(self.test.weights)]
-        return np.array([self._scored(known), *without])
+        weights = [self.test.weights]
+        if wide:
+            weights += self.groups.weights(self.test.weights)
+        return np.array([self._scored(judged, each) for each in weights])
 
     def fit(self, model: Any, chosen: Rows) -> Any:
         """A copy of the model fitted to some rows; k nearest are at most all of them."""
@@ -243,9 +226,8 @@ class Fitter:
             return model.fit(chosen.X, chosen.y)
         return model.fit(chosen.X, chosen.y, **{weight_parameter(model): chosen.weights})
 
-    def _scored(self, model: Any, weights: FloatArray | None = None) -> float:
-        """What the scorer says of a model; with other weights of the test rows if given."""
-        weights = self.test.weights if weights is None else weights
+    def _scored(self, model: Any, weights: FloatArray | None) -> float:
+        """What the scorer says of a model, with weights of the test rows if there are any."""
         weighted = {} if weights is None else {"sample_weight": weights}
         scorer: Any = self.score
         return as_number(scorer(model, self.test.X, self.test.y, **weighted))
@@ -266,15 +248,8 @@ class Fitter:
         if metric.kind == "decision":
             return np.asarray(fitted.decision_function(features)).reshape(1, -1)
         if metric.kind == "probability":
-            return np.asarray(self._knowing_all(fitted).predict_proba(features))[None]
+            return np.asarray(Judged(fitted, self.classes).predict_proba(features))[None]
         return _indices(fitted.predict(features), self.classes)[None]
-
-    def _knowing_all(self, fitted: Any) -> Any:
-        """The model, with a probability of 0 for classes that it has not seen."""
-        known = getattr(fitted, "classes_", None)
-        if self.classes is None or (known is not None and len(known) == len(self.classes)):
-            return fitted
-        return AllClasses(fitted, self.classes)
 
     def constant_score(
         self, frequencies: FloatArray | None = None, mean: float = 0.0, *, wide: bool = False
@@ -282,61 +257,63 @@ class Fitter:
         """The score of predicting classes with these frequencies, or a number, for every row."""
         if isinstance(self.score, Metric):
             return self._scores(self.score.same_for_all(frequencies, mean), wide=wide)
+        same = np.zeros((1 if frequencies is None else len(frequencies), 1))
         if frequencies is None:
-            return self._scores(constant_regressor(mean), wide=wide)
-        return self._scores(constant_classifier(self.classes, frequencies), wide=wide)
+            model = DummyRegressor(strategy="constant", constant=mean).fit(same, [mean])
+        else:
+            model = DummyClassifier().fit(same, self.classes, sample_weight=frequencies)
+        return self._scores(model, wide=wide)
 
     def best_constant(self, *, wide: bool = False) -> FloatArray | None:
         """Return the best score of one and the same prediction for every test row.
 
         It looks at the answers of the test rows, as whoever owns them can, and at no training row.
-        For a scorer it is the best of the classes and their frequencies, or of the mean and the
-        median; None where a scorer gives no number for such a prediction.
+        For a scorer it is the score of the classes' frequencies, or of the mean; None where it
+        gives no number for such a prediction.
         """
         if isinstance(self.score, Metric):
             return self._scores(self.score.best_prediction(), wide=wide)
         if task_of(self.models[0]) == "other":
             return None
-        answers = self.test.y
-        if self.classes is None:
-            models = [
-                constant_regressor(float(one)) for one in (answers.mean(), np.median(answers))
-            ]
-        else:
-            counts = np.array([np.count_nonzero(answers == one) for one in self.classes])
-            frequent = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
-            shares = [counts / counts.sum(), *np.eye(len(counts))[frequent]]
-            models = [constant_classifier(self.classes, share) for share in shares]
-        scores = []
-        with quiet():
-            for model in models:
-                try:
-                    scores.append(self._scored(model))
-                except Exception:  # whatever a scorer misses in a model that has learnt nothing
-                    scores.append(math.nan)
-            if np.isfinite(scores).any():
-                best = int(np.nanargmax(np.where(np.isfinite(scores), scores, np.nan)))
-                return self._scores(models[best], wide=wide)
-        return None
+        try:
+            with quiet():
+                score = self._constant_of(self.test, wide=wide)
+        except Exception:  # whatever a scorer misses in a model that has learnt nothing
+            return None
+        return score if np.isfinite(score[0]) else None
 
     def _constant_of(self, chosen: Rows, *, wide: bool) -> FloatArray:
+        """The score of the constant prediction of some rows."""
         if self.classes is None:
             mean = float(np.average(chosen.y, weights=chosen.weights))
             return self.constant_score(mean=mean, wide=wide)
-        codes = np.searchsorted(self.classes, chosen.y)
-        counts = np.bincount(codes, weights=chosen.weights, minlength=len(self.classes))
+        weights = np.ones(len(chosen)) if chosen.weights is None else chosen.weights
+        counts = np.array([weights[chosen.y == label].sum() for label in self.classes])
         return self.constant_score(counts / counts.sum(), wide=wide)
 
 
-class Remembering(BaseEstimator):  # type: ignore[misc]
-    """A fitted model that predicts the test rows once, however often a scorer asks."""
+class Judged(BaseEstimator):  # type: ignore[misc]
+    """A fitted model as scorers see it: it knows all classes, and predicts the test rows once.
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    Classes that it has not seen have a column of zeros in its probabilities, as scorers want one
+    for each class of the test rows. Its decisions have none, so that there are no decisions then.
+    """
+
+    def __init__(self, model: Any, classes: Any) -> None:
+        self.model, self.classes = model, classes
         self._known: dict[str, Any] = {}
 
+    def __sklearn_tags__(self) -> Any:
+        return self.model.__sklearn_tags__()
+
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("model", "_known"):
+        if name.startswith("__") or name in ("model", "classes", "_known"):
+            raise AttributeError(name)
+        seen: Any = getattr(self.model, "classes_", self.classes)
+        all_seen = self.classes is None or len(seen) == len(self.classes)
+        if name == "classes_" and self.classes is not None:
+            return self.classes
+        if name == "decision_function" and not all_seen:
             raise AttributeError(name)
         found = getattr(self.model, name)
         if name not in ("predict", "predict_proba", "decision_function"):
@@ -344,48 +321,16 @@ class Remembering(BaseEstimator):  # type: ignore[misc]
 
         def once(features: Any) -> Any:
             if name not in self._known:
-                self._known[name] = found(features)
+                predicted = found(features)
+                if name == "predict_proba" and not all_seen:
+                    padded = np.zeros((len(predicted), len(self.classes)))
+                    padded[:, np.searchsorted(self.classes, seen)] = predicted
+                    predicted = padded
+                self._known[name] = predicted
             return self._known[name]
 
         once.__name__ = name  # scikit-learn looks at it
         return once
-
-    def __sklearn_tags__(self) -> Any:
-        return self.model.__sklearn_tags__()
-
-
-class AllClasses(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A fitted classifier that also knows the classes that it has not seen.
-
-    Scorers ask for a column of probabilities for each class of the test rows.
-    """
-
-    def __init__(self, model: Any, classes: NDArray[Any]) -> None:
-        self.model = model
-        self.classes = classes
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """All classes, as scikit-learn calls them."""
-        return self.classes
-
-    def predict(self, features: Any) -> NDArray[Any]:
-        """The predicted classes."""
-        return self.model.predict(features)
-
-    @available_if(lambda self: hasattr(self.model, "predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, features: Any) -> FloatArray:
-        """A column for each class, of zeros for those not seen."""
-        known = self.model.predict_proba(features)
-        probabilities = np.zeros((len(known), len(self.classes)))
-        probabilities[:, np.searchsorted(self.classes, self.model.classes_)] = known
-        return probabilities
-
-    def __getattr__(self, name: str) -> Any:
-        # Decisions have no column for a class that was not seen.
-        if name.startswith("__") or name in ("model", "decision_function"):
-            raise AttributeError(name)
-        return getattr(self.model, name)
 
 
 def weight_parameter(model: Any) -> str:

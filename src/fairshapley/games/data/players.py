@@ -63,15 +63,6 @@ class PlayerRows:
     def _first(self) -> IntArray:
         return representatives(self.rows)
 
-    def place(self, row: int, train: Any) -> tuple[str, int]:
-        """Where the user gave a row: in what, and its number there."""
-        if row >= len(self.owner):
-            return "base", row - len(self.owner)
-        if not isinstance(train, Mapping):
-            return "train", row
-        player = int(self.owner[row])
-        return f"train[{list(train)[player]!r}]", row - int(np.searchsorted(self.owner, player))
-
     def identical(self) -> tuple[tuple[int, int], ...]:
         """The pairs of players with the same rows."""
         content: list[list[int]] = [[] for _ in range(self.n_players)]

@@ -339,8 +339,6 @@ class R2(NegMSE):
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """In units of the variance."""
-        if weights is None:
-            return 1 - means / float(np.var(self.targets))
         mean = np.average(self.targets, weights=weights)
         return 1 - means / float(np.average((self.targets - mean) ** 2, weights=weights))
 
