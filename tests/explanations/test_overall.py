@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
-from fairshapley.games.features import FeatureGame, FeatureLossGame
 
 ROWS = np.random.default_rng(3).normal(size=(200, 12))
 WEIGHTS = np.array([3.0, 2.0, 1.0] + [0.05] * 9)
@@ -36,37 +34,6 @@ def test_importance_has_the_errors_of_rows_and_coalitions(found):
     assert overall.decided(top=3)
     with pytest.raises(fs.InputError, match="at least two rows"):
         fs.explain(bent, ROWS, 5, rows=0, budget=60).overall()
-
-
-def test_importance_by_loss_is_the_exact_decomposition():
-    """Of a linear model: v(S) = −mean (y − E[f | S])², all features take the loss to 0."""
-    rows = ROWS[:50, :3]
-    game = FeatureGame(lambda x: x @ WEIGHTS[:3], rows, background=50)
-    target = rows @ WEIGHTS[:3]
-    result = fs.exact(FeatureLossGame(game, target))
-    assert result.values.sum() == pytest.approx(target.var())
-    assert (np.diff(result.values) < 0).all()
-
-
-def test_importance_by_log_loss_and_by_a_function():
-    rows = ROWS[:60, :3]
-    model = LogisticRegression().fit(rows, np.where(rows[:, 0] > 0, "yes", "no"))
-    game = FeatureGame(model, rows, background=10, output="yes")
-    labels = np.where(rows[:, 0] > 0, "yes", "no")
-    by_name = fs.exact(FeatureLossGame(game, labels, "log"))
-    own = FeatureLossGame(
-        game, labels == "yes", lambda y, p: -np.log(np.where(y, p[:, 1], p[:, 0]))
-    )
-    assert_allclose(by_name.values, fs.exact(own).values)
-    assert by_name.values.argmax() == 0
-    for arguments, message in (
-        ((labels[:5], "log"), "y has the shape"),
-        ((np.full(60, "maybe"), "log"), "is no output"),
-        ((labels == "yes",), "for one output"),
-        ((labels, "hinge"), "loss must be one of"),
-    ):
-        with pytest.raises(fs.InputError, match=message):
-            FeatureLossGame(game, *arguments)
 
 
 def test_one_hot_columns_are_found():

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fairshapley.games import federated
-from fairshapley.games.features import FeatureGame, FeatureLossGame
+from fairshapley.games.features import FeatureGame
 from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import FunctionGame, Game, Random, TableGame
@@ -29,7 +29,6 @@ __all__ = [
     "Airport",
     "DataGame",
     "FeatureGame",
-    "FeatureLossGame",
     "FederatedGame",
     "FunctionGame",
     "Game",

@@ -1,5 +1,5 @@
-"""Features as players: any prediction function, what it predicts and how well."""
+"""Features as players: any prediction function, and what it predicts."""
 
-from fairshapley.games.features.feature_game import FeatureGame, FeatureLossGame
+from fairshapley.games.features.feature_game import FeatureGame
 
-__all__ = ["FeatureGame", "FeatureLossGame"]
+__all__ = ["FeatureGame"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,31 +186,9 @@ class Predictor:
 
 
 class Expectation(ABC):
-    """Utilities of all outputs for some explained rows, which have the same players."""
+    """Utilities of all outputs for some explained rows, which have the same players.
 
-    n_explained: int
-    n_outputs: int
-
-    @abstractmethod
-    def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
-        """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
-
-    def blocks(self, coalitions: BoolArray) -> Iterator[FloatArray]:
-        """The utilities of all explained rows, for as many coalitions at a time as memory holds."""
-        rows = np.arange(self.n_explained)
-        step = max(1, _MEANS // (self.n_explained * self.n_outputs))
-        for start in range(0, len(coalitions), step):
-            yield self.each(coalitions[start : start + step], rows)
-
-    def values(self, coalitions: BoolArray) -> FloatArray:
-        """The utilities, (coalitions, outputs): means over the explained rows."""
-        means = [_mean(each.transpose(2, 0, 1)).T for each in self.blocks(coalitions)]
-        return np.concatenate([np.empty((0, self.n_outputs)), *means])
-
-
-class MixedExpectation(Expectation):
-    """Means of the predictions of mixtures, in which something stands in for what is absent.
-
+    They are means of the predictions of mixtures, in which something stands in for what is absent.
     A *unit* is one coalition with one explained row: as many mixtures as there are background
     rows. Units share calls of predict as far as its rows allow; a unit with more rows than that
     is cut, at the same places whatever the coalitions beside it.
@@ -231,6 +209,16 @@ class MixedExpectation(Expectation):
     @abstractmethod
     def mixed(self, coalitions: BoolArray, rows: IntArray, others: slice) -> Any:
         """What to predict for pairs of a coalition and a row: the mixtures of a pair together."""
+
+    def values(self, coalitions: BoolArray) -> FloatArray:
+        """The utilities, (coalitions, outputs): means over the explained rows."""
+        rows = np.arange(self.n_explained)
+        step = max(1, _MEANS // (self.n_explained * self.n_outputs))
+        means = [np.empty((0, self.n_outputs))]
+        for start in range(0, len(coalitions), step):
+            each = self.each(coalitions[start : start + step], rows)
+            means.append(_mean(each.transpose(2, 0, 1)).T)
+        return np.concatenate(means)
 
     def each(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """The utilities of some of the explained rows, (coalitions, rows, outputs)."""
@@ -263,7 +251,7 @@ def _mean(values: FloatArray) -> FloatArray:
     return mean
 
 
-class MarginalExpectation(MixedExpectation):
+class MarginalExpectation(Expectation):
     """Absent features as they are in background rows.
 
     Parameters

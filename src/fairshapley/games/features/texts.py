@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.games.features.expectation import MixedExpectation, Predictor, as_function
+from fairshapley.games.features.expectation import Expectation, Predictor, as_function
 
 Splitter = Callable[[str], Sequence[str]]
 
@@ -114,7 +114,7 @@ class Texts:
         return piece.replace(piece.strip(), self.absent) if self.absent and piece.strip() else ""
 
 
-class TextExpectation(MixedExpectation):
+class TextExpectation(Expectation):
     """Utilities of some texts with the same number of pieces."""
 
     def __init__(self, texts: Texts, rows: IntArray) -> None:

@@ -18,9 +18,12 @@ from fairshapley.games.learners.learner import (
     Predicted,
     data,
 )
-from fairshapley.games.learners.linear import RidgeClassifierLearner, RidgeLearner
 from fairshapley.games.learners.logistic import LogisticLearner
-from fairshapley.games.learners.naive_bayes import NaiveBayesLearner
+from fairshapley.games.learners.moments import (
+    NaiveBayesLearner,
+    RidgeClassifierLearner,
+    RidgeLearner,
+)
 from fairshapley.games.learners.neighbours import (
     NeighboursClassifierLearner,
     NeighboursRegressorLearner,

@@ -34,8 +34,7 @@ from fairshapley.games.learners.learner import (
     refuse_unless,
     switch,
 )
-from fairshapley.games.learners.newton import minimise
-from fairshapley.games.learners.quasi_newton import FullFit
+from fairshapley.games.learners.newton import FullFit, minimise
 
 
 @dataclass(frozen=True, eq=False)
