@@ -33,7 +33,7 @@ from fairshapley.results.serialising import (
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import Plan, RunLog, described
 from fairshapley.runs.setup import evaluating
-from fairshapley.stopping import Seconds
+from fairshapley.stopping import Budget, Seconds
 
 # Between machines sums are taken in another order, see docs/verify.md.
 ROUNDING = 1e-9
@@ -292,7 +292,8 @@ def _replay(
         timed, skipped = True, stored_fields(Result).keys() - OF_WHOLE_ROUNDS
         if result.run.rounds is None or result.game.endpoints is None:
             return None, skipped
-        plan = replace(plan, budget=None, until=None)
+        # The last round may have ended within a draw.
+        plan = replace(plan, budget=Budget(evaluations=result.evaluations), until=None)
     facts = replace(plan.game, value_range=result.game.value_range)
     plan = replace(plan, game=facts)
     with evaluating(None, facts, journal=journal, on_error=plan.on_error) as evaluator:

@@ -53,14 +53,18 @@ def test_each_distinct_coalition_is_computed_once(one, other, chunk_size):
 
 
 @given(masks_of_five, masks_of_five, st.integers(0, 30))
-def test_the_price_of_a_draw_is_what_is_new(one, other, left):
-    evaluator = Evaluator(Recorder(5), 5)
-    evaluate(evaluator, one)
-    draw = ListedCoalitions.of(other)
-    before, price = evaluator.tally.evaluations, evaluator.price(draw, left)
-    evaluator.evaluate(draw)
-    cost = evaluator.tally.evaluations - before
-    assert (price <= left) == (cost <= left or len(draw) <= left or before + left >= 32)
+def test_what_is_affordable_of_a_draw_is_what_adds_no_more_than_is_left(one, other, left):
+    def added(rows):
+        evaluator = Evaluator(Recorder(5), 5)
+        evaluate(evaluator, one)
+        before = evaluator.tally.evaluations
+        rows = evaluator.affordable(ListedCoalitions.of(other), left) if rows is None else rows
+        evaluate(evaluator, other[:rows])
+        return rows, evaluator.tally.evaluations - before
+
+    rows, cost = added(None)
+    assert cost <= left
+    assert rows == len(other) or added(rows + 1)[1] > left
 
 
 def test_a_draw_is_answered_with_the_sizes_of_its_coalitions():

@@ -197,7 +197,9 @@ def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
     beyond = fs.resume(journal, budget=5000)
     assert not beyond.complete
     assert "no further utilities" in beyond.stopped
-    assert beyond.values.tobytes() == whole.values.tobytes()
+    # The round in which the budget ended is not known as a whole.
+    assert 400 < beyond.evaluations <= whole.evaluations
+    assert (beyond.counts <= whole.counts).all()
 
 
 def test_rules_are_recorded_with_the_run(game, tmp_path):

@@ -42,6 +42,48 @@ def test_the_budget_is_never_exceeded_and_hardly_wasted(game):
         assert "budget" in result.stopped
 
 
+def square_root(coalition):
+    return sum(coalition) ** 0.5
+
+
+@pytest.mark.parametrize("engine", ["serial", "threads:32", "processes:2"])
+@pytest.mark.parametrize(
+    ("method", "unit"),
+    [("auto", 2), ("kernel", 2), ("mc", 11), (fs.MonteCarlo(antithetic=True), 22), ("owen", 13)],
+    ids=str,
+)
+def test_the_budget_is_used_up_to_the_last_unit_on_every_engine(engine, method, unit):
+    game = fs.games.FunctionGame(square_root, 12)
+    for budget in (60, 61, 333):
+        result = fs.estimate(game, method, budget=budget, seed=1, engine=engine)
+        left = budget - result.evaluations
+        assert 0 <= left < unit
+        rest = f" ({left} left, too few for another round)" if left else ""
+        assert result.stopped == f"budget of {budget} evaluations used up{rest}"
+
+
+@pytest.mark.parametrize("method", ["auto", "mc", "sobol", "stratified"])
+@pytest.mark.parametrize("engine", ["serial", "threads:32"])
+def test_a_run_that_ended_within_a_round_continues_as_one_run(method, engine, tmp_path):
+    game = fs.games.FunctionGame(square_root, 12)
+    given = {"method": method, "seed": 5, "engine": engine}
+    short = fs.estimate(game, budget=301, journal=tmp_path / "j.db", **given)
+    longer = fs.resume(tmp_path / "j.db", game, budget=700, engine=engine)
+    whole = fs.estimate(game, budget=700, **given)
+    assert longer.values.tobytes() == whole.values.tobytes()
+    assert longer.run.computed == whole.evaluations - short.evaluations
+    assert fs.resume(tmp_path / "j.db", run=1).values.tobytes() == short.values.tobytes()
+
+
+def test_a_money_limit_ends_within_a_round_and_the_journal_proves_it(tmp_path):
+    game = fs.games.FunctionGame(square_root, 12, cost=lambda c: 1.0 + len(c), cost_unit="euros")
+    budget, journal = fs.Budget(cost=900), tmp_path / "j.db"
+    result = fs.estimate(game, "mc", budget=budget, seed=1, engine="threads:32", journal=journal)
+    assert 900 - 11 * 12 < result.run.cost <= 900
+    assert "left, too little for another round" in result.stopped
+    assert fs.verify(result, journal=journal).holds
+
+
 def test_evaluations_are_what_the_game_was_asked():
     asked = []
 
@@ -215,7 +257,7 @@ def test_a_whole_number_may_be_written_as_a_float(game, budget):
 
 def test_a_budget_that_leaves_players_out_is_refused():
     game = fs.games.Additive(np.ones(100))
-    with pytest.raises(fs.errors.BudgetError, match="36 of 100 players"):
+    with pytest.raises(fs.errors.BudgetError, match="31 of 100 players"):
         fs.estimate(game, fs.MonteCarlo(walk=False), budget=140, seed=0)
 
 

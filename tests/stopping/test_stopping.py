@@ -107,18 +107,23 @@ class TestFair:
         )
         assert result.certificate(0.9, 0.1, xi=1.0).holds
 
-    def test_a_target_out_of_reach_is_given_up_with_an_answer(self):
+    def test_a_target_out_of_reach_is_said_and_given_up_where_asked(self):
         hard = fs.Fair(epsilon1=0.001, delta=0.1)
         game = fs.games.SumOfUnanimity(30, seed=0)
         result = fs.estimate(game, "mc", until=hard, budget=9000, seed=0)
-        assert result.stopped.startswith("the target is out of reach: to be (0.001, 1e-06, 0.1)")
-        assert result.evaluations < 9000
+        assert "used up" in result.stopped
+        assert "the target is out of reach: to be (0.001, 1e-06, 0.1)" in result.stopped
+        assert result.evaluations > 9000 - 29
+        asked = replace(hard, give_up=True)
+        early = fs.estimate(game, "mc", until=asked, budget=9000, seed=0)
+        assert early.stopped.startswith("the target is out of reach: to be (0.001, 1e-06, 0.1)")
+        assert early.evaluations < 4500
 
     def test_the_end_of_the_budget_is_the_last_look(self):
         """A budget that ends between two looks still gets an answer."""
         loose = fs.Fair(epsilon1=1.1, delta=0.1, xi=1.0)
         result = fs.estimate(self.game, "mc", until=loose, budget=280, seed=0)
-        assert "budget of 280 evaluations is spent" in result.stopped
+        assert "budget of 280 evaluations used up" in result.stopped
         assert result.stopped.endswith("Shapley fair at the last look")
         assert result.certificate(1.1, 0.1, xi=1.0).holds
         tight = fs.Fair(epsilon1=0.6, delta=0.1, xi=1.0)
@@ -158,9 +163,13 @@ class TestFair:
         game = fs.games.FunctionGame(
             lambda s: math.nan if s == (0,) else float(len(s)), 12, key="skip"
         )
-        options = {"until": self.easy, "budget": 3000, "on_error": "skip", "seed": 0}
-        result = fs.estimate(game, "mc", **options)
-        assert "can no longer be certified" in result.stopped
+        options = {"on_error": "skip", "seed": 0}
+        for early in ({"until": self.easy}, {"until": replace(self.easy, give_up=True)}):
+            result = fs.estimate(game, "mc", **early, **options)
+            assert "can no longer be certified" in result.stopped
+        whole = fs.estimate(game, "mc", until=self.easy, budget=3000, **options)
+        assert "not certified: 1 evaluations failed and were skipped" in whole.stopped
+        assert whole.evaluations > result.evaluations
 
     def test_progress_tells_the_predicted_cost(self):
         now = replace(snapshot(), evidence=replace(snapshot().evidence, counts=np.array([99, 99])))

@@ -2,6 +2,7 @@
 
 from fairshapley.draws.coalitions import (
     AllCoalitions,
+    DivisibleDraw,
     Draw,
     FreshCoalitions,
     ListedCoalitions,
@@ -14,6 +15,7 @@ from fairshapley.draws.permutations import RankArray, random_ranks, random_sets,
 
 __all__ = [
     "AllCoalitions",
+    "DivisibleDraw",
     "Draw",
     "FreshCoalitions",
     "ListedCoalitions",

@@ -7,8 +7,8 @@ array of 10 000 × 10 000 and an engine may cut it into chunks of any size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -40,6 +40,15 @@ class Draw(Protocol):
         ...
 
 
+@runtime_checkable
+class DivisibleDraw(Draw, Protocol):
+    """A draw whose first part is a round too: the budget may end within it."""
+
+    def cut(self, coalitions: int) -> DivisibleDraw | None:
+        """Return whole units with at most so many coalitions; None if not even one unit fits."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Walks:
     """Whole permutations: the n − 1 coalitions between ∅ and N on each of them.
@@ -52,8 +61,21 @@ class Walks:
     """
 
     ranks: RankArray
+    group: int = field(default=1, kw_only=True)
+    """How many consecutive walks belong together"""
 
     fresh: ClassVar[bool] = True
+
+    def cut(self, coalitions: int) -> Self | None:
+        """Return the first groups of walks, with at most so many coalitions.
+
+        Examples
+        --------
+        >>> len(Walks(np.array([[1, 0, 2], [2, 1, 0]], dtype=np.uint16)).cut(3))
+        2
+        """
+        walks = coalitions // (self.unit_length * self.group) * self.group
+        return replace(self, ranks=self.ranks[:walks]) if walks > 0 else None
 
     @property
     def marginals(self) -> int:
@@ -121,6 +143,13 @@ class SingleMarginals:
     ranks: RankArray
 
     unit_length: ClassVar[int] = 2
+
+    def cut(self, coalitions: int) -> SingleMarginals | None:
+        """Return the first marginals, with at most so many coalitions."""
+        count = coalitions // 2
+        if count < 1:
+            return None
+        return SingleMarginals(self.players[:count], self.sizes[:count], self.ranks[:count])
 
     @property
     def marginals(self) -> int:
@@ -203,6 +232,11 @@ class FreshCoalitions(ListedCoalitions):
 
     fresh: ClassVar[bool] = True
 
+    def cut(self, coalitions: int) -> Self | None:
+        """Return the first units, with at most so many coalitions."""
+        count = coalitions // self.unit_length * self.unit_length
+        return replace(self, packed=self.packed[:count]) if count > 0 else None
+
 
 def packed_rows(draw: Draw, start: int, masks: BoolArray) -> ByteArray:
     """Return the coalitions from `start` on, which are `masks`, as bits.
@@ -226,6 +260,13 @@ class Neighbourhoods:
     """
 
     centres: BoolArray
+    group: int = field(default=1, kw_only=True)
+    """How many consecutive centres belong together"""
+
+    def cut(self, coalitions: int) -> Self | None:
+        """Return the first groups of centres, with at most so many coalitions."""
+        centres = coalitions // (self.unit_length * self.group) * self.group
+        return replace(self, centres=self.centres[:centres]) if centres > 0 else None
 
     @property
     def marginals(self) -> int:

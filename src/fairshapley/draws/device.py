@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_ch
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.draws.coalitions import Draw
+from fairshapley.draws.coalitions import DivisibleDraw
 from fairshapley.randomness import device_generator
 from fairshapley.semivalues import log_binomial
 
@@ -32,7 +32,7 @@ MAX_LEVELS = 512
 
 
 @runtime_checkable
-class DeviceDraw(Draw, Protocol):
+class DeviceDraw(DivisibleDraw, Protocol):
     """A draw that also gives its coalitions as columns on a device."""
 
     def columns(self, start: int, stop: int) -> Tensor:
@@ -42,10 +42,6 @@ class DeviceDraw(Draw, Protocol):
     @property
     def sizes(self) -> Tensor:
         """The players in each coalition."""
-        ...
-
-    def cut(self, coalitions: int) -> DeviceDraw | None:
-        """Return whole units with at most so many coalitions; None if not even one unit fits."""
         ...
 
 

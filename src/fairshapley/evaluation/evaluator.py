@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, FloatArray, SizeArray
+from fairshapley._basics.types import BoolArray, FloatArray, IntArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
@@ -244,25 +244,37 @@ class Evaluator:
         remembered = self.noise is None or self.noise.reuse
         return remembered and len(draw) <= self.cache.generation_size
 
-    def price(self, draw: Draw, at_most: int) -> int:
-        """How many evaluations a draw would add; counting ends above `at_most`.
+    def affordable(
+        self, draw: Draw, evaluations: float, money: float = math.inf, *, whole: bool = False
+    ) -> int:
+        """Return how many leading coalitions of a draw may be computed for so much.
 
-        A round is begun when its *new* coalitions fit the budget. The cost of some rounds together
+        Only *new* coalitions count, unless all do (`whole`). The cost of some rounds together
         is that of the union of their coalitions, whatever their order, so that i.i.d. rounds stay
-        exchangeable given how many fit, and their mean stays unbiased; pricing a round by its
-        length would not leave it so. Only the first round must fit as a whole, see `Run`.
+        exchangeable given how many fit, and their mean stays unbiased; counting the length of a
+        round would not leave it so. Only the first round must fit as a whole, see `Allowance`.
         """
-        if len(draw) <= at_most:
-            return len(draw)
-        if self.noise is None and 1 << min(self.n_active, 62) <= self.tally.evaluations + at_most:
-            return 0  # all coalitions together do not exceed the budget
-        if self._there is not None or not self._remembers(draw):
-            return len(draw)
-        count = 0
-        for masks in self._new(draw):
-            count += len(masks)
-            if count > at_most:
-                break
+        count, priced = len(draw), self.prices is not None and money < math.inf
+        if (
+            self.noise is None
+            and 1 << min(self.n_active, 62) <= self.tally.evaluations + evaluations
+        ):
+            evaluations = math.inf  # all coalitions together do not exceed the budget
+        if count <= evaluations and (not priced or self.cost(draw, whole=whole) <= money):
+            return count
+        whole = whole or self._there is not None or not self._remembers(draw)
+        if whole and not priced:
+            return int(evaluations)
+        spent, paid = 0, 0.0
+        for rows, masks in self._new(draw, whole=whole):
+            over = spent + np.arange(1, len(rows) + 1) > evaluations
+            if self.prices is not None and priced:
+                sums = paid + np.cumsum(self.prices.each(masks))
+                over |= sums > money
+                paid = float(sums[-1]) if len(sums) else paid
+            if over.any():
+                return int(rows[over.argmax()])
+            spent += len(rows)
         return count
 
     def cost(self, draw: Draw, *, whole: bool = False) -> float:
@@ -270,21 +282,21 @@ class Evaluator:
         if self.prices is None:
             return 0.0
         parts = self._new(draw, whole=whole or not self._remembers(draw))
-        return sum(float(self.prices.each(masks).sum()) for masks in parts)
+        return sum(float(self.prices.each(masks).sum()) for _, masks in parts)
 
-    def _new(self, draw: Draw, *, whole: bool = False) -> Iterator[BoolArray]:
-        """The coalitions of a draw that are not known yet, each once; or all of them."""
+    def _new(self, draw: Draw, *, whole: bool = False) -> Iterator[tuple[IntArray, BoolArray]]:
+        """Rows of a draw that are not known yet, each coalition once, or all; with their masks."""
         self.cache.turn()  # as `evaluate` will
         seen: set[bytes] = set()
         rows = max(1, min(4096, 2**25 // self.n_players))
         for start in range(0, len(draw), rows):
             stop = min(len(draw), start + rows)
             if whole:
-                yield draw.masks(start, stop)
+                yield np.arange(start, stop), draw.masks(start, stop)
                 continue
             block = self._look_up(draw, start, stop, seen)
             seen.update(block.first)
-            yield block.masks[block.rows, : self.n_players]
+            yield start + block.rows, block.masks[block.rows, : self.n_players]
 
     def evaluate(
         self, draw: Draw, deadline: float = math.inf, after_chunk: Callable[[], None] | None = None

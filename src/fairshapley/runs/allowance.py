@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 
 from fairshapley.draws import Draw
 from fairshapley.errors import BudgetError, InputError
@@ -35,16 +35,21 @@ class Stall:
 
 
 class Allowance:
-    """The budget of a run, asked before each round."""
+    """The budget of a run, asked before each round.
+
+    A round is asked for as if there were no budget, so that a run with more of it asks for the
+    same. The last round may end within a draw: the budget is spent to the last unit that it pays.
+    """
 
     def __init__(self, plan: Plan, evaluator: Evaluator) -> None:
         self.plan, self.evaluator = plan, evaluator
-        if plan.budget is not None and plan.budget.cost is not None:
-            evaluator.money = plan.budget.cost
+        self.budget = plan.budget or Budget()
+        if self.budget.cost is not None:
+            evaluator.money = self.budget.cost
 
     def require_ends(self) -> None:
         """Raise a BudgetError where v(∅) and v(N) alone are more than the budget."""
-        budget, ends = self.plan.budget or Budget(), self.evaluator.ends()
+        budget, ends = self.budget, self.evaluator.ends()
         if budget.evaluations is not None and budget.evaluations < len(ends):
             raise BudgetError(
                 f"v(∅) and v(N) alone take {len(ends)} evaluations: give a larger budget"
@@ -58,56 +63,69 @@ class Allowance:
     @property
     def no_more_repeats(self) -> str:
         """Why a run ends whose failed evaluations cannot be paid again."""
-        budget = self.plan.budget or Budget()
         return (
-            f"the budget of {budget.cost:,.6g}{self.money} is spent: what is left does not pay "
+            f"budget of {self.budget.cost:,.6g}{self.money} used up: the rest does not pay "
             "for computing failed evaluations again"
         )
 
-    def blocked(self, draw: Draw, rounds: int, marginals: int) -> str | None:
-        """Why the budget does not allow a round after so many rounds and marginals, or None."""
-        for takes, said in self._exceeded(draw, marginals, first=rounds == 0):
-            if rounds == 0:
-                raise BudgetError(
-                    f"a budget of {self.plan.budget} is smaller than one round of "
-                    f"{self.plan.estimator.name} on {self.plan.game.n_players} players, which "
-                    f"takes {takes}: give a larger budget"
-                )
-            return said
-        return None
+    def affordable(self, draw: Draw, marginals: int, *, first: bool) -> tuple[int, str]:
+        """Return how many leading coalitions of a round the budget pays, and its tightest limit.
 
-    def _exceeded(self, draw: Draw, marginals: int, *, first: bool) -> Iterator[tuple[str, str]]:
-        """The limits that a round would exceed: what it takes, and a sentence."""
-        budget, spent = self.plan.budget or Budget(), self.evaluator.tally
+        Parameters
+        ----------
+        draw
+            The round.
+        marginals
+            The marginals averaged so far.
+        first
+            Whether it is the first round, which is refused by what it may cost, not by what it
+            happens to hold: else the runs that are let through would be a biased selection.
+        """
+        budget, spent, most = self.budget, self.evaluator.tally, {}
         if budget.marginals is not None:
             if draw.marginals is None:
                 raise InputError(
                     f"{self.plan.estimator.name} does not average marginal contributions, so that "
                     "a budget of marginals has no meaning: give a budget of evaluations"
                 )
-            if marginals + draw.marginals > budget.marginals:
-                said = f"the budget of {budget.marginals:,} marginals is spent"
-                yield f"{draw.marginals} marginals", said
+            left = min(budget.marginals - marginals, draw.marginals)
+            most["marginals"] = len(draw) * left // max(draw.marginals, 1)
         if budget.cost is not None:
-            afford = budget.cost - spent.cost
-            cost = self.evaluator.cost(draw, whole=first)
-            if cost > afford:
-                yield (
-                    f"a cost of up to {cost:,.6g}",
-                    f"the budget of {budget.cost:,.6g}{self.money} is spent: the next round "
-                    f"costs more than the {max(afford, 0.0):,.4g} left",
-                )
+            left_over = budget.cost - spent.cost
+            most["cost"] = self.evaluator.affordable(draw, math.inf, left_over, whole=first)
         if budget.evaluations is not None:
             left = budget.evaluations - spent.evaluations
-            price = self.evaluator.price(draw, left)
-            # The first round is refused by what it may cost, not by what it happens to hold: else
-            # the runs that are let through would be a biased selection.
-            if price > left or (first and price > 0 and len(draw) > left):
-                yield (
-                    f"{len(draw)} evaluations beside v(∅) and v(N)",
-                    f"the budget of {budget.evaluations:,} evaluations is spent: the next round "
-                    f"asks for more than the {left} left",
-                )
+            most["evaluations"] = self.evaluator.affordable(draw, left, whole=first)
+        unit = min(most, key=lambda unit: most[unit], default="")
+        return most.get(unit, len(draw)), unit
+
+    def require_round(self, draw: Draw, unit: str) -> None:
+        """Raise a BudgetError: not even the first round fits a limit."""
+        takes = f"{len(draw)} evaluations beside v(∅) and v(N)"
+        if unit == "marginals":
+            takes = f"{draw.marginals} marginals"
+        elif unit == "cost":
+            takes = f"a cost of up to {self.evaluator.cost(draw, whole=True):,.6g}"
+        raise BudgetError(
+            f"a budget of {self.plan.budget} is smaller than one round of "
+            f"{self.plan.estimator.name} on {self.plan.game.n_players} players, which "
+            f"takes {takes}: give a larger budget"
+        )
+
+    def used_up(self, unit: str, marginals: int) -> str:
+        """Return the sentence for a run that a limit has ended, with what is left of it."""
+        spent = self.evaluator.tally
+        if unit == "cost":
+            limit = self.budget.cost or 0.0
+            said, left = f"{limit:,.6g}{self.money}", max(0.0, limit - spent.cost)
+            rest = f" ({left:,.4g} left, too little for another round)"
+        else:
+            most, used = self.budget.evaluations or 0, spent.evaluations
+            if unit == "marginals":
+                most, used = self.budget.marginals or 0, marginals
+            said, left = f"{most:,} {unit}", most - used
+            rest = f" ({left:,} left, too few for another round)"
+        return f"budget of {said} used up{rest if left else ''}"
 
     @property
     def money(self) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import ByteArray, FloatArray, FloatMatrix
-from fairshapley.draws import Draw
-from fairshapley.draws.device import DeviceDraw
+from fairshapley.draws import DivisibleDraw, Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
 from fairshapley.estimators.estimator import NoiseLevel
@@ -43,7 +42,6 @@ from fairshapley.runs.other_test_sets import replicated_values
 from fairshapley.runs.plan import Plan, RunLog, versions
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.stopping import Snapshot
-from fairshapley.stopping.rules import evaluation_limit
 
 # Exact values of identical players may differ by this share of the spread of the utilities: a fit
 # that stops at a tolerance may tell equal rows apart by their order.
@@ -184,7 +182,7 @@ class Run:
                 stopped = self._loop(reporter)
         else:
             self._start()
-            while self.rounds < rounds and self._round(lambda _: None) is None:
+            while self.rounds < rounds and self._round() is None:
                 pass
             self._is_exact()
         return self.result(stopped, complete=True)
@@ -205,9 +203,10 @@ class Run:
         executed: it continues with the round that was stopped.
         """
         self._start()
-        while (said := self._round(gate)) is None:
-            pass
-        return said
+        while (draw := self._ask()) is not None:
+            if (said := gate(draw)) is not None or (said := self._play(draw)) is not None:
+                return said
+        return self._nothing_left()
 
     def _start(self) -> None:
         """Evaluate v(∅) and v(N), and start the estimator, unless that is done."""
@@ -253,8 +252,8 @@ class Run:
         plan, evaluator = self.plan, self.evaluator
         self._start()
         while not self._is_exact():
-            said = self._round(self._blocked, lambda: reporter.show(self.snapshot))
-            if (said := said or self._stalled()) is not None:
+            said = self._round(lambda: reporter.show(self.snapshot))
+            if (said := said or self._stalled()) is not None and not self._is_exact():
                 return "; ".join([said, *self._conclusions()])
             due = self.recorder.due(evaluator.tally.evaluations)
             if self._is_exact() or (self._unwatched() and not due):
@@ -296,29 +295,59 @@ class Run:
             self.proven = estimate
         return self.proven is not None
 
-    def _round(self, gate: Gate, after_chunk: Callable[[], None] | None = None) -> str | None:
-        """Ask, evaluate, tell; or the reason why there is no such round."""
+    def _ask(self) -> Draw | None:
+        """The next round; one that was asked for and not told comes again."""
+        if self._asked is None:
+            rng = round_generator(self.log.seed, self.rounds)
+            self._asked = self.plan.estimator.ask(self.state, rng)
+        return self._asked
+
+    def _nothing_left(self) -> str:
+        return EXACT if self.estimate().exact else "the method has nothing left to ask"
+
+    def _round(self, after_chunk: Callable[[], None] | None = None) -> str | None:
+        """Ask, evaluate and tell what the budget pays; the reason where the run ends by it."""
+        draw = self._ask()
+        if draw is None:
+            return self._nothing_left()
+        first, limit = self.rounds == 0, ""
+        part: Draw | None = draw
+        while part is not None:
+            wanted = self._with_repeats(part)
+            rows, unit = self.allowance.affordable(wanted, self.marginals or 0, first=first)
+            if rows >= len(wanted):
+                break
+            limit = unit
+            # A first round is as short as the method can make it, but for engines that wait.
+            if isinstance(part, DivisibleDraw) and (not first or self.plan.in_flight > 1):
+                part = part.cut(min(rows, len(part) - 1))
+            else:
+                part = None
+        if part is None and first:
+            self.allowance.require_round(self._with_repeats(draw), limit)
+        said = None if part is None else self._play(part, after_chunk)
+        return said or (self.allowance.used_up(limit, self.marginals or 0) if limit else None)
+
+    def _with_repeats(self, draw: Draw) -> Draw:
+        """A round with what a random game is asked for again."""
+        evaluator = self.evaluator
+        if evaluator.noise is None:
+            return draw
+        return evaluator.noise.with_repeats(draw, evaluator.tally.evaluations)
+
+    def _play(self, draw: Draw, after_chunk: Callable[[], None] | None = None) -> str | None:
+        """Evaluate and tell a round; the reason where time or money ends the run."""
         estimator, evaluator = self.plan.estimator, self.evaluator
-        draw, self._asked = self._asked, None
-        if draw is None:
-            draw = estimator.ask(self.state, round_generator(self.log.seed, self.rounds))
-        if draw is None:
-            return EXACT if self.estimate().exact else "the method has nothing left to ask"
-        draw = wanted = self._cut(draw)
-        if evaluator.noise is not None:
-            wanted = evaluator.noise.with_repeats(draw, evaluator.tally.evaluations)
-        if (stopped := gate(wanted)) is not None:
-            self._asked = draw
-            return stopped
+        wanted = self._with_repeats(draw)
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
         deadline = math.inf if seconds is None else self.started + seconds
         try:
             values, sizes = evaluator.evaluate(wanted, deadline, after_chunk)
         except OutOfTimeError:
-            return f"the budget of {seconds:g} seconds is spent"
+            return f"budget of {seconds:g} seconds used up"
         except OutOfMoneyError:
             return self.allowance.no_more_repeats
-        self._latest = None
+        self._latest = self._asked = None
         try:
             if evaluator.noise is not None and isinstance(wanted, RepeatedDraw):
                 values, sizes = evaluator.noise.settle(wanted, values), sizes[: len(draw)]
@@ -345,17 +374,6 @@ class Run:
             if noise.frozen > noise.spread:
                 noise.begin_epoch()
 
-    def _cut(self, draw: Draw) -> Draw:
-        """On a device the last round is cut to the budget: rounds are long there.
-
-        Units are alike, and how many are told does not depend on their values.
-        """
-        limit = evaluation_limit(self.plan.budget)
-        left = limit - self.evaluator.tally.evaluations
-        if self.plan.device is None or not isinstance(draw, DeviceDraw) or len(draw) <= left:
-            return draw
-        return draw.cut(int(left)) or draw
-
     def _note_noise(self) -> None:
         """Let the estimator know how large the noise is."""
         noise, problem = self.evaluator.noise, self.problem
@@ -375,9 +393,6 @@ class Run:
         self.recorder = Recorder(self.game.n_active, growth)
         self._looked_at: list[tuple[ByteArray, FloatArray]] = []
         self._told = 0
-
-    def _blocked(self, draw: Draw) -> str | None:
-        return self.allowance.blocked(draw, self.rounds, self.marginals or 0)
 
     def _require_scale(self) -> None:
         """The utilities must be large enough for their squares."""

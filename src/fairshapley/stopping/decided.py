@@ -29,6 +29,9 @@ class Decided(Aim, PlannedLooks):
         Decide the order of all players.
     delta
         The tolerated probability that the decision is wrong, for all players together.
+    give_up
+        Whether the run stops from a quarter of its budget on when the decision would take four
+        times the budget.
 
     Examples
     --------

@@ -21,8 +21,7 @@ class Fair(PlannedLooks):
     grown by 30 %; each look spends its part of δ, so that the certificate holds although it was
     looked at before. The end of the budget is a last look, which spends what is left.
 
-    When the target turns out to be far out of reach of the budget the run stops and says what it
-    would take.
+    Where the target is out of reach the run spends its budget, and says what it would take.
 
     Parameters
     ----------
@@ -32,6 +31,9 @@ class Fair(PlannedLooks):
         The tolerance near zero; by default the run's own.
     bound
         "normal", "chebyshev" or "bernstein".
+    give_up
+        Whether the run stops from a quarter of its budget on when the target would take four times
+        the budget.
 
     Examples
     --------

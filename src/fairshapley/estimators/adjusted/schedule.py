@@ -44,12 +44,12 @@ class Schedule(ABC, Generic[Drawn]):
     def estimate(self) -> Estimate:
         """What is known of the values."""
 
-    def drawn(self, packed: ByteArray) -> ListedCoalitions:
+    def drawn(self, packed: ByteArray, *, divisible: bool = True) -> ListedCoalitions:
         """The draw of these units, each with its complement where units are pairs."""
-        n_players = self.problem.n_players
+        n_players, kind = self.problem.n_players, FreshCoalitions if divisible else ListedCoalitions
         if not self.weights.paired:
-            return FreshCoalitions(packed, n_players)
-        return FreshCoalitions(bits.with_complements(packed, n_players), n_players, unit_length=2)
+            return kind(packed, n_players)
+        return kind(bits.with_complements(packed, n_players), n_players, unit_length=2)
 
     def noise_share(self) -> float | None:
         """The mean variance of a value that noise of variance 1 leaves; None where not known."""

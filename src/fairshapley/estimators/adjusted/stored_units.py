@@ -116,10 +116,10 @@ class StoredUnits(Schedule[ListedCoalitions]):
         if not self.interior.any():
             return None
         if due := self._due():
-            masks = due.next_masks()
-        else:
-            plan = np.where(self.interior, self.plans[-1], 0.0)
-            masks = random_sets(rng, 1 + random_sizes(rng, self.next_units, plan), n_players)
+            # A part counts once its size is through, unless a model knows its units.
+            return self.drawn(bits.pack(due.next_masks()), divisible=due.least is not None)
+        plan = np.where(self.interior, self.plans[-1], 0.0)
+        masks = random_sets(rng, 1 + random_sizes(rng, self.next_units, plan), n_players)
         return self.drawn(bits.pack(masks))
 
     def tell(self, draw: ListedCoalitions, values: FloatArray) -> StoredUnits:

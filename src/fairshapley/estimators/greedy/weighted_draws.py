@@ -29,6 +29,9 @@ class SelectedMarginals(SingleMarginals):
     weights: FloatArray
     """α_c/q'(c) for size c"""
 
+    def cut(self, coalitions: int) -> None:
+        """Return None: what is selected is a round as a whole."""
+
     def weighted(self, values: FloatArray, problem: Problem) -> WeightedMarginals:
         """Return one marginal contribution for each selected player."""
         marginals = values[1::2] - values[::2]

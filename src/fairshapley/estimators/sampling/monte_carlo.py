@@ -93,7 +93,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
         if self.antithetic:
             last = np.asarray(n_players - 1, dtype=ranks.dtype)
             ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)
-        return Walks(ranks)
+        return Walks(ranks, group=2 if self.antithetic else 1)
 
     def contributions(
         self, state: SamplingState, draw: Walks | SingleMarginals | DeviceWalks, values: FloatArray

@@ -90,7 +90,7 @@ class Owen(Sampling[Neighbourhoods]):
         quantiles, thresholds = self._quantiles(rng, groups, n_players)
         levels = semivalue_levels(state.problem.semivalue, quantiles)
         centres = thresholds < levels[:, :, None]
-        return Neighbourhoods(centres.reshape(-1, n_players))
+        return Neighbourhoods(centres.reshape(-1, n_players), group=self._group_size)
 
     def contributions(
         self, state: SamplingState, draw: Neighbourhoods, values: FloatArray

@@ -116,7 +116,7 @@ class SpreadWalks(Sampling[Walks]):
         steps, in_flight = size * (n_players - 1), state.problem.in_flight
         groups = walks_of_round(state.told // size, steps, in_flight)
         ranks = [self.draw_group(rng, size, n_players) for _ in range(groups)]
-        return Walks(np.concatenate(ranks))
+        return Walks(np.concatenate(ranks), group=size)
 
     def contributions(self, state: SamplingState, draw: Walks, values: FloatArray) -> FloatArray:
         """Return the weighted marginals of each walk."""

@@ -26,6 +26,21 @@ class StratumMarginals(SingleMarginals):
     """None at the ends, which are known exactly"""
     blocks: IntArray | None = None
 
+    def cut(self, coalitions: int) -> StratumMarginals | None:
+        """Return the marginals of the first players; None at the ends, which all players need."""
+        each = 1 if self.blocks is None else 2 * self.blocks.shape[1]
+        count = coalitions // (2 * each)
+        if count < 1 or not len(self.strata):
+            return None
+        part = slice(count * each)
+        return StratumMarginals(
+            self.players[part],
+            self.sizes[part],
+            self.ranks[part],
+            self.strata[part],
+            None if self.blocks is None else self.blocks[:count],
+        )
+
 
 @dataclass(eq=False)
 class StratifiedState:
