@@ -166,7 +166,7 @@ def test_names_of_rows_must_differ_and_groups_must_be_known(tmp_path):
     file.write_text("a,who,y\n1,k,no\n2,k,yes\n3,l,no\n4,l,yes\n")
     refused(run("value", file, "--target", "y", "--id", "who"), "--group-by 'who'")
     file.write_text("a,who,y\n1,k,no\n2,,yes\n3,l,no\n4,,yes\n")
-    refused(run("value", file, "--target", "y", "--group-by", "who"), "missing in row")
+    refused(run("value", file, "--target", "y", "--group-by", "who"), "first in row 2")
 
 
 def test_other_commands_refuse_alike(folder):

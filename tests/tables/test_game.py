@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import fairshapley as fs
 from fairshapley.errors import InputError
-from fairshapley.tables import MODELS, make_model, read_table, table_game
+from fairshapley.tables import MODELS, make_model, table_game
 from fairshapley.tables.splitting import sample_rows, split_rows
 
 DRAW = np.random.default_rng(0)
@@ -100,13 +100,6 @@ def test_named_models_fit_what_they_are_for(name):
             make_model(name, "regression")
 
 
-def test_what_was_decided_in_reading_is_said(tmp_path):
-    (tmp_path / "rows.csv").write_text("x;y\n" + "0,5;1,25\n1,5;2,5\n3,5;7,5\n2,5;3,75\n" * 2)
-    made = table_game(read_table(tmp_path / "rows.csv", delimiter=";"), "y", test_size=4)
-    assert made.notes[0] == "numbers written with decimal commas: 'x' and 'y'"
-    assert made.metric == "r2"  # forty classes of texts before
-
-
 def test_classes_that_training_lacks_and_rows_that_both_have_are_said():
     train = pa.table({"x": [0.0, 1.0, 0.2, 0.8], "y": ["a", "b", "a", "b"]})
     test = pa.table({"x": [0.0, 0.9, 0.5], "y": ["a", "b", "c"]})
@@ -189,15 +182,6 @@ def test_a_number_as_the_name_of_a_column_is_an_error_of_ours():
     table = pa.table({"0": X[:25], "1": LABELS[:25]})
     with pytest.raises(InputError, match=r"no column 1 .target.: .* did you mean '1'"):
         table_game(table, 1)
-
-
-def test_classes_with_few_test_rows_are_named():
-    labels = np.array(["no"] * 38 + ["yes"] * 2)
-    table = pa.table({"x": X, "z": Z, "y": labels})
-    rare = [note for note in table_game(table, "y").notes if "fewer than 5 test rows" in note]
-    assert len(rare) == 1
-    assert "have the class 'yes'" in rare[0]
-    assert not any("fewer than" in note for note in table_game(TRAIN, "y", test=TEST).notes)
 
 
 def test_copies_of_test_rows_are_said_where_these_were_drawn():

@@ -37,7 +37,7 @@ from fairshapley.games.player_data import column, feature_matrix, label_codes, w
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.tables.columns import Target, as_texts, column_of, kind_of, read_target
 from fairshapley.tables.preprocessing import Preprocessor
-from fairshapley.tables.reading import arrow_table, check_typos, notes_of, row_labels
+from fairshapley.tables.reading import arrow_table, check_typos, row_labels
 
 # Rows for the checks, which fit all models twice more.
 MOST_CHECKED = 2500
@@ -233,7 +233,7 @@ def _from_table(
     named: Any = row_labels(rows)
     if names is not None:
         named = [one or "" for one in as_texts(table.column(names))]
-    return table, (*notes_of(table), *encoder.notes), named, pairs
+    return table, encoder.notes, named, pairs
 
 
 def _check(X: FloatArray, labels: NDArray[Any], sizes: IntArray) -> None:  # noqa: N803

@@ -18,19 +18,16 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.fitting import task_of
-from fairshapley.games.data.metric_choice import metric_name
 from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
 from fairshapley.tables.copies import copied_rows, find_copies, merged_players
-from fairshapley.tables.models import DEFAULT_MODEL, TASKS, Task, make_model, of_any_scale
+from fairshapley.tables.models import DEFAULT_MODEL, OF_ANY_SCALE, TASKS, Task, make_model
 from fairshapley.tables.preprocessing import Preprocessor
-from fairshapley.tables.reading import arrow_table, check_typos, notes_of, row_labels
+from fairshapley.tables.reading import arrow_table, check_typos, row_labels
 from fairshapley.tables.splitting import sample_rows, split_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# One row more or less that is predicted right is then a quarter of the class, or more.
-MIN_TEST_ROWS = 5
 DEFAULT_METRIC: dict[Task, str] = {"classification": "accuracy", "regression": "r2"}
 PRECISIONS = {"double": None, "single": "float32"}
 
@@ -182,25 +179,22 @@ def table_game(
             "names the players already", parameter="group_by", remedy="leave {names} out"
         )
     if test is not None and (split_by is not None or split_time is not None):
-        raise InputError(
-            "holds the rows to score on",
-            parameter="test",
-            remedy="leave {split_by} and {split_time} out",
-        )
+        remedy = "leave {split_by} and {split_time} out"
+        raise InputError("holds the rows to score on", parameter="test", remedy=remedy)
     if split_by is not None and split_by == group_by:
         raise InputError(
             f"all rows of one {group_by!r:.60} would be scored on, and it would get no value",
             remedy=("give another column than {group_by} as {split_by}", "give {test} rows"),
         )
-    roles = [name for name in (group_by, names, split_by, split_time, weights) if name is not None]
-    others = [*roles, *drop]
+    roles = (group_by, names, split_by, split_time, weights, *drop)
+    others = [name for name in roles if name is not None]
     if target in others:
         raise InputError(f"{target!r:.60} is the target, and has another role too: give it one")
     notes: list[str] = []
-    rows = _read(train, "training", others, notes)
+    rows = _read(train, "training", others)
     for name in others:
         column_of(rows.table, name, "training", "a parameter names it")
-    scored = None if test is None else _read(test, "test", others, notes)
+    scored = None if test is None else _read(test, "test", others)
     if sample is not None and sample < len(rows.numbers):
         notes.append(f"{sample:,} of {len(rows.numbers):,} rows were drawn at random to be valued")
         rows = rows.take(sample_rows(len(rows.numbers), sample, split_seed), "training")
@@ -240,14 +234,12 @@ def table_game(
         dtype=PRECISIONS[precision],
         test_groups=None if split_by is None else scored.texts(split_by, "split_by="),
     )
-    how = "fitted many at a time" if game.vectorised else "fitted one at a time"
-    known, few = "that of the best constant prediction", "the best of a few constant predictions"
-    best = known if metric_name(wanted) else few
-    why = f"{best} on the test rows" if game.empty_value == game.constant_value else "as given"
+    constant = game.empty_value == game.constant_value
     on_game = [
         f"{several(game.n_players, 'player')}; utility: {wanted} of {game.model!r} on the test "
-        f"rows; coalitions are {how}",
-        f"with no training rows the score is {game.empty_value:.6g}, {why}",
+        f"rows; coalitions are fitted {'many' if game.vectorised else 'one'} at a time",
+        f"with no training rows the score is {game.empty_value:.6g}, "
+        f"{'that of the best constant prediction on the test rows' if constant else 'as given'}",
     ]
     if group_by is None:
         on_game += copied_rows(x, y, players)
@@ -266,11 +258,10 @@ def table_game(
     )
 
 
-def _read(data: Any, what: str, but: Collection[str | None], notes: list[str]) -> _Part:
-    """Return a table with the numbers of its rows, and add what was decided in reading it."""
+def _read(data: Any, what: str, but: Collection[str | None]) -> _Part:
+    """Return a table with the numbers of its rows."""
     table = arrow_table(data, f"{what} rows")
     check_typos(table, but, what)
-    notes.extend(note if what == "training" else f"test rows: {note}" for note in notes_of(table))
     return _Part(table, np.arange(1, table.num_rows + 1), what)
 
 
@@ -288,7 +279,7 @@ def _model(name: Any, task: str, target: Target, notes: list[str]) -> tuple[Any,
         if task not in ("auto", own):
             raise InputError(f"{type(model).__name__} is for {own}", remedy="leave {task} out")
         kind = own
-    if kind == "regression" and found == "regressor" and not isinstance(model, of_any_scale()):
+    if kind == "regression" and found == "regressor" and type(model).__name__ not in OF_ANY_SCALE:
         # In units of the spread of its training rows.
         model = TransformedTargetRegressor(model, transformer=StandardScaler(), check_inverse=False)
     if task == "auto" and named not in ("", "logistic") and ":" not in named:
@@ -341,13 +332,6 @@ def _targets(
             f"{len(unknown):,} of {len(scored_classes):,} test rows have a class that no "
             "training row has, and that no model here can predict: "
             f"{quoted([str(one) for one in np.unique(unknown)])}"
-        )
-    counts = Counter(scored_classes.tolist())
-    known = np.unique(classes).tolist()
-    if rare := [str(one) for one in known if counts[one] < MIN_TEST_ROWS]:
-        notes.append(
-            f"fewer than {MIN_TEST_ROWS} test rows have the class {quoted(rare)}, and what the "
-            "values say of it rests on these: give more rows to score on"
         )
     return classes, scored_classes
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 ColumnKind: TypeAlias = Literal["numbers", "dates", "times", "yes/no", "text", "empty"]
 
 SECONDS_PER_DAY = 86_400.0
-# Arrow's units of time, in seconds.
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
@@ -74,21 +72,17 @@ def as_numbers(column: pa.ChunkedArray) -> FloatArray:
     """
     import pyarrow as pa
 
-    plain, types, scale = column, pa.types, 1.0
-    if types.is_dictionary(column.type):
-        plain = column.cast(column.type.value_type)
-    if types.is_timestamp(plain.type):
-        scale = UNITS[plain.type.unit] / SECONDS_PER_DAY
-        plain = plain.cast(pa.int64())
-    elif types.is_date(plain.type):
-        plain = plain.cast(pa.date32()).cast(pa.int32())
-    elif types.is_time(plain.type) or types.is_duration(plain.type):
-        scale = UNITS[plain.type.unit]
-        plain = plain.cast(pa.int32() if types.is_time32(plain.type) else pa.int64())
-    elif types.is_boolean(plain.type):
-        plain = plain.cast(pa.int8())
-    numbers = plain.cast(pa.float64(), safe=False).to_numpy()
-    return np.asarray(numbers, dtype=np.float64) * scale
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        return as_numbers(column.cast(kind.value_type))
+    if types.is_timestamp(kind) or types.is_date(kind):
+        moments, unit = column.cast(pa.timestamp("us"), safe=False), 1e6 * SECONDS_PER_DAY
+    elif types.is_time(kind) or types.is_duration(kind):
+        length = pa.time64("us") if types.is_time(kind) else pa.duration("us")
+        moments, unit = column.cast(length, safe=False), 1e6
+    else:
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    return np.asarray(moments.cast(pa.int64()).cast(pa.float64()).to_numpy()) / unit
 
 
 def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
@@ -184,24 +178,24 @@ def read_target(table: pa.Table, name: str, what: str) -> Target:
     kind = kind_of(name, column)
     if kind in ("dates", "times"):
         raise InputError(f"target {name!r:.60} holds {kind}: give classes or numbers")
-    if kind == "empty":
-        raise InputError(
-            f"all values of target {name!r:.60} of the {what} rows are missing",
-            remedy=("give them", "give another column as {target}"),
-        )
-    values: NDArray[Any]
     if kind == "text":
-        values = as_texts(column)
-        missing = np.array([text is None for text in values])
-    else:
-        values = as_numbers(column)
-        missing = np.isnan(values)
-    if missing.any():
+        texts = as_texts(column)
+        check_complete([text is None for text in texts], name, what)
+        return Target(name, texts)
+    numbers = as_numbers(column)
+    check_complete(np.isnan(numbers), name, what)
+    return Target(name, numbers)
+
+
+def check_complete(missing: Any, name: str, what: str, numbers: IntArray | None = None) -> None:
+    """Raise InputError where cells of a column are missing (`numbers`: of its rows)."""
+    rows = np.flatnonzero(missing)
+    if len(rows):
+        first = rows[0] + 1 if numbers is None else numbers[rows[0]]
         raise InputError(
-            f"target {name!r:.60} is missing in {int(missing.sum()):,} of the {len(values):,} "
-            f"{what} rows, first in row {int(np.flatnonzero(missing)[0]) + 1}: remove these rows"
+            f"column {name!r:.60} is missing in {len(rows):,} of the {len(missing):,} {what} rows, "
+            f"first in row {first}: give each a value, or remove these rows"
         )
-    return Target(name, values)
 
 
 def weights_of(table: pa.Table, name: str, what: str) -> NDArray[Any]:
@@ -235,14 +229,9 @@ def texts_of(
     table: pa.Table, name: str, what: str, role: str, numbers: IntArray | None = None
 ) -> list[str]:
     """Return a column as texts; raise InputError where one is missing (`numbers`: of the rows)."""
-    texts: list[str | None] = as_texts(column_of(table, name, what, role)).tolist()
-    if None in texts:
-        place = texts.index(None)
-        row = place + 1 if numbers is None else numbers[place]
-        raise InputError(
-            f"column {name!r:.60} ({role}) is missing in row {row}: give every row a value"
-        )
-    return [str(text) for text in texts]
+    texts = as_texts(column_of(table, name, what, role))
+    check_complete([text is None for text in texts], name, what, numbers)
+    return list(map(str, texts))
 
 
 def column_of(table: pa.Table, name: str, what: str, role: str) -> Any:

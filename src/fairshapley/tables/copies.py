@@ -119,11 +119,8 @@ def merged_players(
     for player, own in held.items():
         alike.setdefault(frozenset(Counter(own).items()), []).append(player)
     merged = [same for same in alike.values() if len(same) > 1]
-    notes = [f"merged, since they have the same rows: {quoted(same)}" for same in merged[:10]]
-    if len(merged) > len(notes):
-        notes.append(f"likewise {len(merged) - len(notes):,} more groups of players")
-    if not merged:
-        notes.append("no two players have the same rows: none were merged")
+    notes = [f"merged, since they have the same rows: {quoted(same)}" for same in merged]
+    notes = notes or ["no two players have the same rows: none were merged"]
     renamed = {same[0]: " = ".join(same) for same in merged}
     gone = {player for same in merged for player in same[1:]}
     kept = np.array([at for at, player in enumerate(players) if player not in gone])
@@ -151,14 +148,6 @@ def copied_rows(features: FloatArray, targets: NDArray[Any], names: Sequence[str
     ]
 
 
-def _points(features: FloatArray, targets: NDArray[Any]) -> FloatArray:
-    """Return rows as points; other classes are far away, numeric targets in units of spread."""
-    numbers, scale = _answers(targets).astype(np.float64), 1e6
-    if targets.dtype.kind == "f" and targets.std() > 0:
-        numbers, scale = targets.astype(np.float64), 1 / float(targets.std())
-    return np.column_stack([features, scale * numbers])
-
-
 def _answers(targets: NDArray[Any]) -> IntArray:
     return np.unique(targets, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -179,7 +168,10 @@ def _near_shares(
     # Some rows of each player, spread over all of them.
     parts = np.split(np.argsort(owner, kind="stable"), np.cumsum(counts)[:-1])
     places = np.concatenate([part[:: -(-len(part) // MAX_SOUGHT)] for part in parts])
-    points = _points(features, targets)
+    numbers, scale = _answers(targets).astype(np.float64), 1e6  # other classes are far away
+    if targets.dtype.kind == "f" and targets.std() > 0:
+        numbers, scale = targets.astype(np.float64), 1 / float(targets.std())
+    points = np.column_stack([features, scale * numbers])
     distances, spacing = np.full((len(places), n_players), np.inf), np.full(n_players, np.inf)
     for player in range(n_players):
         own = np.unique(points[owner == player], axis=0)

@@ -19,6 +19,15 @@ MODELS = ("logistic", "ridge", "knn", "svc", "random-forest")
 
 DEFAULT_MODEL: dict[Task, str] = {"classification": "logistic", "regression": "ridge"}
 
+# Regressors whose predictions move with the target: its units change nothing else. What others
+# learn depends on the size of the target, by a penalty or a margin. Whoever builds a pipeline or a
+# transformed target has the target in mind.
+OF_ANY_SCALE = {
+    "LinearRegression", "Ridge", "KNeighborsRegressor", "RadiusNeighborsRegressor",
+    "DecisionTreeRegressor", "RandomForestRegressor", "ExtraTreesRegressor", "Pipeline",
+    "TransformedTargetRegressor",
+}  # fmt: skip
+
 
 def make_model(name: Any, task: Task) -> Any:
     """Return the model of a name, for classes or for numbers.
@@ -66,27 +75,6 @@ def make_model(name: Any, task: Task) -> Any:
             "logistic regression is for classes", remedy="give {model:'ridge'} for numbers"
         )
     return model
-
-
-def of_any_scale() -> tuple[type, ...]:
-    """Return regressors whose predictions move with the target: its units change nothing else.
-
-    What others learn depends on the size of the target, by a penalty or a margin.
-    """
-    from sklearn import compose, ensemble, linear_model, neighbors, pipeline, tree
-
-    return (
-        linear_model.LinearRegression,
-        linear_model.Ridge,
-        neighbors.KNeighborsRegressor,
-        neighbors.RadiusNeighborsRegressor,
-        tree.DecisionTreeRegressor,
-        ensemble.RandomForestRegressor,
-        ensemble.ExtraTreesRegressor,
-        # Whoever builds these has the target in mind.
-        pipeline.Pipeline,
-        compose.TransformedTargetRegressor,
-    )
 
 
 def imported_object(place: str, what: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
-import json
 import os
 import zlib
 from collections import Counter
@@ -20,7 +19,7 @@ from fairshapley._basics.checks import choice, whole
 from fairshapley._basics.extras import extra
 from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, as_path
 from fairshapley._basics.frames import index_of, is_frame, read_frame
-from fairshapley._basics.text import one_line, quoted
+from fairshapley._basics.text import one_line
 from fairshapley.errors import InputError
 from fairshapley.tables.columns import is_text
 
@@ -33,14 +32,12 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 GZIP_START = b"\x1f\x8b"
 # Of a CSV file; a million columns have longer ones.
 LONGEST_LINE = 2**24
-# The bytes of a cell: every cell becomes a number, or refers to a text.
+# The bytes of a cell of Parquet: each becomes a number, or refers to a text.
 CELL_BYTES = 8
 # The index that pandas writes beside the columns.
 PANDAS_INDEX = "__index_level_"
 # Python's codecs for texts that no file of a table is written in.
 NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
-# Where a table keeps what was decided when it was read, and which columns are declared as text.
-NOTES, TEXTS = b"fairshapley notes", b"fairshapley texts"
 # Numbers by the sign before their decimals: a whole part, plain or in groups of three; decimals.
 NUMBERS = {
     ",": r"[+-]?((\d+|\d{1,3}(\.\d{3})+)(,\d*)?|,\d+)([eE][+-]?\d+)?",
@@ -73,15 +70,14 @@ def read_table(
     max_rows
         The most rows to read; a file with more is an error. None for any number.
     max_bytes
-        The most bytes to read: of a CSV file as it is unpacked, where a cell counts at least 8; of
-        a Parquet file 8 for each cell.
+        The most bytes to read: of a CSV file as it is unpacked; of Parquet 8 for each cell.
     delimiter, encoding
         Of a CSV file; a tabulator may be written as ``\t``.
     decimal
         The sign before decimals in the whole CSV file: "," or "."; "auto" finds out, see
         `read_decimals`.
     texts
-        Columns that are text whatever their cells look like, such as "007".
+        Columns that are text whatever their cells look like, such as "007": they are categories.
 
     Examples
     --------
@@ -96,7 +92,6 @@ def read_table(
     whole("max_bytes", max_bytes)
     choice("decimal", decimal, get_args(Decimal))
     file = as_path(path)
-    notes: list[str] = []
     try:
         if file.exists() and not file.is_file():
             raise InputError(f"{file} is not a file: give a CSV or Parquet file")
@@ -106,18 +101,16 @@ def read_table(
             table = _read_parquet(file, max_rows, max_bytes)
         else:
             content = _csv_content(file, encoding, max_bytes)
-            table = _read_csv(file, content, delimiter, decimal, texts, max_bytes)
+            table = _read_csv(file, content, delimiter, decimal, texts)
             check_content(table, str(file))  # each name once
-            table, notes = read_decimals(table, decimal, file, texts)
+            table = read_decimals(table, decimal, file)
     except pa.ArrowException as error:
         raise InputError(f"{file} is not a Parquet file: {one_line(str(error), 160)}") from None
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from error
     _check_rows(table.num_rows, max_rows, file)
     check_content(table, str(file))
-    # Whatever else a file has beside its columns is dropped.
-    about = {NOTES: json.dumps(notes).encode(), TEXTS: json.dumps(list(texts)).encode()}
-    return table.replace_schema_metadata(about if notes or texts else None)
+    return table
 
 
 def arrow_table(data: Any, what: str) -> pa.Table:
@@ -158,22 +151,8 @@ def row_labels(data: Any) -> tuple[str, ...] | None:
     return None if labels == tuple(map(str, range(len(labels or ())))) else labels
 
 
-def notes_of(table: pa.Table) -> list[str]:
-    """Return what was decided when a table was read.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> notes_of(pa.table({"a": [1]}))
-    []
-    """
-    return json.loads((table.schema.metadata or {}).get(NOTES, b"[]"))
-
-
-def read_decimals(
-    table: pa.Table, decimal: Decimal, file: object, texts: Sequence[str] = ()
-) -> tuple[pa.Table, list[str]]:
-    """Return the table with columns such as "3,14" as numbers, and a note on them.
+def read_decimals(table: pa.Table, decimal: Decimal, file: object) -> pa.Table:
+    """Return the table with columns of texts such as "3,14" as numbers.
 
     A file has one decimal sign. It is the comma where a column such as "3,14" can be nothing else,
     and the point where a column such as "2.5" or "1,234.5" can be nothing else. Where a file has
@@ -182,50 +161,48 @@ def read_decimals(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> table, notes = read_decimals(pa.table({"a": ["3,14", "2"]}), "auto", "rows.csv")
-    >>> table.to_pydict(), notes
-    ({'a': [3.14, 2.0]}, ["numbers written with decimal commas: 'a'"])
+    >>> read_decimals(pa.table({"a": ["3,14", "2"]}), "auto", "rows.csv").to_pydict()
+    {'a': [3.14, 2.0]}
     """
     import pyarrow as pa
     from pyarrow import compute
 
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    fits: dict[str, list[str]] = {}
+    texts = {name: _trimmed(cells) for name, cells in columns.items() if is_text(cells.type)}
     # Without a comma only one who says that decimals have one can mean numbers.
     mark = "[,.]" if decimal == "," else ","
-    for name, column in columns.items():
-        if is_text(column.type) and name not in texts:
-            cells = _trimmed(column)
-            if compute.any(compute.match_substring_regex(cells, mark)).as_py():
-                matches = {sign: _matches(cells, form) for sign, form in NUMBERS.items()}
-                fits[name] = [sign for sign in matches if compute.all(matches[sign]).as_py()]
-    fits = {name: signs for name, signs in fits.items() if signs}
-    found = {signs[0] for signs in fits.values() if len(signs) == 1}
-    if any(pa.types.is_floating(column.type) for column in columns.values()):
-        found.add(".")
-    if decimal == "auto" and fits and len(found) != 1:
-        name = next(iter(fits))
-        cell = columns[name].drop_null()[0].as_py()
-        raise InputError(
-            f"column {name!r:.60} of {file} holds numbers such as {cell!r:.40}, and the file does "
-            "not tell what the comma means",
-            remedy="give {decimal:','} if it is before decimals, {decimal:'.'} between thousands",
-        )
-    sign = found.pop() if decimal == "auto" and fits else decimal
-    written = [name for name, signs in fits.items() if sign in signs]
-    for name in written:
-        plain = compute.replace_substring(_trimmed(columns[name]), "." if sign == "," else ",", "")
+    fits: dict[str, list[str]] = {}
+    for name, cells in texts.items():
+        if compute.any(compute.match_substring_regex(cells, mark)).as_py():
+            matches = {sign: compute.all(_matches(cells, form)) for sign, form in NUMBERS.items()}
+            if signs := [sign for sign, all_cells in matches.items() if all_cells.as_py()]:
+                fits[name] = signs
+    sign: str = decimal
+    if decimal == "auto" and fits:
+        found = {signs[0] for signs in fits.values() if len(signs) == 1}
+        if any(pa.types.is_floating(column.type) for column in columns.values()):
+            found.add(".")
+        if len(found) != 1:
+            name = next(iter(fits))
+            cell = columns[name].drop_null()[0].as_py()
+            raise InputError(
+                f"column {name!r:.60} of {file} holds numbers such as {cell!r:.40}, and the file "
+                "does not tell what the comma means",
+                remedy="give {decimal:','} if it is before decimals, {decimal:'.'} between "
+                "thousands",
+            )
+        sign = found.pop()
+    for name in (name for name, signs in fits.items() if sign in signs):
+        plain = compute.replace_substring(texts[name], "." if sign == "," else ",", "")
         columns[name] = compute.replace_substring(plain, ",", ".").cast("float64")
-    way = "decimal commas" if sign == "," else "commas between thousands"
-    return pa.table(columns), [f"numbers written with {way}: {quoted(written)}"] if written else []
+    return pa.table(columns)
 
 
 def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None:
     """Raise InputError where most cells of a text column look like numbers: a typo is no category.
 
     A cell looks like a number if it is one, or would be without currency signs, %, _, ' and
-    blanks. Columns declared as text, and columns of plain numbers that are kept as text ("007"),
-    are left alone.
+    blanks. Categories, and columns of plain numbers that are kept as text ("007"), are left alone.
 
     Parameters
     ----------
@@ -246,9 +223,8 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
     import pyarrow as pa
     from pyarrow import compute
 
-    declared = json.loads((table.schema.metadata or {}).get(TEXTS, b"[]"))
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in but or name in declared or not is_text(column.type):
+        if name in but or not is_text(column.type):
             continue
         cells = _trimmed(column.cast(pa.string()))
         bare = compute.replace_substring_regex(cells, ADORNMENTS, "")
@@ -337,16 +313,6 @@ def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
 
 def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
     """Return the whole of a CSV file, unpacked, in UTF-8."""
-    try:
-        "".encode(encoding)
-        name = codecs.lookup(encoding).name
-    except (LookupError, UnicodeError):
-        name = "undefined"
-    if name in NO_ENCODINGS:
-        raise InputError(
-            f"{encoding!r:.40} is no text encoding",
-            remedy="give {encoding:utf-8}, latin-1 or utf-16, for example",
-        )
     content = file.read_bytes()
     if content.startswith(GZIP_START):
         try:
@@ -356,9 +322,16 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise _too_large(file, "is larger when it is unpacked", max_bytes)
     try:
+        if codecs.lookup(encoding).name in NO_ENCODINGS:
+            raise LookupError
         text = content.decode(encoding)
         if "\0" in text:  # of two bytes a letter, or damaged
             raise UnicodeError
+    except LookupError:
+        raise InputError(
+            f"{encoding!r:.40} is no text encoding",
+            remedy="give {encoding:utf-8}, latin-1 or utf-16, for example",
+        ) from None
     except UnicodeError:
         raise InputError(
             f"{file} is not written in {encoding}",
@@ -366,7 +339,7 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
         ) from None
     if not text or text.isspace():
         raise InputError(f"{file} is empty: give a line with the names of the columns, and rows")
-    return content if name == "utf-8" else text.encode()
+    return text.encode()
 
 
 def _read_csv(
@@ -375,8 +348,8 @@ def _read_csv(
     delimiter: str,
     decimal: Decimal,
     texts: Sequence[str],
-    max_bytes: int,
 ) -> pa.Table:
+    """Return the table in a CSV file; columns that are texts in any case are categories."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -393,8 +366,6 @@ def _read_csv(
             f"{file} has one column, {names!r:.60}",
             remedy=f"give {{delimiter:{other!r}}} if that is what divides the cells",
         )
-    if CELL_BYTES * (content.count(sign.encode()) + content.count(b"\n")) > max_bytes:
-        raise _too_large(file, "is larger when it is unpacked", max_bytes)
     try:
         return csv.read_csv(
             pa.BufferReader(content),
@@ -404,7 +375,7 @@ def _read_csv(
             convert_options=csv.ConvertOptions(
                 strings_can_be_null=True,
                 decimal_point="," if decimal == "," else ".",
-                column_types=dict.fromkeys(texts, pa.string()),
+                column_types=dict.fromkeys(texts, pa.dictionary(pa.int32(), pa.string())),
             ),
         )
     except pa.ArrowException as error:

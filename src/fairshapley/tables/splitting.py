@@ -12,7 +12,7 @@ from fairshapley._basics.checks import real, whole
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tables.columns import as_numbers, column_of, kind_of, texts_of
+from fairshapley.tables.columns import as_numbers, check_complete, column_of, kind_of, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,12 +50,7 @@ def split_table(
                 parameter="split_time",
             )
         moments = as_numbers(column)
-        if len(missing := np.flatnonzero(np.isnan(moments))):
-            raise InputError(
-                f"is missing in row {missing[0] + 1} of column {time!r:.60}",
-                parameter="split_time",
-                remedy="give every row a value",
-            )
+        check_complete(np.isnan(moments), time, "training")
         return *split_latest(moments, test_size), f"the latest by {time!r:.60}"
     return *split_rows(table.num_rows, test_size, seed, classes), f"drawn at random (seed {seed})"
 
@@ -75,12 +70,10 @@ def split_groups(
     (4, 2)
     """
     n_groups = len(np.unique(groups))
-    wanted = _test_rows(len(groups), test_size)
+    share = _test_rows(len(groups), test_size) / len(groups)
     if n_groups < 2:
-        raise InputError(
-            "all rows are of one group, which cannot be split", remedy="leave {split_by} out"
-        )
-    held = min(max(1, round(n_groups * wanted / len(groups))), n_groups - 1)
+        raise InputError("all rows are of one group", remedy="leave {split_by} out")
+    held = min(max(1, round(n_groups * share)), n_groups - 1)
     split = GroupShuffleSplit(1, test_size=held, random_state=_state(seed))
     train, test = next(split.split(groups, groups=groups))
     return np.sort(train), np.sort(test)
@@ -132,8 +125,8 @@ def split_rows(
         several = np.flatnonzero(counts[codes] > 1)
         if wanted < len(several):
             rows = several
-        if (counts > 1).sum() <= min(wanted, len(rows) - wanted) and len(rows) == len(several):
-            strata = codes[rows]
+            if (counts > 1).sum() <= min(wanted, len(rows) - wanted):
+                strata = codes[rows]
     test = train_test_split(rows, test_size=wanted, random_state=_state(seed), stratify=strata)[1]
     return np.setdiff1d(np.arange(n_rows), test), np.sort(test)
 
