@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
-from fairshapley._basics.files import as_path
+from fairshapley._basics.files import as_path, file_digest, page_is_whole, read_marks
 from fairshapley._basics.text import listed, visible
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, Estimator
