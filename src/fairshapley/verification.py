@@ -17,7 +17,7 @@ from fairshapley._basics.text import listed, visible
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.evaluation.evaluator import ExhaustedError
-from fairshapley.evaluation.journal.records import Journal, RunRecord
+from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result

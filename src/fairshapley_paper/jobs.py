@@ -18,9 +18,8 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimator
-from fairshapley.evaluation.engines import parse_engine
+from fairshapley.evaluation.engines import SerialEngine, parse_engine
 from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEngine
-from fairshapley.evaluation.engines.serial import SerialEngine
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.games.game import Game
 from fairshapley.runs.loop import Run

@@ -162,7 +162,7 @@ def test_test_rows_that_come_in_groups_have_a_larger_error():
 def test_many_coalitions_are_thinned_by_their_content():
     """All coalitions of 14 players in any order, of which a tenth has room."""
     from fairshapley._basics import bits
-    from fairshapley.evaluation.replicates import Replicates
+    from fairshapley.evaluation.cache import Replicates
     from fairshapley.runs.other_test_sets import replicated_values
     from fairshapley.semivalues import Shapley
 

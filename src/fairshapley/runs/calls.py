@@ -14,7 +14,7 @@ from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
-from fairshapley.evaluation.journal.records import Journal, RunRecord
+from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games.abilities import is_random
 from fairshapley.games.federated import FederatedGame

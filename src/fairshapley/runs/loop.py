@@ -25,8 +25,8 @@ from fairshapley.evaluation.evaluator import (
     OutOfTimeError,
     Tally,
 )
-from fairshapley.evaluation.journal.records import RunStatus
-from fairshapley.evaluation.ledger import LEAST_SCALE
+from fairshapley.evaluation.failures import LEAST_SCALE
+from fairshapley.evaluation.journal import RunStatus
 from fairshapley.evaluation.noise import RepeatedDraw
 from fairshapley.evaluation.prices import by_size
 from fairshapley.fairness.evidence import Evidence
@@ -288,7 +288,7 @@ class Run:
         if self.proven is None and self.evaluator.complete:
             estimate = self._found()
             if not estimate.exact:
-                table = self.evaluator.table()
+                table = self.evaluator.cache.table()
                 values = exact_values(table, self.plan.semivalue, self.game.n_nulls)
                 zeros = np.zeros_like(values)
                 estimate = Estimate(values, zeros, estimate.counts, exact=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import FloatArray
-from fairshapley.evaluation.replicates import Replicates
+from fairshapley.evaluation.cache import Replicates
 from fairshapley.games.player_data import group_numbers
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.runs.known_coalitions import most_coalitions, values_from

@@ -13,7 +13,7 @@ from fairshapley import __version__
 from fairshapley.errors import FairShapleyError, JournalError
 from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.evaluation.evaluator import JournalSlot, OnError
-from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
+from fairshapley.evaluation.journal import Journal, RunRecord, RunStatus
 from fairshapley.evaluation.noise import Noise
 from fairshapley.games.game import check_names
 from fairshapley.randomness import root_seed

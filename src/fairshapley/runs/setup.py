@@ -12,7 +12,7 @@ from fairshapley.errors import FingerprintError, JournalError
 from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 from fairshapley.evaluation.on_device import NOTE
 from fairshapley.evaluation.prices import Prices
 from fairshapley.games import abilities
@@ -103,7 +103,6 @@ def evaluating(
                 replicates=True,
                 on_device=on_device,
                 noise=facts.noise(),
-                remember_all=bool(facts.copies),
                 value_range=facts.value_range,
             )
         )
