@@ -23,7 +23,7 @@ from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEn
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.games.game import Game
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Played, Scenario, Setting, Setup, Trial
@@ -72,7 +72,7 @@ def prepare_run(
     """
     n_players = int(game.n_players)
     budget = None if evaluations is None else Budget(evaluations=evaluations)
-    facts = GameFacts(n_players, None, None, None, n_players)
+    facts = RunGame(n_players=n_players, n_active=n_players)
     plan = Plan(game=facts, estimator=estimator, semivalue=semivalue, xi=xi, budget=budget)
     evaluator = Evaluator(game, n_players)
     return Run(plan, evaluator, RunLog(None, 0, seed), time.monotonic())

@@ -15,7 +15,7 @@ from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.cache import Cache
 from fairshapley.evaluation.dispatch import CHUNK_SECONDS, Pace
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 
 
 def evaluate(evaluator, masks):
@@ -106,7 +106,7 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
 def test_large_games_are_enumerated_without_a_cache():
     game = fs.games.SumOfUnanimity(10, seed=0)
     evaluator = Evaluator(game, 10, cache_bytes=10_000)
-    facts = GameFacts(10, None, None, None, 10)
+    facts = RunGame(n_players=10, n_active=10)
     plan = Plan(game=facts, estimator=fs.estimators.Exact(), semivalue=fs.Shapley(), xi=0.0)
     result = Run(plan, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False)
     assert len(evaluator.cache) == 2  # v(∅) and v(N) alone are remembered

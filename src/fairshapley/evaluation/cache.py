@@ -2,7 +2,7 @@
 
 Replicates are what utilities change by when one group of test rows after the other is left out.
 They come with the utilities, at no further fit, and become the error of the test set when a run has
-ended: see `fairshapley.runs.other_test_sets`.
+ended: see `fairshapley.runs.known_coalitions`.
 """
 
 from __future__ import annotations
