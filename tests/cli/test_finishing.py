@@ -66,7 +66,7 @@ def test_a_table_that_cannot_be_written_is_still_shown(folder, monkeypatch):
         raise fs.InputError("cannot write: no space left")
 
     run("value", *GROUPS, "--quiet", "--out", "values.json")
-    monkeypatch.setattr("fairshapley.results.tables.write_rows", full)
+    monkeypatch.setattr("fairshapley._basics.files.write_whole", full)
     monkeypatch.setattr(fs.results.payouts.Payout, "to_csv", full)
     arguments = ("--methods", "mc", "--budget", 6, "--repeats", 2, "--quiet", "--out", "m.csv")
     for done, words in (

@@ -7,8 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairshapley as fs
-from fairshapley.results.baseline import LARGEST_SHARE, constant_share
 from fairshapley.results.serialising import with_fields
+from fairshapley.results.warnings import LARGEST_SHARE, constant_share
 
 RNG = np.random.default_rng(3)
 N_SUPPLIERS = 6

@@ -42,7 +42,7 @@ def test_old_results_still_load():
     assert fs.Result.from_dict({k: v for k, v in data.items() if k not in new}).run.created == ""
 
 
-@pytest.mark.parametrize("bad", [[["a", "00", 1]], [["a", "0" * 64, -1]], [["a", "0" * 64]]])
+@pytest.mark.parametrize("bad", [[["a", 0, 1]], [["a", "0" * 64, -1]], [["a", "0" * 64]]])
 def test_damaged_inputs_are_refused(bad):
     data = fs.exact(fs.games.Airport([1.0])).to_dict()
     with pytest.raises(fs.InputError, match="inputs"):

@@ -137,7 +137,7 @@ ACCEPTED = {
     "str": ["x", "1e3"],
     "tuple[str, ...]": [[], ["x"], ["a", "b"]],
     "tuple[int, ...]": [[10**30]],
-    "tuple[float, float]": [[1.0, 2.0]],
+    "tuple[Real, Real]": [[1.0, 2.0]],
     "tuple[tuple[int, int], ...]": [[]],
     "tuple[Checkpoint, ...]": [[]],
     "tuple[SizeBin, ...]": [[]],

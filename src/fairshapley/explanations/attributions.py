@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from fairshapley._basics import checks
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import block_html, sentences_html
+from fairshapley._basics.markup import block_html, sentences_html
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.explanations import presentation
 from fairshapley.games.features.arguments import check_output
 from fairshapley.results.plots import explanations as plots
-from fairshapley.results.plots.values import plot_values
+from fairshapley.results.plots.results import plot_values
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.results.sharing import shap_package

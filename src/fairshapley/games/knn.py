@@ -90,9 +90,11 @@ class KNNUtilityGame:
     ) -> None:
         self.features = feature_matrix(X, "X")
         self.test_features = feature_matrix(X_test, "X_test")
-        n_columns, n_others = self.features.shape[1], self.test_features.shape[1]
-        if n_columns != n_others:
-            raise InputError(f"X has {n_columns} columns and X_test {n_others}: give the same ones")
+        if self.features.shape[1] != self.test_features.shape[1]:
+            raise InputError(
+                f"X has {self.features.shape[1]} columns and X_test "
+                f"{self.test_features.shape[1]}: give both the same features"
+            )
         self.n_players, self.n_tests = len(self.features), len(self.test_features)
         self.task = cast("Task", checks.choice("task", task, get_args(Task)))
         self.targets: NDArray[Any]

@@ -10,7 +10,7 @@ import numpy as np
 from fairshapley._basics.text import several
 from fairshapley.fairness.levels import DELTA, LARGE_XI
 from fairshapley.fairness.scores import lower_fidelity
-from fairshapley.results.test_set.errors import both_errors
+from fairshapley.results.test_set import both_errors
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import math
 import operator
-import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley.results.copies import Copies
 from fairshapley.results.origin import InputFile
-from fairshapley.results.records import Checkpoint, PartValues, SizeBin
+from fairshapley.results.records import Checkpoint, Copies, PartValues, SizeBin
 
 
 def plain(value: Any) -> Any:
@@ -33,11 +32,35 @@ def plain(value: Any) -> Any:
 
 
 def checked(kind: str, value: Any) -> Any:
-    """A copy of the value of a field, or an error when it is not of the kind."""
+    """Return a copy of the value of a field; raise an error when it is not of the kind."""
     kind, _, optional = kind.partition(" | ")
     if optional and value is None:
         return None
-    return KINDS.get(kind, copy.deepcopy)(value)
+    return _reader(kind)(value)
+
+
+def _reader(kind: str) -> Callable[[Any], Any]:
+    """Return what reads plain data as a kind: a simple kind, a record, or a tuple of kinds."""
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind in RECORDS:
+        return partial(_record, RECORDS[kind])
+    inner = kind.removeprefix("tuple[").removesuffix("]")
+    if inner.endswith(", ..."):
+        part = _reader(inner.removesuffix(", ..."))
+        return lambda value: tuple(map(part, _items(value)))
+    parts = [_reader(part) for part in inner.split(", ")]
+    return lambda value: tuple(part(item) for part, item in zip(parts, _items(value), strict=True))
+
+
+def _record(kind: Any, value: Any) -> Any:
+    """Return a record from the list of its entries."""
+    kinds = [getattr(part, "__forward_arg__", part) for part in kind.__annotations__.values()]
+    readers, items = list(map(_reader, kinds)), _items(value)
+    # Entries with a default may be missing: they are newer than the file.
+    if not len(readers) - len(kind._field_defaults) <= len(items) <= len(readers):
+        raise ValueError(f"give lists of {len(readers)} entries")
+    return kind(*(part(item) for part, item in zip(readers, items, strict=False)))
 
 
 def _items(value: Any) -> list[Any]:
@@ -83,44 +106,6 @@ def _text(value: Any) -> str:
     return value
 
 
-def _sha256(value: Any) -> str:
-    if not re.fullmatch("[0-9a-f]{64}", _text(value)):
-        raise ValueError("give a SHA-256 of 64 hexadecimal digits")
-    return str(value)
-
-
-def _all(part: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """A reader of tuples of one kind."""
-    return lambda value: tuple(map(part, _items(value)))
-
-
-def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
-    pairs = _all(_all(_count))(value)
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("give pairs of players")
-    return pairs
-
-
-def _two(value: Any) -> tuple[float, float]:
-    first, second = map(_number, _items(value))
-    return (first, second)
-
-
-def _records(kind: Callable[..., Any], *parts: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A reader of tuples of one kind, each a list of parts."""
-    needed = len(parts) - len(getattr(kind, "_field_defaults", ()))
-
-    def read(value: Any) -> tuple[Any, ...]:
-        rows = [_items(row) for row in _items(value)]
-        # Entries with a default may be missing: they are newer than the file.
-        if any(not needed <= len(row) <= len(parts) for row in rows):
-            raise ValueError(f"give lists of {len(parts)} entries")
-        pairs = [zip(parts, row, strict=False) for row in rows]
-        return tuple(kind(*(part(item) for part, item in pair)) for pair in pairs)
-
-    return read
-
-
 def _matrix(value: Any) -> NDArray[np.float64]:
     rows = [list(map(_number, _items(row))) for row in _items(value)]
     if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
@@ -143,15 +128,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "int": _count,
     "bool": _flag,
     "str": _text,
-    "tuple[str, ...]": _all(_text),
-    "tuple[int, ...]": _all(_count),
-    "tuple[float, float]": _two,
-    "tuple[tuple[int, int], ...]": _pairs,
-    "tuple[Checkpoint, ...]": _records(Checkpoint, _count, _amount, _amount),
-    "tuple[SizeBin, ...]": _records(SizeBin, _count, _count, _count, _amount, _number, _amount),
-    "tuple[PartValues, ...]": _records(PartValues, _text, _all(_number), _two),
-    "tuple[Copies, ...]": _records(Copies, _all(_count), _amount, _flag, _number, _number, _number),
-    "tuple[InputFile, ...]": _records(InputFile, _text, _sha256, _count),
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
 }
+RECORDS = {kind.__name__: kind for kind in (Checkpoint, SizeBin, PartValues, Copies, InputFile)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fairshapley._basics.types import FloatMatrix, Real
-from fairshapley.results.copies import Copies
 from fairshapley.results.origin import InputFile
 
 
@@ -31,7 +31,7 @@ class SizeBin(NamedTuple):
     """Coalitions asked for, those that were known already too"""
     size: float
     """Their mean size"""
-    mean: float
+    mean: Real
     """Their mean utility"""
     deviation: float
     """The standard deviation of their utilities"""
@@ -41,10 +41,27 @@ class PartValues(NamedTuple):
     """The values in a part of a game that is a sum of parts: an entry of `Result.run.parts`."""
 
     name: str
-    values: tuple[float, ...]
+    values: tuple[Real, ...]
     """Of all players, those without a role in this part too"""
-    endpoints: tuple[float, float]
+    endpoints: tuple[Real, Real]
     """The utility of nobody and of everybody in this part"""
+
+
+class Copies(NamedTuple):
+    """Players with the same or nearly the same rows: an entry of `Result.game.copies`."""
+
+    players: tuple[int, ...]
+    """The first of them counts as the original; nothing says who copied whom"""
+    share: float
+    """How much of the others' rows is there too, at least"""
+    near: bool
+    """Whether some rows are only nearly the same"""
+    earned: Real = math.nan
+    """What all of them get together beyond what the first would get alone; NaN where not known"""
+    lost: Real = math.nan
+    """What the other players lose by it"""
+    error: Real = math.nan
+    """The standard error of `earned`, by a cautious rule; NaN where not known"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,9 +72,9 @@ class GameFacts:
     """What a utility measures, such as "accuracy on 120 test rows", where the game says so"""
     fingerprint: str | None = None
     """What identifies the content of the game; None where it could not be computed"""
-    value_range: tuple[float, float] | None = None
+    value_range: tuple[Real, Real] | None = None
     """The lowest and the highest utility there can be, where the game states them"""
-    endpoints: tuple[float, float] | None = None
+    endpoints: tuple[Real, Real] | None = None
     """v(∅) and v(N), whose difference Shapley values add up to; None where not recorded"""
     constant_value: Real | None = None
     """The utility of the best constant prediction; None for games that predict nothing"""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import block_html, names_table_html, sentences_html
+from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.aims import Aim
@@ -39,20 +39,17 @@ from fairshapley.fairness.levels import (
 )
 from fairshapley.fairness.scores import fidelity
 from fairshapley.results import payouts
-from fairshapley.results.baseline import baseline_warning
 from fairshapley.results.console import summary
-from fairshapley.results.copies import copies_sentences
 from fairshapley.results.payouts import Money
 from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, shown_table
-from fairshapley.results.test_set.errors import both_errors, jackknife_errors
+from fairshapley.results.test_set import both_errors, jackknife_errors
+from fairshapley.results.warnings import baseline_warning, copies_sentences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from fairshapley.results.report import Labels
 
 
 Record = TypeVar("Record", Evidence, RunFacts)
@@ -150,14 +147,6 @@ class Result(Stored, Shared):
     def min_fidelity(self) -> float:
         """The lowest fidelity score, on which the guarantee rests."""
         return float(self.fidelity().min())
-
-    def _evidence_for(self, bound: str) -> Evidence:
-        """The evidence for intervals, with an obstacle where the run's looks forbid a bound."""
-        found = self.evidence
-        if self.run.sequential and bound != "normal" and not (found.obstacle or found.exact):
-            reason = "the run looked at its estimates after every round; use the normal bound"
-            return replace(found, obstacle=reason)
-        return found
 
     def guarantee(
         self, epsilon1: float, xi: float | None = None, bound: str = "chebyshev"
@@ -261,14 +250,18 @@ class Result(Stored, Shared):
         )
         kept: dict[Any, Findings] = self.__dict__.setdefault("_findings", {})
         if known not in kept:
+            found, sequential = self.evidence, self.run.sequential
+            if sequential and bound != "normal" and not (found.obstacle or found.exact):
+                reason = "the run looked at its estimates after every round; use the normal bound"
+                found = replace(found, obstacle=reason)
             kept[known] = Findings(
-                evidence=self._evidence_for(bound),
+                evidence=found,
                 epsilon1=known[0],
                 delta=known[1],
                 xi=known[2],
                 bound=bound,
                 level_share=self.run.level_share,
-                sequential=self.run.sequential,
+                sequential=sequential,
             )
         return kept[known]
 
@@ -285,7 +278,7 @@ class Result(Stored, Shared):
         """The players' names, or their numbers."""
         return self.evidence.player_names or tuple(str(player) for player in range(self.n_players))
 
-    @property
+    @cached_property
     def test_errors(self) -> FloatArray | None:
         """The standard error of each value that comes from the choice of the test rows.
 
@@ -336,13 +329,11 @@ class Result(Stored, Shared):
         """
         from fairshapley.results import plots
 
-        sure: dict[str, Any] = {"delta": delta, "bound": bound}
-        drawn: dict[str, Callable[[Result, Axes | None], Axes]] = {
-            "values": partial(plots.plot_values, most=most, simultaneous=simultaneous, **sure),
-            "fidelity": partial(plots.plot_fidelity, epsilon1=epsilon1, **sure),
-            "convergence": partial(plots.plot_convergence, epsilon1=epsilon1, **sure),
-        }
-        return drawn[checks.choice("kind", kind, tuple(drawn))](self, axes)
+        judged: dict[str, Any] = {"delta": delta, "bound": bound}
+        if checks.choice("kind", kind, ("values", "fidelity", "convergence")) == "values":
+            return plots.plot_values(self, axes, most=most, simultaneous=simultaneous, **judged)
+        draw = plots.plot_fidelity if kind == "fidelity" else plots.plot_convergence
+        return draw(self, axes, epsilon1=epsilon1, **judged)
 
     def report(
         self,
@@ -351,7 +342,7 @@ class Result(Stored, Shared):
         title: str | None = None,
         epsilon1: float | None = None,
         delta: float | None = None,
-        labels: Labels | None = None,
+        labels: Sequence[Any] | None = None,
         pool: Money | None = None,
     ) -> Path:
         """Write an HTML report: one file that works offline (needs jinja2 and plotly).
@@ -369,7 +360,7 @@ class Result(Stored, Shared):
             The probability that any statement about all players is wrong; by default that of
             ``until=…``, or 0.1.
         labels
-            A class or group for each player: a sequence, or a mapping of names or numbers.
+            A class or group for each player.
         pool
             A sum of money: the page then shows what each player gets of it, see `payout`.
 

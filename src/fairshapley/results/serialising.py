@@ -9,7 +9,8 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from fairshapley._basics.files import as_path, content_digest, write_whole
+from fairshapley._basics.digests import content_digest
+from fairshapley._basics.files import as_path, write_whole
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.results.fields import checked, plain
@@ -54,8 +55,6 @@ class Stored:
         """
         try:
             content = as_bytes(sealed(self))
-        except InputError:
-            raise
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"cannot write {path}, the result is not plain: {error}") from error
         write_whole(as_path(path), content)

@@ -7,7 +7,7 @@ import io
 import math
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,30 +173,15 @@ def write_values(result: Result, path: str | os.PathLike[str], delta: float = DE
     'player,value,standard_error,lower,upper,count,fidelity'
     """
     file = check_writable(path, VALUE_ENDINGS)
-    if file.suffix.lower() == ".json":
+    ending = file.suffix.lower()
+    if ending == ".json":
         result.save(file)
-        return
-    columns = values_columns(result, delta)
-    write_whole(
-        file, _parquet(columns) if file.suffix.lower() == ".parquet" else csv_bytes(columns)
-    )
+    else:
+        columns = values_columns(result, delta)
+        write_whole(file, _parquet(columns) if ending == ".parquet" else csv_bytes(columns))
 
 
-def write_rows(rows: Sequence[dict[str, Any]], path: str | os.PathLike[str]) -> None:
-    """Write rows with the same keys, the first of them a name, to a CSV file.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "rows.csv"
-    ...     write_rows([{"method": "mc", "mse": 0.5}], file)
-    ...     file.read_text().split()
-    ['method,mse', 'mc,0.5']
-    """
-    write_whole(as_path(path), csv_bytes({name: [row[name] for row in rows] for name in rows[0]}))
-
-
-def csv_bytes(columns: dict[str, Sequence[Any]]) -> bytes:
+def csv_bytes(columns: Mapping[str, Sequence[Any]]) -> bytes:
     r"""Columns as the content of a CSV file; no text in it is a formula to a spreadsheet.
 
     Examples
@@ -212,10 +197,10 @@ def csv_bytes(columns: dict[str, Sequence[Any]]) -> bytes:
     return text.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _cell(one: Any) -> Any:
-    if isinstance(one, Decimal):
-        return f"{one:f}"  # without an exponent
-    return plain_cell(one) if isinstance(one, str) else one
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, Decimal):
+        return f"{cell:f}"  # without an exponent
+    return plain_cell(cell) if isinstance(cell, str) else cell
 
 
 def _parquet(columns: dict[str, Sequence[Any]]) -> bytes:

@@ -41,12 +41,13 @@ def compare_methods(
 
     Example: fairshapley compare train.csv --target label --group-by supplier --methods mc,owen
     """
-    from fairshapley.cli.output import give_answer
+    from fairshapley._basics.files import write_whole
+    from fairshapley.cli.output import File, give_answer
     from fairshapley.cli.running import announce, chosen_method, chosen_xi, run_settings
     from fairshapley.cli.setup import check_files, load_game, load_result, show_notes
     from fairshapley.comparison.audits import compare as compared
     from fairshapley.planning import forecast
-    from fairshapley.results.tables import write_rows
+    from fairshapley.results.tables import csv_bytes
 
     check_files((data.train, data.test, truth), (out, (".csv",)))
     names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -92,4 +93,6 @@ def compare_methods(
         else:
             print_shown(f"{repeats} runs of each method, budget {spent:,}", *comparison.shown())
 
-    give_answer([("table", out, lambda path: write_rows(rows, path))], show, quiet=as_json)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    table: File = ("table", out, lambda path: write_whole(path, csv_bytes(columns)))
+    give_answer([table], show, quiet=as_json)

@@ -30,7 +30,6 @@ def divide_sum(
     from fairshapley._basics.checks import choice
     from fairshapley.cli.output import give_answer
     from fairshapley.cli.setup import check_files, load_result
-    from fairshapley.fairness.levels import DELTA, EPSILON1
 
     choice("--negative", negative, NEGATIVE)
     check_files((run,), (out, (".csv",)))
@@ -39,8 +38,8 @@ def divide_sum(
         pool,
         negative=cast("Literal['zero', 'charge']", negative),
         unit=unit,
-        epsilon1=result.run.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1,
-        delta=result.run.asked.get("delta", DELTA) if delta is None else delta,
+        epsilon1=epsilon1,
+        delta=delta,
     )
 
     def show(_written: object) -> None:

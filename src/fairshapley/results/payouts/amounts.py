@@ -5,7 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -21,7 +21,7 @@ MOST_UNITS = 10**30
 
 
 def units_of(pool: Money, unit: Money) -> tuple[int, Decimal]:
-    """How many units the pool has, and the unit.
+    """Return how many units the pool has, and the unit.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def units_of(pool: Money, unit: Money) -> tuple[int, Decimal]:
     number = Fraction(amount) / Fraction(step)
     if number.denominator != 1:
         raise InputError(
-            f"a pool of {text(amount)} is not a whole number of units of {text(step)}: round it, "
+            f"a pool of {amount:f} is not a whole number of units of {step:f}: round it, "
             "or give a smaller unit"
         )
     if number > MOST_UNITS:
@@ -41,7 +41,7 @@ def units_of(pool: Money, unit: Money) -> tuple[int, Decimal]:
 
 
 def _decimal(value: Money, what: str) -> Decimal:
-    """An amount of money as it was written, or an InputError."""
+    """Return an amount of money as it was written, or raise InputError."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -60,22 +60,12 @@ def _decimal(value: Money, what: str) -> Decimal:
 
 
 def money(units: int, step: Decimal) -> Decimal:
-    """A number of units as an amount."""
+    """Return a number of units as an amount."""
     return _EXACT.multiply(Decimal(units), step)
 
 
-def all_money(units: Iterable[int], step: Decimal) -> tuple[Decimal, ...]:
-    """Each number of units as an amount."""
-    return tuple(money(number, step) for number in units)
-
-
-def text(money: Decimal) -> str:
-    """An amount for machines: all its digits, no exponent."""
-    return f"{money:f}"
-
-
 def shown(money: Decimal) -> str:
-    """An amount for people: thousands apart."""
+    """Return an amount for people: thousands apart."""
     return f"{money:,f}"
 
 

@@ -1,44 +1,37 @@
-"""A sum divided by the values of a result: who is equal, what is negative, how certain it is."""
+"""A sum divided by the values of a result: who is equal, what is negative, how certain it is.
+
+True values lie in intervals [l, u]; a share is a value over the sum of all. It grows with the
+player's own value and falls with those of the others, so that its bounds are at the ends. All
+arrays hold fractions, so that no cent is lost to rounding.
+"""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics.checks import choice
 from fairshapley._basics.text import several
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
-from fairshapley.fairness.decisions import Decisions
-from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta
+from fairshapley.fairness.findings import Findings
 from fairshapley.games.player_data import identical_groups
-from fairshapley.results.baseline import baseline_warning
-from fairshapley.results.copies import copies_sentences
-from fairshapley.results.payouts.amounts import (
-    Money,
-    all_money,
-    apportion,
-    money,
-    shown,
-    text,
-    units_of,
-)
-from fairshapley.results.payouts.band import (
-    Bounds,
-    Fractions,
-    fractions,
-    known_sum_bounds,
-    positive_bounds,
-    signed_bounds,
-)
+from fairshapley.results.payouts.amounts import Money, apportion, money, shown, units_of
 from fairshapley.results.payouts.table import Negative, Payout
-from fairshapley.results.test_set.payout_bands import other_bounds
+from fairshapley.results.test_set import another_set
+from fairshapley.results.warnings import baseline_warning, copies_sentences
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
+
+Fractions: TypeAlias = NDArray[Any]
+Bounds: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+"""The fewest and the most units of each player"""
 
 
 def payout(
@@ -47,8 +40,8 @@ def payout(
     *,
     negative: Negative = "zero",
     unit: Money = "0.01",
-    epsilon1: float = EPSILON1,
-    delta: float = DELTA,
+    epsilon1: float | None = None,
+    delta: float | None = None,
     bound: str = "normal",
 ) -> Payout:
     """Divide a sum in proportion to the values of a result; also `Result.payout`.
@@ -81,59 +74,59 @@ def payout(
     ['9.00', '-3.00', '3.00']
     """
     choice("negative", negative, ("zero", "charge"))
-    check_delta(delta)
+    held = result.findings(epsilon1, delta, bound=bound)
     whole, step = units_of(pool, unit)
-    if not np.isfinite(result.values).all():
-        raise InputError(
-            f"{int((~np.isfinite(result.values)).sum())} players have no value yet: finish the run "
-            "before paying out"
-        )
+    if unknown := int((~np.isfinite(result.values)).sum()):
+        raise InputError(f"{unknown} players have no value yet: finish the run before paying out")
     groups = identical_groups(result.game.identical_players, result.n_players)
-    averaged = _averaged(fractions(result.values), groups)
+    averaged = _averaged(_fractions(result.values), groups)
     weights = _weights(averaged, negative)
     amounts, rest = apportion(weights, whole)
     _check_charges(amounts, whole, step)
     warnings = [baseline_warning(result), *copies_sentences(result, float(money(whole, step)))]
     notes = [f"warning: {said}" for said in warnings if said]
-    notes += [*_about_values(result, averaged, negative), *_about_groups(groups)]
+    notes += _notes(result, averaged, groups, negative)
     if rest:
         notes.append(
-            f"{text(money(rest, step))} are left over: they cannot be divided without paying "
-            "equal players unequally"
+            f"{money(rest, step):f} are left over: they cannot be divided without paying equal "
+            "players unequally"
         )
-    bounds, findings = None, tuple[str, ...]()
-    total = sum(weights)
     values = averaged.astype(np.float64)
-    others, said = other_bounds(result, values, negative, whole, delta)
-    held = result.findings(epsilon1, delta, bound=bound)
-    if held.doubts:
-        notes.append(f"no tolerance band: {'; '.join(held.doubts)}")
-    else:
-        bounds, words = _band(result, held.decisions, groups, negative, whole)
-        notes.append(words)
-        findings = () if result.exact else tuple(held.sentences())
-    notes += said
+    bounds, estimation = _band(result, held, groups, negative, whole)
+    others, test_set = _other_bounds(result, values, negative, whole, held.delta)
+    total = sum(weights)
+
+    def amounts_of(units: Any) -> tuple[Decimal, ...]:
+        return tuple(money(int(number), step) for number in units)
+
+    lower, upper = (None, None) if bounds is None else map(amounts_of, bounds)
+    test_lower, test_upper = (None, None) if others is None else map(amounts_of, others)
     return Payout(
         pool=money(whole, step),
         unit=step,
-        amounts=all_money(amounts, step),
+        amounts=amounts_of(amounts),
         rest=money(rest, step),
         shares=np.array([float(weight / total) for weight in weights]),
         values=values,
-        lower=None if bounds is None else all_money(bounds[0], step),
-        upper=None if bounds is None else all_money(bounds[1], step),
-        delta=float(delta),
+        lower=lower,
+        upper=upper,
+        delta=held.delta,
         negative=negative,
         names=result.names(),
-        notes=tuple(notes),
-        findings=findings,
-        test_lower=None if others is None else all_money(others[0], step),
-        test_upper=None if others is None else all_money(others[1], step),
+        notes=(*notes, estimation, *test_set),
+        findings=() if result.exact or held.doubts else tuple(held.sentences()),
+        test_lower=test_lower,
+        test_upper=test_upper,
     )
 
 
+def _fractions(values: Any) -> Fractions:
+    """Return numbers as exact fractions."""
+    return np.array([Fraction(value) for value in values], dtype=object)
+
+
 def _averaged(values: Fractions, groups: list[list[int]]) -> Fractions:
-    """The mean of each group for all its members."""
+    """Return the mean of each group for all its members."""
     averaged = values.copy()
     for group in groups:
         averaged[group] = values[group].sum() / len(group)
@@ -164,18 +157,18 @@ def _check_charges(amounts: list[int], units: int, step: Decimal) -> None:
         )
 
 
-def _about_values(result: Result, averaged: Fractions, negative: Negative) -> list[str]:
-    """How values below zero were treated, and of what kind the values are."""
-    below = int((averaged < 0).sum())
+def _notes(
+    result: Result, averaged: Fractions, groups: list[list[int]], negative: Negative
+) -> list[str]:
+    """Return how negative values and identical players are treated, and what the values are."""
     notes = []
-    if below:
-        one = below == 1
-        treated = {
-            "zero": f"{'gets' if one else 'get'} nothing; the others share the pool in proportion "
-            "to theirs",
-            "charge": f"{'is' if one else 'are'} charged, and the others share that as well",
-        }
-        notes.append(f"{several(below, 'player')} with a negative value {treated[negative]}")
+    if below := int((averaged < 0).sum()):
+        if negative == "zero":
+            gets = "gets" if below == 1 else "get"
+            treated = f"{gets} nothing; the others share the pool in proportion to theirs"
+        else:
+            treated = f"{'is' if below == 1 else 'are'} charged, and the others share that as well"
+        notes.append(f"{several(below, 'player')} with a negative value {treated}")
     if result.semivalue != "shapley":
         notes.append(
             f"{result.semivalue} values do not add up to v(N) − v(∅): the amounts are shares of "
@@ -183,39 +176,39 @@ def _about_values(result: Result, averaged: Fractions, negative: Negative) -> li
         )
     if not result.complete:
         notes.append("the values are those of a partial result")
+    if larger := [group for group in groups if len(group) > 1]:
+        notes.append(
+            f"{sum(map(len, larger)):,} players have an identical one "
+            f"({several(len(larger), 'group')}): each group counts with the mean of its values"
+        )
     return notes
 
 
-def _about_groups(groups: list[list[int]]) -> list[str]:
-    larger = [group for group in groups if len(group) > 1]
-    if not larger:
-        return []
-    return [
-        f"{sum(map(len, larger)):,} players have an identical one "
-        f"({several(len(larger), 'group')}): each group counts with the mean of its values"
-    ]
-
-
 def _band(
-    result: Result, decisions: Decisions, groups: list[list[int]], negative: Negative, units: int
+    result: Result, held: Findings, groups: list[list[int]], negative: Negative, units: int
 ) -> tuple[Bounds | None, str]:
-    """What true values could give, and how sure that is, in a sentence."""
+    """Return what true values could give, and how sure that is, in a sentence."""
+    if held.doubts:
+        return None, f"no tolerance band: {'; '.join(held.doubts)}"
+    decisions = held.decisions
     if not np.isfinite(decisions.upper).all():
         return None, "no tolerance band: the errors of some values are not bounded"
-    gain = _gain(result)
     lower, upper = (
-        _averaged(fractions(ends), groups) for ends in (decisions.lower, decisions.upper)
+        _averaged(_fractions(ends), groups) for ends in (decisions.lower, decisions.upper)
     )
-    sizes = fractions([1] * result.n_players)
+    sizes = _fractions([1] * result.n_players)
     for group in groups:
         sizes[group] = Fraction(len(group))
-    bounds: Bounds | None
+    gain = _gain(result)
     if negative == "zero":
-        bounds = positive_bounds(lower, upper, sizes, units)
+        bounds: Bounds | None = _positive_bounds(lower, upper, sizes, units)
+    elif (lower.sum() if gain is None else gain) <= 0:
+        bounds = None
     elif gain is None:
-        bounds = signed_bounds(lower, upper, sizes, units)
+        bounds = _signed_bounds(lower, upper, sizes, units)
     else:
-        bounds = known_sum_bounds(lower, upper, Fraction(gain), units)
+        total = Fraction(gain)
+        bounds = np.floor(lower * units / total), np.ceil(upper * units / total)
     if bounds is None:
         return None, "no tolerance band: the true values may sum to zero or less"
     if result.exact:
@@ -226,9 +219,60 @@ def _band(
     )
 
 
+def _positive_bounds(lower: Fractions, upper: Fractions, sizes: Fractions, units: int) -> Bounds:
+    """Return bounds where values below zero count as zero; identical players move together."""
+    low, high = np.maximum(lower, 0), np.maximum(upper, 0)
+    others_most, others_least = (ends.sum() - sizes * ends for ends in (high, low))
+    # A player whose value is 0 gets nothing, whatever the total is.
+    fewest = low / np.where(low > 0, sizes * low + others_most, 1)
+    most = high / np.where(high > 0, sizes * high + others_least, 1)
+    return np.floor(fewest * units), np.ceil(most * units)
+
+
+def _signed_bounds(lower: Fractions, upper: Fractions, sizes: Fractions, units: int) -> Bounds:
+    """Return bounds where values below zero are charged, and the sum of all is positive.
+
+    v/(k·v + R), with R the sum of the others, is then monotone in v and in R, so that the extremes
+    are at the corners.
+    """
+    rests = [ends.sum() - sizes * ends for ends in (lower, upper)]
+    corners = [value * units / (sizes * value + rest) for value in (lower, upper) for rest in rests]
+    return np.floor(np.min(corners, axis=0)), np.ceil(np.max(corners, axis=0))
+
+
 def _gain(result: Result) -> float | None:
-    """v(N) − v(∅), to which the true values add up; None where it is not known."""
+    """Return v(N) − v(∅), to which the true values add up; None where it is not known."""
     if result.game.endpoints is None or result.semivalue != "shapley" or result.exact:
         return None  # exact values add up to it themselves, but for rounding
     gain = result.game.endpoints[1] - result.game.endpoints[0]
     return gain if math.isfinite(gain) else None
+
+
+def _other_bounds(
+    result: Result, values: FloatArray, negative: Negative, units: int, delta: float
+) -> tuple[Bounds | None, list[str]]:
+    """Return what another test set of the same size would pay, and what that means in words."""
+    if result.run.replicates is None:
+        return None, []
+
+    def shares(values: FloatArray) -> FloatArray:
+        # A value below zero has its share too: it may be above with other rows.
+        total = float(np.maximum(values, 0).sum() if negative == "zero" else values.sum())
+        return values / total if total > 0 else np.full(len(values), np.nan)
+
+    paid = shares(values)
+    others = np.stack([shares(values + change) for change in result.run.replicates.T], axis=1)
+    if not (np.isfinite(paid).all() and np.isfinite(others).all()):
+        return None, ["no band of the test set: without some test rows nothing is left to divide"]
+    reach = another_set(others - paid[:, None], delta)
+    low, high = paid - reach, paid + reach
+    if negative != "charge":
+        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    bounds = (
+        np.array([math.floor(units * end) for end in low], dtype=object),
+        np.array([math.ceil(units * end) for end in high], dtype=object),
+    )
+    return bounds, [
+        f"test set: with a probability of about {1 - delta:.6g}, another test set of the same size "
+        "would pay every player an amount within the band of other test sets"
+    ]

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import block_html, names_table_html, sentences_html
+from fairshapley._basics.markup import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray
-from fairshapley.results.payouts.amounts import shown, text
+from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, csv_bytes, shortened
 
 Negative: TypeAlias = Literal["zero", "charge"]
@@ -72,7 +72,7 @@ class Payout:
         return max(high - low for low, high in zip(self.lower, self.upper, strict=True))
 
     def to_frame(self, kind: Any = "pandas") -> Any:
-        """One row per player: value, share, amount and band; money as Decimal.
+        """Return one row per player: value, share, amount and band; money as Decimal.
 
         `kind` as in `Result.to_frame`.
         """
@@ -90,16 +90,20 @@ class Payout:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The payout as plain data that JSON can hold; money as text, which loses no cent."""
-        columns = self._columns()
-        rows = [map(_plain, row) for row in zip(*columns.values(), strict=True)]
+        """Return the payout as plain data for JSON; money as text, which loses no cent."""
+        columns = {
+            name: [f"{cell:f}" if isinstance(cell, Decimal) else cell for cell in column]
+            for name, column in self._columns().items()
+        }
         return {
-            "pool": text(self.pool),
-            "unit": text(self.unit),
-            "rest": text(self.rest),
+            "pool": f"{self.pool:f}",
+            "unit": f"{self.unit:f}",
+            "rest": f"{self.rest:f}",
             "negative": self.negative,
             "delta": self.delta,
-            "players": [dict(zip(columns, row, strict=True)) for row in rows],
+            "players": [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
             "notes": [*self.notes, *self.findings],
         }
 
@@ -111,11 +115,11 @@ class Payout:
         write_whole(as_path(path), csv_bytes(self._columns()))
 
     def headline(self) -> str:
-        """What was divided, in a line."""
+        """Return what was divided, in a line."""
         return f"{shown(self.pool)} divided among {len(self.amounts)} players by their values"
 
     def shown(self) -> tuple[list[str], list[Sequence[str]]]:
-        """The headings and the rows of a table, those who get most first."""
+        """Return the headings and the rows of a table, those who get most first."""
         columns = {"amount": self.amounts}
         # The band of exact values is nothing but rounding: at most a unit to each side.
         if self.lower is not None and self.upper is not None and self.widest > 2 * self.unit:
@@ -133,21 +137,20 @@ class Payout:
         return ["player", "value", *columns], rows
 
     def order(self) -> list[int]:
-        """The players, those who get most first."""
+        """Return the players, those who get most first."""
         return sorted(range(len(self.amounts)), key=lambda player: -self.amounts[player])
 
     def __str__(self) -> str:
-        order = self.order()
-        lines = [self.headline()]
+        order, lines = self.order(), [self.headline()]
+        bands = {"": (self.lower, self.upper)}
+        bands["other test sets: "] = (self.test_lower, self.test_upper)
         widest = max(len(shown(amount)) for amount in self.amounts)
         for player in order[:ROWS_SHOWN]:
-            band = ""
-            if self.lower is not None and self.upper is not None:
-                band = f"  ({shown(self.lower[player])} to {shown(self.upper[player])})"
-            if self.test_lower is not None and self.test_upper is not None:
-                ends = f"{shown(self.test_lower[player])} to {shown(self.test_upper[player])}"
-                band += f"  (other test sets: {ends})"
-            lines.append(f"{shown(self.amounts[player]):>{widest}}  {self.names[player]}{band}")
+            line = f"{shown(self.amounts[player]):>{widest}}  {self.names[player]}"
+            for what, (low, high) in bands.items():
+                if low is not None and high is not None:
+                    line += f"  ({what}{shown(low[player])} to {shown(high[player])})"
+            lines.append(line)
         if len(order) > ROWS_SHOWN:
             others = sum((self.amounts[player] for player in order[ROWS_SHOWN:]), Decimal(0))
             lines.append(f"{shown(others):>{widest}}  {len(order) - ROWS_SHOWN} others together")
@@ -157,7 +160,3 @@ class Payout:
         headings, rows = self.shown()
         table = names_table_html(headings, shortened(rows, TOP_ROWS, BOTTOM_ROWS))
         return block_html(self.headline(), table, sentences_html([*self.notes, *self.findings]))
-
-
-def _plain(cell: Any) -> Any:
-    return text(cell) if isinstance(cell, Decimal) else cell

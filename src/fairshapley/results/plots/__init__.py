@@ -3,8 +3,11 @@
 Nothing here shows or saves a figure; ``axes.figure.savefig(path)`` does.
 """
 
-from fairshapley.results.plots.comparisons import plot_comparison
-from fairshapley.results.plots.scores import plot_convergence, plot_fidelity
-from fairshapley.results.plots.values import plot_values
+from fairshapley.results.plots.results import (
+    plot_comparison,
+    plot_convergence,
+    plot_fidelity,
+    plot_values,
+)
 
 __all__ = ["plot_comparison", "plot_convergence", "plot_fidelity", "plot_values"]

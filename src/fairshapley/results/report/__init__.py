@@ -5,6 +5,5 @@ are in the template, which `page.py` fills. Only a `Result` is read.
 """
 
 from fairshapley.results.report.page import report_html
-from fairshapley.results.report.players import Labels
 
-__all__ = ["Labels", "report_html"]
+__all__ = ["report_html"]

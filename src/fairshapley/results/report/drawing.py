@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
-from fairshapley.fairness.guarantees import required_fidelity
+from fairshapley.fairness.guarantees import failure_probabilities, required_fidelity
+from fairshapley.fairness.levels import joint_failure
 from fairshapley.results.records import SizeBin
 from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.wording import number
@@ -110,15 +111,17 @@ def _convergence(result: Result, target: float) -> Chart:
 
 
 def tolerance_curves(result: Result) -> dict[str, list[tuple[float, float]]]:
-    """Pairs (ε1, δ) that the certificate and the paper's guarantee state; none where doubts are."""
+    """Return pairs (ε1, δ) that the certificate and Proposition 1 state; none where doubts are."""
     if result.exact or result.findings().doubts:
         return {}
     certified = [(result.findings(delta=delta).tightest, delta) for delta in LEVELS]
     lines = {"certified": [pair for pair in certified if pair[0] <= LARGEST_TOLERANCE]}
+    scores, independent = result.fidelity(), result.evidence.independent
     for bound in ("normal", "chebyshev"):
-        points = [(e, result.guarantee(e, bound=bound).delta) for e in TOLERANCES]
+        failures = [failure_probabilities(scores, e, bound) for e in TOLERANCES]
+        deltas = [joint_failure(each, independent=independent) for each in failures]
         # Certainty of failure says nothing; nor do probabilities beyond any experiment.
-        lines[bound] = [point for point in points if 1e-9 < point[1] < 1]
+        lines[bound] = [(e, d) for e, d in zip(TOLERANCES, deltas, strict=True) if 1e-9 < d < 1]
     return lines
 
 

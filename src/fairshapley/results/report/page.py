@@ -6,30 +6,29 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshapley._basics.digests import page_marks, with_page_digest
 from fairshapley._basics.extras import extra
-from fairshapley._basics.files import page_marks, with_page_digest
 from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
 from fairshapley.fairness.certificate import cost_text, rounded_up
-from fairshapley.fairness.levels import DELTA, EPSILON1, check_delta, check_epsilon1
 from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.console import money
 from fairshapley.results.origin import now
 from fairshapley.results.payouts import Money
 from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.report.drawing import Chart, charts
-from fairshapley.results.report.players import Labels, PlayerTable
+from fairshapley.results.report.players import PlayerTable
 from fairshapley.results.report.provenance import limits_text, readable_time, snippet
 from fairshapley.results.serialising import result_digest
-from fairshapley.results.test_set.errors import another_set, both_errors
+from fairshapley.results.test_set import another_set, both_errors
 from fairshapley.results.wording import isolated, number, percent, unbroken
 
 if TYPE_CHECKING:
@@ -49,22 +48,19 @@ def report_html(
     title: str | None = None,
     epsilon1: float | None = None,
     delta: float | None = None,
-    labels: Labels | None = None,
+    labels: Sequence[Any] | None = None,
     pool: Money | None = None,
 ) -> str:
     """The report as a string; see `Result.report`."""
     if title is not None and not isinstance(title, str):
         raise InputError(f"title must be a string, not {title!r:.40}")
     asked = epsilon1 is not None or "epsilon1" in result.run.asked
-    wanted = result.run.asked.get("epsilon1", EPSILON1) if epsilon1 is None else epsilon1
-    sure = result.run.asked.get("delta", DELTA) if delta is None else delta
-    epsilon1, delta = check_epsilon1(wanted), check_delta(sure)
     original, written = result, now()
     if "xi" in result.run.asked:  # all of the page is at the tolerance that was asked for
         result = replace(result, xi=result.run.asked["xi"])
-    table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     findings = result.findings(epsilon1, delta)
-    smallest = findings.tightest
+    epsilon1, delta, smallest = findings.epsilon1, findings.delta, findings.tightest
+    table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     drawn = charts(result, table, epsilon1, delta)
     scripts = [_plotly(), *(source(name) for name in ("common.js", "table.js", "charts.js"))]
     page: str = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
-
-Labels: TypeAlias = Sequence[Any] | Mapping[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class PlayerTable:
 
     @classmethod
     def of(
-        cls, result: Result, *, epsilon1: float, delta: float, labels: Labels | None
+        cls, result: Result, *, epsilon1: float, delta: float, labels: Sequence[Any] | None
     ) -> PlayerTable:
         """The players of a result."""
         decisions = result.findings(delta=delta).decisions
@@ -124,21 +122,10 @@ class PlayerTable:
         return "not known" if np.isnan(lower) else f"{number(lower)} to {number(upper)}"
 
 
-def player_labels(result: Result, labels: Labels | None) -> tuple[str, ...] | None:
-    """A label for each player, from a sequence or from a mapping of names or numbers."""
+def player_labels(result: Result, labels: Sequence[Any] | None) -> tuple[str, ...] | None:
+    """Return a label for each player as it is shown."""
     if labels is None:
         return None
-    if isinstance(labels, Mapping):
-        names = result.names()
-        found = [labels.get(name, labels.get(place, "")) for place, name in enumerate(names)]
-        known = set(names) | set(range(result.n_players))
-        if strange := [key for key in labels if key not in known]:
-            raise InputError(
-                f"labels has an entry for {strange[0]!r:.40}, which is no player: use the names "
-                "or the numbers of players"
-            )
-    elif isinstance(labels, str) or len(labels) != result.n_players:
+    if isinstance(labels, str | Mapping) or len(labels) != result.n_players:
         raise InputError(f"labels must have one entry for each of the {result.n_players} players")
-    else:
-        found = list(labels)
-    return tuple(visible(str(label)) for label in found)
+    return tuple(visible(str(label)) for label in labels)

@@ -1,33 +1,59 @@
-"""Players who hold copies of each other's data: what the copies earn, and what others lose."""
+"""What must be known before values are used: constants that explain them, copies of data."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairshapley._basics.text import common_rows, quoted
+from fairshapley.results.records import Copies
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
+# A constant that earns more than this share of what is divided changes who gets what.
+LARGEST_SHARE = 0.2
 
-class Copies(NamedTuple):
-    """Players with the same or nearly the same rows: an entry of `Result.game.copies`."""
 
-    players: tuple[int, ...]
-    """The first of them counts as the original; nothing says who copied whom"""
-    share: float
-    """How much of the others' rows is there too, at least"""
-    near: bool
-    """Whether some rows are only nearly the same"""
-    earned: float = math.nan
-    """What all of them get together beyond what the first would get alone; NaN where not known"""
-    lost: float = math.nan
-    """What the other players lose by it"""
-    error: float = math.nan
-    """The standard error of `earned`, by a cautious rule; NaN where not known"""
+def constant_share(result: Result) -> float | None:
+    """The share of v(N) − v(∅) that the best constant prediction explains; None where unknown.
+
+    Above 1 where all players together do not reach the constant prediction.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> result = fs.exact(fs.games.TableGame([0.5, 0.8]))
+    >>> constant_share(result) is None
+    True
+    """
+    constant, ends = result.game.constant_value, result.game.endpoints
+    if constant is None or ends is None:
+        return None
+    empty, full = ends
+    if full <= constant:
+        return float("inf")
+    return max(0.0, (constant - empty) / (full - empty))
+
+
+def baseline_warning(result: Result) -> str:
+    """What must be said when a constant prediction explains much of the values; else empty."""
+    share = constant_share(result)
+    if share is None or share <= LARGEST_SHARE or result.game.constant_value is None:
+        return ""
+    constant = f"{result.game.constant_value:.4g}"
+    if share == float("inf"):
+        return (
+            f"all players together are worth no more than a constant prediction, {constant}: their "
+            "data add nothing that this utility measures"
+        )
+    return (
+        f"a constant prediction alone is worth {constant}, and explains {100 * share:.0f} % of "
+        f"v(N) − v(∅): that much is paid for what nobody’s data are needed for. Leave the utility "
+        f"of no rows to the default, {constant}, to value what the data add"
+    )
 
 
 def copies_sentences(result: Result, pool: float | None = None) -> list[str]:

@@ -1,0 +1,91 @@
+"""The engine= option: a name, an address, a client or an engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from fairshapley.errors import InputError
+from fairshapley.evaluation.engines.dask import DaskEngine
+from fairshapley.evaluation.engines.engine import Engine
+from fairshapley.evaluation.engines.processes import ProcessEngine
+from fairshapley.evaluation.engines.ray import RayEngine
+from fairshapley.evaluation.engines.serial import SerialEngine
+from fairshapley.evaluation.engines.threads import ThreadEngine
+from fairshapley.games.abilities import is_async
+
+EngineOption: TypeAlias = Any
+"""None, a text as in `parse_engine`, a `distributed.Client`, or an `Engine`"""
+
+DASK_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx")
+
+
+def parse_engine(engine: EngineOption) -> Engine:
+    """The engine that an option names.
+
+    Parameters
+    ----------
+    engine
+        None or "serial"; "processes" or, for four of them, "processes:4"; "threads" or, for 32
+        calls at a time, "threads:32"; a `distributed.Client`, "dask://host:port" or a scheduler's
+        own address, "tcp://host:port"; "ray" or "ray://host:port"; or an engine.
+
+    Examples
+    --------
+    >>> parse_engine("serial")
+    SerialEngine(chunk_size=None)
+    """
+    if engine is None:
+        return SerialEngine()
+    if isinstance(engine, str) and (named := _named(engine)) is not None:
+        return named
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(engine, distributed.Client):
+        return DaskEngine(engine)
+    methods = all(callable(getattr(engine, name, None)) for name in ("open", "close"))
+    if isinstance(engine, type) or not methods or not hasattr(engine, "chunk_size"):
+        raise InputError(
+            "must be 'serial', 'processes', 'processes:4', 'threads:32', 'dask://host:port', "
+            "'ray', 'ray://host:port' or an engine",
+            parameter="engine",
+            received=engine,
+        )
+    return engine
+
+
+def _named(text: str) -> Engine | None:
+    """The engine of a text, None when it names none."""
+    name, colon, rest = text.partition(":")
+    if text == "serial":
+        return SerialEngine()
+    if name == "processes" and (not colon or rest.isdecimal()):
+        return ProcessEngine(int(rest) if rest else None)
+    if name == "threads" and (not colon or rest.isdecimal()):
+        return ThreadEngine(int(rest)) if rest else ThreadEngine()
+    if text == "ray":
+        return RayEngine()
+    host = rest.removeprefix("//")
+    if rest.startswith("//") and host:
+        if name == "ray":
+            return RayEngine(text)
+        if name == "dask":
+            return DaskEngine(f"tcp://{host}")
+        if name in DASK_SCHEMES:
+            return DaskEngine(text)
+    return None
+
+
+@contextmanager
+def opened_engine(option: EngineOption, game: object = None) -> Iterator[Engine]:
+    """The engine of an option, closed afterwards when it was made here.
+
+    Without an option this process computes, or waits for the answers of an ``async def``.
+    """
+    engine = ThreadEngine() if option is None and is_async(game) else parse_engine(option)
+    try:
+        yield engine
+    finally:
+        if engine is not option:
+            engine.close()

@@ -1,0 +1,276 @@
+"""Figures of results: values, fidelity of all players and during a run, methods compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairshapley._basics import checks
+from fairshapley._basics.text import visible
+from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley.errors import InputError
+from fairshapley.fairness.guarantees import required_fidelity
+from fairshapley.fairness.levels import DELTA, EPSILON1
+from fairshapley.results.plots.canvas import BLUE, GREY, ORANGE, literal, log_scale, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fairshapley.comparison.audits import Audit, Comparison
+    from fairshapley.fairness.findings import Findings
+    from fairshapley.results.result import Result
+
+# Inches a player takes, so that names do not overlap.
+ROW_HEIGHT = 0.22
+# Letters in a line below the axis.
+LINE = 80
+
+
+def plot_values(
+    result: Result,
+    axes: Axes | None = None,
+    *,
+    most: int = 40,
+    simultaneous: bool = False,
+    delta: float = DELTA,
+    bound: str = "normal",
+) -> Axes:
+    """The values with intervals at level 1 − δ, sorted; a hollow mark has no known interval.
+
+    Parameters
+    ----------
+    result
+        Whose values to draw.
+    axes
+        Where to draw; by default a new figure.
+    most
+        How many players to draw. Of more, those of the highest and of the lowest values are.
+    simultaneous
+        Whether the intervals hold for all players together, as in a certificate; by default each
+        holds on its own.
+    delta, bound
+        The probability that an interval misses, and what it rests on when simultaneous.
+    """
+    shown, gap = _chosen(result, checks.whole("most", most, least=2))
+    findings = result.findings(delta=delta, bound=bound)
+    if simultaneous:
+        decisions = result.decisions(delta, bound)
+        widths = (decisions.upper - decisions.lower) / 2
+    else:
+        single = findings.single_widths(delta)
+        widths = result.standard_errors if single is None else single
+    widths = widths[shown]
+    values, places = result.values[shown], np.arange(len(shown))
+    axes = new_axes(axes, height=max(2.0, 1.2 + ROW_HEIGHT * len(shown)))
+    known = np.isfinite(widths)
+    axes.errorbar(
+        values[known], places[known], xerr=widths[known], fmt="o", color=BLUE, markersize=4
+    )
+    if not known.all():
+        axes.plot(values[~known], places[~known], "o", color=BLUE, markersize=5, fillstyle="none")
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    names = result.names()
+    axes.set_yticks(places, [literal(names[player]) for player in shown])
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    if gap is not None:
+        axes.axhline(gap - 0.5, color=GREY, linewidth=0.8, linestyle="--")
+    axes.set_xlabel(_caption(result, findings, len(shown), simultaneous))
+    return axes
+
+
+def _chosen(result: Result, most: int) -> tuple[IntArray, int | None]:
+    """The players to draw from the highest value on, and where those between are left out."""
+    order = np.argsort(-result.values, kind="stable")
+    order = order[np.isfinite(result.values[order])]
+    if order.size == 0:
+        raise InputError("no player has a value yet: give the run a larger budget")
+    if order.size <= most:
+        return order, None
+    top = most - most // 2
+    return np.concatenate([order[:top], order[order.size - most // 2 :]]), top
+
+
+def _caption(result: Result, findings: Findings, drawn: int, simultaneous: bool) -> str:
+    """What is drawn: the kind of value, its intervals, and who is left out."""
+    label = "Shapley value" if result.semivalue == "shapley" else f"{result.semivalue} value"
+    if result.exact:
+        label += " (exact)"
+    elif findings.doubts:
+        why = fill(visible(f"no intervals: {'; '.join(findings.doubts)}"), LINE)
+        label += ", ± 1 standard error\n" + why.replace("$", r"\$")
+    else:
+        together = "all together" if simultaneous else "each on its own"
+        label += f", {100 * (1 - findings.delta):.4g} % intervals {together}"
+    valued = int(np.isfinite(result.values).sum())
+    if drawn < valued:
+        label += f"\nhighest and lowest {drawn} of {valued:,} players"
+    if valued < result.n_players:
+        label += f"\n{result.n_players - valued} players have no value yet"
+    return label
+
+
+def plot_fidelity(
+    result: Result,
+    axes: Axes | None = None,
+    *,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
+    bound: str = "normal",
+) -> Axes:
+    """The scores from the lowest to the highest, with the one needed for (ε1, ξ·ε1, δ)-fairness.
+
+    Infinite scores, of proven values, are drawn above all others, as triangles.
+
+    Parameters
+    ----------
+    result
+        Whose scores to draw.
+    axes
+        Where to draw; by default a new figure.
+    epsilon1, delta, bound
+        The fairness asked for; see `fairshapley.fairness.required_fidelity`.
+    """
+    scores = np.sort(result.fidelity())
+    if np.isnan(scores).any():
+        raise InputError(
+            f"the fidelity of {int(np.isnan(scores).sum())} players is not known yet: give the run "
+            "a larger budget"
+        )
+    needed = _required(result, epsilon1, delta, bound)
+    axes = new_axes(axes)
+    places, finite = np.arange(1, scores.size + 1), np.isfinite(scores)
+    mark = "o" if scores.size <= 100 else "."
+    # A score of 0 has no place on a logarithmic axis.
+    drawn = np.where(scores > 0, scores, np.nan)
+    if finite.any():
+        axes.plot(places[finite], drawn[finite], mark, color=BLUE, markersize=4, label="fidelity")
+    if not finite.all():
+        highest = max(needed, float(scores[finite].max(initial=0.0)))
+        above = np.full(int((~finite).sum()), 10 * highest)
+        axes.plot(places[~finite], above, "^", color=BLUE, markersize=4, label="infinite (proven)")
+    axes.set_xlabel("players, from the lowest fidelity to the highest")
+    axes.set_ylabel(f"fidelity, ξ = {result.xi:g}")
+    _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
+    return axes
+
+
+def plot_convergence(
+    result: Result,
+    axes: Axes | None = None,
+    *,
+    epsilon1: float = EPSILON1,
+    delta: float = DELTA,
+    bound: str = "normal",
+) -> Axes:
+    """The minimum fidelity against the evaluations, with the one that fairness asks for.
+
+    Parameters
+    ----------
+    result
+        A result whose `history` was recorded.
+    axes
+        Where to draw; by default a new figure.
+    epsilon1, delta, bound
+        The fairness asked for; see `fairshapley.fairness.required_fidelity`.
+    """
+    points = [point for point in result.run.history if np.isfinite(point.min_fidelity)]
+    if not points:
+        why = "the result holds no history; estimate it again, or with a larger budget"
+        why = "the values are exact" if result.exact else why
+        raise InputError(f"there is no convergence to draw: {why}")
+    needed = _required(result, epsilon1, delta, bound)
+    axes = new_axes(axes)
+    spent = [point.evaluations for point in points]
+    for label, style, scores in (
+        ("minimum fidelity", "-", [point.min_fidelity for point in points]),
+        ("cautious estimate", ":", [point.lower_fidelity for point in points]),
+    ):
+        # A score of 0 has no place on a logarithmic axis.
+        drawn = np.where(np.array(scores) > 0, scores, np.nan)
+        axes.plot(spent, drawn, style, marker="o", markersize=3, color=BLUE, label=label)
+    log_scale(axes, "x")
+    axes.set_xlabel("evaluations")
+    axes.set_ylabel(f"minimum fidelity, ξ = {result.xi:g}")
+    _draw_required(axes, needed, f"ε1 = {epsilon1:g}, δ = {delta:g} ({bound})")
+    return axes
+
+
+def _required(result: Result, epsilon1: float, delta: float, bound: str) -> float:
+    """The minimum fidelity with which the players of a result are fair."""
+    return required_fidelity(
+        result.n_players, epsilon1, delta, independent=result.evidence.independent, bound=bound
+    )
+
+
+def _draw_required(axes: Axes, needed: float, aim: str) -> None:
+    axes.axhline(needed, color=ORANGE, linestyle="--", label=f"needed for {aim}")
+    log_scale(axes, "y")
+    axes.legend()
+
+
+def plot_comparison(
+    comparison: Comparison, kind: str = "fidelity", axes: Axes | None = None
+) -> Axes:
+    """One row per method.
+
+    Parameters
+    ----------
+    comparison
+        What `fairshapley.compare` gives.
+    kind
+        "fidelity": the true and the reported minimum fidelity. "errors": the root mean squared
+        error of every player, as a box.
+    axes
+        Where to draw; by default a new figure.
+    """
+    kinds = {"fidelity": _draw_fidelity, "errors": _draw_errors}
+    draw = kinds[checks.choice("kind", kind, tuple(kinds))]
+    axes = new_axes(axes)
+    audits = list(comparison.audits.values())
+    draw(axes, audits, np.arange(len(audits)))
+    axes.set_ylim(-0.5, len(audits) - 0.5)
+    axes.set_yticks(np.arange(len(audits)), [literal(name) for name in comparison.audits])
+    axes.invert_yaxis()
+    return axes
+
+
+def _evaluations(audits: Sequence[Audit]) -> str:
+    return f"{audits[0].evaluations:,.0f} evaluations"
+
+
+def _draw_fidelity(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
+    scores = np.array([[one.min_true_fidelity, one.min_reported_fidelity] for one in audits])
+    finite = scores[np.isfinite(scores) & (scores > 0)]
+    # An infinite score (exact values) is drawn beyond all others, as a triangle.
+    beyond = 10 * float(finite.max(initial=1.0))
+    rows = (("true", BLUE, "full"), ("reported", ORANGE, "none"))
+    for column, (label, colour, filled) in enumerate(rows):
+        known = np.where(scores[:, column] > 0, scores[:, column], np.nan)
+        style: dict[str, Any] = {"color": colour, "fillstyle": filled, "markersize": 8}
+        axes.plot(known, places, "o", label=label, **style)
+        proven = np.isinf(known)
+        if proven.any():
+            away = np.full(int(proven.sum()), beyond)
+            axes.plot(away, places[proven], ">", label=f"{label}, infinite", **style)
+    errors = np.array([one.min_true_fidelity_error for one in audits])
+    drawn = np.isfinite(errors) & (scores[:, 0] > 0)
+    # A bar of one standard error; on a logarithmic axis it must end above 0.
+    reach = [np.minimum(errors, 0.9 * scores[:, 0])[drawn], errors[drawn]]
+    axes.errorbar(scores[drawn, 0], places[drawn], xerr=reach, fmt="none", ecolor=BLUE)
+    log_scale(axes, "x")
+    axes.set_xlabel(
+        f"minimum fidelity ± standard error, ξ = {audits[0].xi:g}, {_evaluations(audits)}"
+    )
+    axes.legend()
+
+
+def _draw_errors(axes: Axes, audits: Sequence[Audit], places: IntArray) -> None:
+    errors: list[FloatArray] = [np.sqrt(one.mse) for one in audits]
+    style: dict[str, Any] = {"orientation": "horizontal", "medianprops": {"color": BLUE}}
+    axes.boxplot(errors, positions=places, whis=(0, 100), **style)
+    if all((one > 0).all() for one in errors):  # methods often differ by orders of magnitude
+        log_scale(axes, "x")
+    axes.set_xlabel(f"root mean squared error of each player, {_evaluations(audits)}")
