@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 import fairshapley as fs
 from benchmarks.measure import Row, Trivial, in_process, report
+from fairshapley.evaluation.dispatch import Pace
 from fairshapley.evaluation.engines import DaskEngine, Engine, ProcessEngine, RayEngine
-from fairshapley.evaluation.pace import Pace
 
 UTILITY_SECONDS = 5e-3
 N_PLAYERS = 9

@@ -62,11 +62,11 @@ def test_names_lead_back(semivalue):
 
 @pytest.mark.parametrize("name", ["shap", "beta(1)", "beta(1,)", "beta(0,1)", "beta(1,-2)", "", 7])
 def test_unknown_names_are_refused(name):
-    with pytest.raises(fs.InputError, match=r"use|positive"):
+    with pytest.raises(fs.InputError, match=r"use|above 0"):
         parse_semivalue(name)
 
 
 @pytest.mark.parametrize("a", [0, -1, float("nan"), float("inf"), "1"])
 def test_bad_parameters_are_refused(a):
-    with pytest.raises(fs.InputError, match="positive"):
+    with pytest.raises(fs.InputError, match="must be a finite number above 0"):
         fs.BetaShapley(a, 1)

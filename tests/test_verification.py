@@ -10,7 +10,7 @@ import pytest
 
 import fairshapley as fs
 from fairshapley.estimators import METHODS
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.serialising import result_digest, stored_values, with_fields
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fairshapley._basics.extras import import_torch
 from fairshapley._basics.files import write_whole
 from fairshapley._basics.types import IntArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
-from fairshapley.games.federated.layout import import_torch
 from fairshapley_paper.federated.data import SplitKind
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ class Peer:
 SHAPIQ_1_4 = Peer("shapiq", ("shapiq==1.4.1", "lightgbm==4.7.0"), "shapiq_worker.py")
 SHAPIQ = Peer(
     "shapiq",
-    ("shapiq==1.8.0", "lightgbm==4.7.0", "xgboost-cpu==3.4.1"),
+    ("shapiq==1.8.0", "shapiq[shapleig]==1.8.0", "lightgbm==4.7.0", "xgboost-cpu==3.4.1"),
     "shapiq_worker.py",
     needs="3.12",
 )

@@ -29,9 +29,13 @@ METHODS = {
     "ProxySHAP": lambda n, seed: approximator.ProxySHAP(
         n, max_order=1, index="SV", random_state=seed
     ),
-    "PolySHAP": lambda n, seed: approximator.PolySHAP(
+    "PolySHAP order 2": lambda n, seed: approximator.PolySHAP(
         n, max_order=2, pairing_trick=True, random_state=seed
     ),
+    "PolySHAP order 3": lambda n, seed: approximator.PolySHAP(
+        n, max_order=3, pairing_trick=True, random_state=seed
+    ),
+    "ShaplEIG": lambda n, seed: approximator.ShaplEIG(n, random_state=seed, show_progress=False),
     "SVARM": lambda n, seed: shapiq.SVARM(n, random_state=seed),
     "Permutation": lambda n, seed: shapiq.PermutationSamplingSV(n, random_state=seed),
     "Stratified": lambda n, seed: shapiq.StratifiedSamplingSV(n, random_state=seed),

@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--budgets", type=float, action="append", help="evaluations per player")
     parser.add_argument("--repeats", type=int, help="default: 3 for each table, 8 for other games")
+    parser.add_argument("--games", type=int, help="of a family; default: all, up to eight")
     parser.add_argument(
         "--limit", type=float, default=30.0, help="seconds for a method on a game at a budget"
     )
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             budgets=tuple(options.budgets or BUDGETS),
             renew=tuple(options.renew),
             kept=options.kept,
+            games=options.games,
         )
         runner.run(_of(chosen, part), plan, workers=options.workers)
 

@@ -89,6 +89,8 @@ class Plan:
     budgets: tuple[float, ...] = BUDGETS
     renew: tuple[str, ...] = ()
     kept: Path = KEPT
+    games: int | None = None
+    """The first games of a family; None for all"""
 
 
 def run(families: Sequence[Family], plan: Plan, *, workers: int = 1) -> None:
@@ -118,7 +120,7 @@ def _run_family(family: Family, plan: Plan, solve: Mapping[str, Solve]) -> None:
         if name in stores:
             stores[name].forget()
     done = 0
-    for played in family.load():
+    for played in family.load()[: plan.games]:
         for name, store in stores.items():
             for per_player in plan.budgets:
                 done += _repeat(played, per_player, solve[name], store, plan)

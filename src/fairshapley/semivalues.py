@@ -113,15 +113,10 @@ class BetaShapley(Semivalue):
     b: float
 
     def __post_init__(self) -> None:
-        for label in ("a", "b"):
-            parameter = getattr(self, label)
-            number = isinstance(parameter, int | float | np.number)
-            if not (number and 0 < parameter < math.inf):
-                raise InputError(
-                    f"Beta Shapley needs positive parameters, {label} is {parameter!r}; "
-                    "BetaShapley(1, 1) is the Shapley value"
-                )
-            object.__setattr__(self, label, float(parameter))
+        remedy = "BetaShapley(1, 1) is the Shapley value"
+        for name in ("a", "b"):
+            number = checks.real(name, getattr(self, name), above=0, remedy=remedy)
+            checks.settle(self, **{name: number})
 
     @property
     def name(self) -> str:
@@ -138,6 +133,7 @@ def _short(number: float) -> str:
     return str(int(number)) if number.is_integer() and number < 1e15 else repr(number)
 
 
+_NAMED: dict[str, Semivalue] = {"shapley": Shapley(), "banzhaf": Banzhaf()}
 _BETA = re.compile(r"beta\(\s*([0-9.eE+-]+)\s*,\s*([0-9.eE+-]+)\s*\)")
 
 
@@ -152,10 +148,8 @@ def parse_semivalue(semivalue: str | Semivalue) -> Semivalue:
     if isinstance(semivalue, Semivalue):
         return semivalue
     name = str(semivalue).strip().lower()
-    if name == "shapley":
-        return Shapley()
-    if name == "banzhaf":
-        return Banzhaf()
+    if name in _NAMED:
+        return _NAMED[name]
     if match := _BETA.fullmatch(name):
         try:
             return BetaShapley(float(match[1]), float(match[2]))

@@ -12,13 +12,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.digests import file_digest, page_is_whole, read_marks
-from fairshapley._basics.files import as_path
+from fairshapley._basics.files import as_path, file_digest, page_is_whole, read_marks
 from fairshapley._basics.text import listed, visible
 from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.evaluation.evaluator import ExhaustedError
-from fairshapley.evaluation.journal.records import Journal, RunRecord
+from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result

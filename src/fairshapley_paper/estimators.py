@@ -26,9 +26,13 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import Draw, RankArray, SingleMarginals, Walks, random_ranks
 from fairshapley.draws.sphere import sobol_ranks
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.greedy.greedy_active import ActiveState, GreedyActive
-from fairshapley.estimators.greedy.proposal import by_player, proposed_sizes
-from fairshapley.estimators.greedy.weighted_draws import WeightedDraw, WeightedWalks
+from fairshapley.estimators.greedy.greedy_active import (
+    ActiveState,
+    GreedyActive,
+    WeightedDraw,
+    WeightedWalks,
+)
+from fairshapley.estimators.greedy.plan import by_player, proposed_sizes
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.sampling.family import SamplingState, walk_weights
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo

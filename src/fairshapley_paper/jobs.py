@@ -18,13 +18,12 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimator
-from fairshapley.evaluation.engines import parse_engine
+from fairshapley.evaluation.engines import SerialEngine, parse_engine
 from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEngine
-from fairshapley.evaluation.engines.serial import SerialEngine
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.games.game import Game
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Played, Scenario, Setting, Setup, Trial
@@ -73,7 +72,7 @@ def prepare_run(
     """
     n_players = int(game.n_players)
     budget = None if evaluations is None else Budget(evaluations=evaluations)
-    facts = GameFacts(n_players, None, None, None, n_players)
+    facts = RunGame(n_players=n_players, n_active=n_players)
     plan = Plan(game=facts, estimator=estimator, semivalue=semivalue, xi=xi, budget=budget)
     evaluator = Evaluator(game, n_players)
     return Run(plan, evaluator, RunLog(None, 0, seed), time.monotonic())

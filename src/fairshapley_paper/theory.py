@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
-from fairshapley.estimators.greedy.proposal import row_normalised
-from fairshapley.estimators.greedy.selection import pick
+from fairshapley.estimators.greedy.plan import pick, row_normalised
 from fairshapley.estimators.moments import ROUNDING
 from fairshapley.semivalues import Semivalue, parse_semivalue
 

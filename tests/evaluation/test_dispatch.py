@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairshapley as fs
+from fairshapley._basics import bits
 from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import EngineError
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.engines import opened_engine, parse_engine
-from fairshapley.evaluation.engines.engine import Answer, WorkerLostError, check_answer
+from fairshapley.evaluation.engines.engine import Answer, WorkerLostError
 
 ALL = np.array([[code >> i & 1 for i in range(6)] for code in range(64)], dtype=bool)
 
@@ -44,9 +45,9 @@ class Chaos:
         self.count = 0
         return self
 
-    def submit(self, masks, *, alone=False):
+    def submit(self, rows, *, alone=False):
         self.count += 1
-        self.chunks[self.count] = masks.copy()
+        self.chunks[self.count] = bits.unpack(rows, self.game.n_active)
         self.most_in_flight = max(self.most_in_flight, len(self.chunks))
         assert not alone or len(self.chunks) == 1
         return self.count
@@ -73,7 +74,7 @@ class Chaos:
     def answer(self, masks):
         self.computed.extend(map(tuple, masks.tolist()))
         try:
-            values = check_answer(self.game(masks), len(masks))
+            values = self.game(bits.pack(masks))
         except Exception as error:
             return Answer(error=error)
         self.answered += len(masks)
@@ -354,13 +355,12 @@ def test_a_run_in_a_thread_needs_no_signals():
 
 
 def test_chunks_become_small_near_the_end_of_a_round_only():
-    """Not at the end of each block of rows that the evaluator looks at together."""
     sizes = []
 
     class Watched(Chaos):
-        def submit(self, masks, *, alone=False):
-            sizes.append(len(masks))
-            return super().submit(masks, alone=alone)
+        def submit(self, rows, *, alone=False):
+            sizes.append(len(rows))
+            return super().submit(rows, alone=alone)
 
     game = fs.games.SumOfUnanimity(11, seed=1)
     masks = (np.arange(2048)[:, None] >> np.arange(11) & 1).astype(bool)

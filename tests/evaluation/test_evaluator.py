@@ -13,9 +13,9 @@ from fairshapley._basics.bits import keys as pack
 from fairshapley.draws import ListedCoalitions
 from fairshapley.evaluation import Evaluator, SerialEngine
 from fairshapley.evaluation.cache import Cache
-from fairshapley.evaluation.pace import CHUNK_SECONDS, Pace
+from fairshapley.evaluation.dispatch import CHUNK_SECONDS, Pace
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 
 
 def evaluate(evaluator, masks):
@@ -106,7 +106,7 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
 def test_large_games_are_enumerated_without_a_cache():
     game = fs.games.SumOfUnanimity(10, seed=0)
     evaluator = Evaluator(game, 10, cache_bytes=10_000)
-    facts = GameFacts(10, None, None, None, 10)
+    facts = RunGame(n_players=10, n_active=10)
     plan = Plan(game=facts, estimator=fs.estimators.Exact(), semivalue=fs.Shapley(), xi=0.0)
     result = Run(plan, evaluator, RunLog(None, 0, 0), 0.0).execute(progress=False)
     assert len(evaluator.cache) == 2  # v(∅) and v(N) alone are remembered
@@ -139,16 +139,15 @@ def test_chunks_follow_the_speed_of_the_game():
 
 def test_every_worker_gets_work_unless_the_way_is_longer():
     pace = Pace(None, 100)
-    assert [pace.share(missing, 2) for missing in (1, 4, 99, 1000)] == [1, 1, 25, 64]
-    assert pace.share(1000, 0) == 64  # in this process
+    assert [pace.size(missing, 2) for missing in (1, 4, 99, 1000)] == [1, 1, 25, 64]
+    assert pace.size(1000, 0) == 64  # in this process
     pace.observe(64, 64 * 5e-3)
-    assert pace.share(99, 2) == 25
-    assert pace.share(8, 2) == 4  # 20 ms of work are worth sending
-    assert pace.rows(2) == 4 * pace.size()
+    assert pace.size(99, 2) == 25
+    assert pace.size(8, 2) == 4  # 20 ms of work are worth sending
     assert (pace.capacity(0), pace.capacity(3)) == (1, 6)
     pace.observe(1, 10.0)
     assert pace.capacity(3) == 3  # none waits ten seconds behind another
-    assert Pace(7, 100).share(3, 2) == 7
+    assert Pace(7, 100).size(3, 2) == 7
 
 
 def test_chunks_grow_slowly_once_one_has_failed():

@@ -21,7 +21,7 @@ import fairshapley as fs
 from fairshapley import estimators, evaluation, runs
 from fairshapley.evaluation import dispatch
 from fairshapley.evaluation.engines import processes
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 from fairshapley.runs import history, setup
 from fairshapley.runs.history import Recorder
 from fairshapley.runs.loop import Run

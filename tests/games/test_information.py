@@ -2,7 +2,6 @@
 
 import math
 import pickle
-from contextlib import ExitStack
 from itertools import product
 
 import numpy as np
@@ -13,10 +12,8 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from threadpoolctl import ThreadpoolController
 
 import fairshapley as fs
-from fairshapley._basics.threads import one_thread_if_small
 from fairshapley.games.information import InformationGame
 from fairshapley.testing import check_game
 from fairshapley_paper.datasets import load
@@ -84,21 +81,6 @@ def test_a_matrix_that_is_not_kept_gives_the_same_gains():
     masks, game = all_coalitions(6), Forgetful(datasets, **KERNEL)
     np.testing.assert_allclose(game(masks), InformationGame(datasets, **KERNEL)(masks), rtol=1e-14)
     assert game._matrix is None
-
-
-def test_small_factors_use_one_thread_and_give_the_others_back():
-    """Two threads inside at once, the first leaves first; above the limit nothing changes."""
-    controller = ThreadpoolController().select(user_api="blas")
-    before = [library["num_threads"] for library in controller.info()]
-    with ExitStack() as outer:
-        inner = ExitStack()
-        inner.enter_context(one_thread_if_small(10))
-        outer.enter_context(one_thread_if_small(10))
-        inner.close()
-        assert {library["num_threads"] for library in controller.info()} == {1}
-    assert [library["num_threads"] for library in controller.info()] == before
-    with one_thread_if_small(1_000_000):
-        assert [library["num_threads"] for library in controller.info()] == before
 
 
 def test_many_agents_in_any_batch():
@@ -192,15 +174,6 @@ def test_the_game_keeps_the_contract():
     assert named.player_names == tuple("abcdefgh")
     prints = [fs.games.fingerprint(each) for each in (game, copy, named, other)]
     assert prints[0] == prints[1] == prints[2] != prints[3]
-
-
-def test_constant_columns_change_nothing():
-    datasets, _ = agents(3, 10)
-    wider = [np.column_stack([rows, np.full(10, 5.0)]) for rows in datasets]
-    masks = all_coalitions(3)
-    np.testing.assert_array_equal(
-        InformationGame(wider, **KERNEL)(masks), InformationGame(datasets, **KERNEL)(masks)
-    )
 
 
 def test_a_matrix_without_a_positive_determinant_names_the_coalition():

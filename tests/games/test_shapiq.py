@@ -47,15 +47,3 @@ def test_our_games_work_in_all_of_shapiqs_approximators(game):
         values = approximator.approximate(budget=200, game=game)
         theirs = np.array([values[(player,)] for player in range(8)])
         assert np.corrcoef(theirs, fs.exact(game).values)[0, 1] > 0.8
-
-
-@pytest.mark.parametrize(
-    "game", [fs.games.SumOfUnanimity(8, seed=3), fs.games.Airport(np.arange(1.0, 9.0))]
-)
-def test_our_games_work_in_shapiq_approximators(game):
-    """With all 256 coalitions KernelSHAP solves the game exactly."""
-    approximator = shapiq.KernelSHAP(n=8, random_state=0)
-    values = approximator.approximate(budget=256, game=game)
-    ours = fs.exact(game).values
-    theirs = [values[(player,)] for player in range(8)]
-    np.testing.assert_allclose(theirs, ours, rtol=1e-5, atol=1e-6)

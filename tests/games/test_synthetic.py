@@ -1,10 +1,9 @@
-import itertools
 import math
 import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshapley.errors import InputError
@@ -30,18 +29,6 @@ def shapley_by_subsets(game):
         without = np.flatnonzero(~masks[:, i])
         phi[i] = weight[sizes[without]] @ (values[without | 1 << i] - values[without])
     return phi
-
-
-def shapley_by_permutations(game):
-    """The average marginal contribution over all orders of arrival."""
-    n = game.n_players
-    phi, orders = np.zeros(n), list(itertools.permutations(range(n)))
-    for order in orders:
-        walk = np.zeros((n + 1, n), dtype=bool)
-        for position, player in enumerate(order):
-            walk[position + 1 :, player] = True
-        phi[list(order)] += np.diff(game(walk))
-    return phi / len(orders)
 
 
 @st.composite
@@ -97,13 +84,6 @@ def test_bits_do_not_depend_on_the_batch_when_there_are_many_terms():
     assert highest == game(np.ones((1, 40), dtype=bool))[0]
 
 
-def test_subsets_and_permutations_agree_with_each_other():
-    game = PlantedGame(6, seed=4)
-    phi = shapley_by_permutations(game)
-    np.testing.assert_allclose(phi, shapley_by_subsets(game), atol=1e-12)
-    np.testing.assert_allclose(phi, game.shapley_values, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("game", "phi"),
     [
@@ -147,49 +127,6 @@ def test_drawn_terms_follow_the_options():
     assert len(SumOfUnanimity(4, seed=None).coalitions) == 8
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)),
-    st.integers(2, 4),
-    st.integers(0, 10**6),
-)
-def test_planted_players_are_what_they_are_called(roles, spare, seed):
-    n_null, n_duplicates, n_dominated = roles
-    n = n_null + 2 * n_duplicates + 2 * n_dominated + spare
-    game = PlantedGame(
-        n, n_null=n_null, n_duplicates=n_duplicates, n_dominated=n_dominated, seed=seed
-    )
-    planted = [*game.null_players, *itertools.chain(*game.duplicate_pairs, *game.dominated_pairs)]
-    assert len(planted) == len(set(planted)) == n - spare
-
-    masks = np.random.default_rng(seed).random((200, n)) < 0.5
-
-    def values(*, joined, left=()):
-        rows = masks.copy()
-        rows[:, list(left)] = False
-        rows[:, list(joined)] = True
-        return game(rows)
-
-    for i in game.null_players:
-        np.testing.assert_array_equal(values(joined=[i]), values(joined=[], left=[i]))
-    for i, j in game.duplicate_pairs:
-        np.testing.assert_array_equal(values(joined=[i], left=[j]), values(joined=[j], left=[i]))
-    for i, j in game.dominated_pairs:
-        assert (values(joined=[i], left=[j]) > values(joined=[j], left=[i])).all()
-
-    phi = game.shapley_values
-    assert (phi[list(game.null_players)] == 0).all()
-    assert all(phi[i] == pytest.approx(phi[j], abs=1e-13) for i, j in game.duplicate_pairs)
-    assert all(phi[i] > phi[j] for i, j in game.dominated_pairs)
-
-
-def test_planted_game_is_not_additive_and_its_places_are_shuffled():
-    games = [PlantedGame(9, seed=seed) for seed in range(20)]
-    assert len({game.null_players for game in games}) > 3
-    alone = np.eye(9, dtype=bool)
-    assert all(not np.isclose(g(alone).sum(), g(np.ones((1, 9), bool))[0]) for g in games)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -214,10 +151,6 @@ def test_planted_game_is_not_additive_and_its_places_are_shuffled():
         (lambda: Additive(["a"]), "real numbers"),
         (lambda: Additive([np.inf]), "finite"),
         (lambda: Airport([1.0, -0.5]), "at least 0"),
-        (lambda: PlantedGame(4), "need 5 players"),
-        (lambda: PlantedGame(9, n_null=-1), "-1 null players"),
-        (lambda: PlantedGame(3, n_null=2, n_duplicates=0, n_dominated=0), "at least two"),
-        (lambda: PlantedGame(6, n_terms=0), "n_terms must be a whole number of at least 1"),
     ],
 )
 def test_bad_parameters_are_refused(make, message):

@@ -155,7 +155,6 @@ def test_a_rule_is_never_worse():
     assert not worse(changes, FEW_SEEDS)
 
 
-@UNTIL_IT_DOES_NOT
 def test_a_target_out_of_reach_leaves_no_evaluation_unspent():
     (played,) = games("passages")
     found = run(played, 240, 0, "out of reach")

@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 
 import fairshapley as fs
-from fairshapley._basics.markup import escaped
+from fairshapley._basics.text import escaped
 from fairshapley.runs.notebook_progress import in_notebook
 
 HOSTILE = "<script>alert(1)</script>"

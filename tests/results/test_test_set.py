@@ -162,8 +162,8 @@ def test_test_rows_that_come_in_groups_have_a_larger_error():
 def test_many_coalitions_are_thinned_by_their_content():
     """All coalitions of 14 players in any order, of which a tenth has room."""
     from fairshapley._basics import bits
-    from fairshapley.evaluation.replicates import Replicates
-    from fairshapley.runs.other_test_sets import replicated_values
+    from fairshapley.evaluation.cache import Replicates
+    from fairshapley.runs.known_coalitions import replicated_values
     from fairshapley.semivalues import Shapley
 
     masks = np.random.default_rng(2).permutation(bits.numbered(range(1 << 14), 14))

@@ -8,7 +8,7 @@ import pytest
 import fairshapley as fs
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 
 
 @pytest.fixture
@@ -357,7 +357,7 @@ def test_games_of_65536_players_are_drawn_right():
 def bare_run(game, method, seed=3, **limits):
     n_players = game.n_players
     plan = Plan(
-        game=GameFacts(n_players, None, None, None, n_players),
+        game=RunGame(n_players=n_players, n_active=n_players),
         estimator=method,
         semivalue=fs.Shapley(),
         xi=1e-3,

@@ -1,7 +1,5 @@
 """Whole runs that stay on a device, here with torch on the CPU."""
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -11,9 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import fairshapley as fs
 from fairshapley.draws.device import DeviceUnits, SizeLaw
-from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.ledger import Tally
-from fairshapley.evaluation.on_device import OnDevice
+from fairshapley.evaluation.evaluator import Evaluator, OutOfTimeError
 from fairshapley.games.abilities import device_form
 from fairshapley.randomness import round_generator
 
@@ -159,9 +155,11 @@ def test_failures_name_the_coalition():
 
 
 def test_a_round_on_the_device_ends_at_the_deadline():
-    there = OnDevice(device_form(game()), Tally(), InterruptGuard())
+    played = game()
+    there = Evaluator(played, 70, on_device=device_form(played))
     law = SizeLaw(70).near(np.full(69, 1 / 69))
     draw = DeviceUnits.draw(round_generator(0, 0), 50, law, "cpu", paired=False)
-    assert there.values(draw, time.monotonic() - 1.0, None) is None
+    with pytest.raises(OutOfTimeError):
+        there.evaluate(draw, deadline=0.0)
     assert there.tally.evaluations == 0
-    assert len(there.values(draw, np.inf, None)) == there.tally.evaluations == 50
+    assert len(there.evaluate(draw).values) == there.tally.evaluations == 50

@@ -35,4 +35,4 @@ def test_a_rule_waits_from_one_planned_look_to_the_next():
 
 def test_rules_that_look_freely_never_wait():
     assert FAIR.waits(10, 10, 100)
-    assert not (FAIR | fs.Fidelity(at_least=10)).waits(10, 10, 100)
+    assert not fs.Fidelity(at_least=10).waits(10, 10, 100)

@@ -64,10 +64,7 @@ def complements(packed: ByteArray, n_players: int) -> ByteArray:
     >>> complements(np.array([[0b101]], dtype=np.uint8), 3)
     array([[2]], dtype=uint8)
     """
-    flipped: ByteArray = ~packed
-    if n_players % 8:
-        flipped[:, -1] &= (1 << n_players % 8) - 1
-    return flipped
+    return first_players(~packed, n_players)
 
 
 def with_complements(packed: ByteArray, n_players: int) -> ByteArray:
@@ -115,8 +112,33 @@ def from_keys(given: Sequence[bytes], n_players: int) -> BoolArray:
     >>> from_keys([b"\x05"], 3)
     array([[ True, False,  True]])
     """
-    packed = np.frombuffer(b"".join(given), dtype=np.uint8)
-    return unpack(packed.reshape(len(given), width(n_players)), n_players)
+    return unpack(joined(given, width(n_players)), n_players)
+
+
+def joined(given: Sequence[bytes], n_bytes: int) -> ByteArray:
+    r"""Return keys of so many bytes as rows of bits.
+
+    Examples
+    --------
+    >>> joined([b"\x05", b"\x01"], 1)
+    array([[5],
+           [1]], dtype=uint8)
+    """
+    return np.frombuffer(b"".join(given), dtype=np.uint8).reshape(len(given), n_bytes)
+
+
+def first_players(packed: ByteArray, n_players: int) -> ByteArray:
+    """Return the rows without all players from this number on.
+
+    Examples
+    --------
+    >>> first_players(np.array([[0b111, 0b1]], dtype=np.uint8), 2)
+    array([[3]], dtype=uint8)
+    """
+    first = packed[:, : width(n_players)].copy()
+    if n_players % 8:
+        first[:, -1] &= (1 << n_players % 8) - 1
+    return first
 
 
 def sizes(packed: ByteArray) -> SizeArray:

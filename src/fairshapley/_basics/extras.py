@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
+from typing import Any
 
-from fairshapley.errors import MissingExtraError
+from fairshapley.errors import InputError, MissingExtraError
 
 
 @contextmanager
@@ -35,6 +36,29 @@ def extra(name: str, what: str, instead: str = "") -> Iterator[None]:
     except ImportError:
         advice = f"{what}: {_installed_by(name)}"
         raise MissingExtraError(f"{advice}; {instead}" if instead else advice) from None
+
+
+def import_torch(what: str) -> Any:
+    """Return the module torch, or raise a MissingExtraError that says what needs it."""
+    with extra("torch", f"{what} needs torch", "data games and federated games run without it"):
+        import torch
+    return torch
+
+
+def torch_device(device: object, dtype: str = "float64") -> Any:
+    """Return a device of torch that computes with this type here, or raise InputError."""
+    torch = import_torch(f"device={device!r}")
+    try:
+        place = torch.device("cpu" if device is None else device)
+        torch.zeros(1, dtype=getattr(torch, dtype), device=place)
+    except Exception as error:  # torch raises what the driver of the device says
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(
+            f"{device!r} cannot be used here for {dtype} ({reason})",
+            parameter="device",
+            remedy="give 'cpu', 'cuda' or 'cuda:1', or leave it out",
+        ) from None
+    return place
 
 
 def _installed_by(name: str) -> str:

@@ -1,10 +1,18 @@
-"""Files that are written whole, for their owner alone; files that are read up to a limit."""
+"""Files that are written whole, for their owner alone, and the digests of what they hold.
+
+A digest tells a file that was changed by accident from the one that was written. It does not stop
+a forger, who can compute it anew.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import secrets
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -62,11 +70,14 @@ def write_whole(target: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         scratch.replace(target)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot write {target}: {reason}") from error
+        raise _unwritable(target, error) from error
     finally:
         with suppress(OSError, ValueError):
             scratch.unlink()  # still there only when something went wrong
+
+
+def _unwritable(target: Path, error: Exception) -> InputError:
+    return InputError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}")
 
 
 def _for_its_owner(path: str, flags: int) -> int:
@@ -91,17 +102,14 @@ def check_replaceable(target: Path) -> None:
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot write {target}: {reason}") from error
-    if stat.S_ISLNK(mode):
-        raise InputError(f"cannot write {target}: it is a link; give the file that it leads to")
-    if stat.S_ISDIR(mode):
-        raise InputError(f"cannot write {target}: it is a folder; give the name of a file")
-    if not stat.S_ISREG(mode):
-        # Replacing /dev/null by a file would harm the whole machine.
-        raise InputError(f"cannot write {target}: it is a device or a pipe; give a file")
-    if not os.access(target, os.W_OK):
-        raise InputError(f"cannot write {target}: it is read-only; allow writing, or give another")
+        raise _unwritable(target, error) from error
+    # Replacing /dev/null by a file would harm the whole machine.
+    kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFREG: ""}
+    kind = kinds.get(stat.S_IFMT(mode), "a device or a pipe")
+    if not kind and not os.access(target, os.W_OK):
+        kind = "read-only"
+    if kind:
+        raise InputError(f"cannot write {target}: it is {kind}; give the name of another file")
 
 
 def same_place(one: Path, other: Path) -> bool:
@@ -116,3 +124,66 @@ def same_place(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve() or one.samefile(other)
     except (OSError, ValueError, RuntimeError):  # not there; a loop of links
         return False
+
+
+_NO_DIGEST = "0" * 64
+_META = '<meta name="fairshapley-{}" content="{}">'
+_META_READ = re.compile(r'<meta name="fairshapley-(\w+)" content="([0-9a-f]{64})">')
+
+
+def content_digest(content: Mapping[str, Any]) -> str:
+    """The SHA-256 of plain data: equal data have equal digests, in any order of their keys.
+
+    Floats are written so that no bit of them is lost; what JSON cannot hold is described.
+
+    Examples
+    --------
+    >>> content_digest({"b": 0.1, "a": 1}) == content_digest({"a": 1, "b": 0.1})
+    True
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of the bytes of a file."""
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
+
+
+def page_marks(result: str) -> str:
+    """Return the lines for the head of a page: its result's digest, and room for its own."""
+    return "\n".join([_META.format("result", result), _META.format("page", _NO_DIGEST)])
+
+
+def with_page_digest(page: str) -> str:
+    """The page with its own digest in its head: that of the page with zeros in its place.
+
+    Examples
+    --------
+    >>> page = with_page_digest(page_marks(64 * "a"))
+    >>> page_is_whole(page), page_is_whole(page.replace("a", "b"))
+    (True, False)
+    """
+    digest = hashlib.sha256(page.encode("utf-8")).hexdigest()
+    return page.replace(_META.format("page", _NO_DIGEST), _META.format("page", digest), 1)
+
+
+def read_marks(page: str) -> dict[str, str]:
+    """What `page_marks` and `with_page_digest` wrote, by name; the first of each."""
+    marks: dict[str, str] = {}
+    for name, mark in _META_READ.findall(page):
+        marks.setdefault(name, mark)
+    return marks
+
+
+def page_is_whole(page: str) -> bool:
+    """Whether a page has a digest, and is what it was when the digest was put in."""
+    mark = read_marks(page).get("page")
+    if mark is None:
+        return False
+    blank = page.replace(_META.format("page", mark), _META.format("page", _NO_DIGEST), 1)
+    return hashlib.sha256(blank.encode("utf-8")).hexdigest() == mark

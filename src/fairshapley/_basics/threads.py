@@ -1,18 +1,19 @@
-"""One thread for products of small matrices, where more threads only wait for each other.
+"""One thread for products of small matrices; coroutines from plain code.
 
-So do the threads of a driver whose processes keep all cores busy: on two cores with other work a
-certified run took twice as long.
+More threads than one only wait for each other there. So do the threads of a driver whose processes
+keep all cores busy: on two cores with other work a certified run took twice as long.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
-# scikit-learn depends on it.
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 # Below this many rows several threads gain little, and lose much on a busy machine: with two
@@ -83,3 +84,24 @@ def allowed_threads() -> int:
 def _controller() -> Any:
     """The libraries that are loaded; to look for them takes milliseconds."""
     return ThreadpoolController()
+
+
+T = TypeVar("T")
+
+
+def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns.
+
+    Examples
+    --------
+    >>> async def one():
+    ...     return 1
+    >>> run_coroutine(one())
+    1
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(1) as helper:
+        return helper.submit(asyncio.run, coroutine).result()

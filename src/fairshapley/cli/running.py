@@ -24,7 +24,7 @@ from fairshapley.cli.setup import input_files, show_notes
 from fairshapley.closed_forms import knn_shapley, leave_one_out_result
 from fairshapley.errors import InputError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
-from fairshapley.evaluation.engines.choice import parse_engine
+from fairshapley.evaluation.engines import parse_engine
 from fairshapley.evaluation.evaluator import OnError
 from fairshapley.fairness.levels import DELTA
 from fairshapley.games import abilities

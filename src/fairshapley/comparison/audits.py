@@ -14,7 +14,7 @@ from scipy.stats import sem
 from fairshapley._basics import checks
 from fairshapley._basics.checks import ROUNDING
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.markup import block_html, names_table_html, sentences_html
+from fairshapley._basics.text import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError

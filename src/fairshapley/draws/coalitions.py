@@ -20,10 +20,8 @@ from fairshapley.draws.permutations import RankArray
 class Draw(Protocol):
     """The coalitions of one round.
 
-    A draw with the attribute ``fresh`` set says that all its coalitions were drawn at random for
-    this round: those of a size with very many coalitions need not be looked up. ``unit_length``
-    says how many consecutive coalitions belong together, 1 without it: random utilities of a unit
-    may share one seed.
+    ``unit_length`` says how many consecutive coalitions belong together, 1 without it: random
+    utilities of a unit may share one seed.
     """
 
     @property
@@ -63,8 +61,6 @@ class Walks:
     ranks: RankArray
     group: int = field(default=1, kw_only=True)
     """How many consecutive walks belong together"""
-
-    fresh: ClassVar[bool] = True
 
     def cut(self, coalitions: int) -> Self | None:
         """Return the first groups of walks, with at most so many coalitions.
@@ -228,9 +224,7 @@ class ListedCoalitions:
 
 
 class FreshCoalitions(ListedCoalitions):
-    """Listed coalitions that were drawn at random for this round."""
-
-    fresh: ClassVar[bool] = True
+    """Listed coalitions that were drawn at random: the first of them are a round too."""
 
     def cut(self, coalitions: int) -> Self | None:
         """Return the first units, with at most so many coalitions."""
@@ -238,18 +232,24 @@ class FreshCoalitions(ListedCoalitions):
         return replace(self, packed=self.packed[:count]) if count > 0 else None
 
 
-def packed_rows(draw: Draw, start: int, masks: BoolArray) -> ByteArray:
-    """Return the coalitions from `start` on, which are `masks`, as bits.
+# Masks that are made at a time to become bits.
+MASK_BYTES = 1 << 25
+
+
+def packed_rows(draw: Draw, start: int, stop: int, n_players: int) -> ByteArray:
+    """Return the coalitions `start` … `stop` − 1 of a draw as bits.
 
     Examples
     --------
     >>> masks = np.array([[True, False, True], [False, False, True]])
-    >>> packed_rows(ListedCoalitions.of(masks), 1, masks[1:])
+    >>> packed_rows(ListedCoalitions.of(masks), 1, 2, 3)
     array([[4]], dtype=uint8)
     """
     if isinstance(draw, ListedCoalitions):
-        return draw.packed[start : start + len(masks)]
-    return bits.pack(masks)
+        return draw.packed[start:stop]
+    step = max(1, MASK_BYTES // n_players)
+    starts = range(start, max(stop, start + 1), step)
+    return np.concatenate([bits.pack(draw.masks(at, min(stop, at + step))) for at in starts])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,13 @@ from fairshapley.estimators.adjusted.regression_adjusted import RegressionAdjust
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
 from fairshapley.estimators.exact import Exact
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.proposal import size_explained_variance
+from fairshapley.estimators.greedy.plan import size_explained_variance
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.sampling.family import Sampling, SamplingState
 from fairshapley.estimators.sampling.kernel import UnbiasedKernelSHAP
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
-from fairshapley.estimators.sampling.orthogonal import Orthogonal
 from fairshapley.estimators.sampling.owen import Owen
-from fairshapley.estimators.sampling.sobol import Sobol
+from fairshapley.estimators.sampling.spread import Orthogonal, Sobol
 from fairshapley.estimators.sampling.stratified import Stratified
 
 __all__ = [

@@ -9,7 +9,7 @@ from fairshapley.evaluation.engines import (
     ThreadEngine,
 )
 from fairshapley.evaluation.evaluator import Evaluator
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 
 __all__ = [
     "DaskEngine",

@@ -1,11 +1,18 @@
-"""The bounded memory of utilities already known in this run."""
+"""What a run keeps in memory: utilities already known, and replicates of them.
+
+Replicates are what utilities change by when one group of test rows after the other is left out.
+They come with the utilities, at no further fit, and become the error of the test set when a run has
+ended: see `fairshapley.runs.known_coalitions`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics import bits
 from fairshapley._basics.types import FloatArray
@@ -14,11 +21,21 @@ from fairshapley._basics.types import FloatArray
 # is two thirds full about 50.
 ENTRY_OVERHEAD = 107
 CACHE_BYTES = 512 * 2**20
+# Replicates take so much memory, and as much of a journal: those of 240 000 coalitions. When there
+# are more, every second one is dropped: an error needs no more.
+REPLICATE_BYTES = 64 * 2**20
+# A bytes object takes 33 bytes beside its content, and a slot of a dict that is two thirds full 50.
+REPLICATE_OVERHEAD = 2 * 33 + 50
 
 
 def entry_bytes(n_players: int) -> int:
-    """The memory of one utility with its coalition."""
-    return ENTRY_OVERHEAD + -(-n_players // 8)
+    """Return the memory of one utility with its coalition."""
+    return ENTRY_OVERHEAD + bits.width(n_players)
+
+
+def _ends(n_players: int) -> list[bytes]:
+    """Return the keys of ∅ and N."""
+    return bits.keys(np.array([[False] * n_players, [True] * n_players]))
 
 
 class Cache:
@@ -33,42 +50,38 @@ class Cache:
         self.generation_size = max(1, max_bytes // (2 * entry_bytes(n_players)))
         self._young: dict[bytes, float] = {}
         self._old: dict[bytes, float] = {}
-        self._ends = bits.keys(np.array([[False] * n_players, [True] * n_players]))
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def get(self, key: bytes) -> float | None:
-        """The utility of a coalition, None when it is not remembered."""
-        value = self._young.get(key)
-        return self._old.get(key) if value is None else value
-
     def get_many(self, keys: list[bytes]) -> list[float | None]:
-        """The utilities of several coalitions."""
-        if self._old:
-            return [self.get(key) for key in keys]
-        return list(map(self._young.get, keys))
+        """Return the utilities of coalitions, None for those that are not remembered."""
+        if not self._old:
+            return list(map(self._young.get, keys))
+        return [self._young.get(key, self._old.get(key)) for key in keys]
 
     def some(self, count: int) -> dict[bytes, float]:
-        """N and the first few coalitions that are remembered, without ∅."""
-        empty, full = self._ends
-        keys = [full, *(key for key in islice(self._young, count + 2) if key not in (empty, full))]
-        known = {key: self._young[key] for key in keys if key in self._young}
-        return {key: known[key] for key in islice(known, count)}
+        """Return up to `count` that are remembered: N first, ∅ never."""
+        empty, full = _ends(self.n_players)
+        keys = dict.fromkeys([full, *islice(self._young, count + 2)])
+        known = {key: self._young[key] for key in keys if key in self._young and key != empty}
+        return dict(islice(known.items(), count))
 
     def update(self, entries: Iterable[tuple[bytes, float]]) -> None:
         """Remember utilities."""
         self._young.update(entries)
 
     def turn(self) -> None:
-        """Between rounds: start a new generation when the young one is full."""
-        if len(self._young) > self.generation_size:
-            ends = {key: self.get(key) for key in self._ends}
-            self._old, self._young = self._young, {}
-            for key, value in ends.items():
-                self._old.pop(key, None)
-                if value is not None:
-                    self._young[key] = value
+        """Start a new generation when the young one is full; called between rounds."""
+        if len(self._young) <= self.generation_size:
+            return
+        ends = _ends(self.n_players)
+        known = zip(ends, self.get_many(ends), strict=True)
+        self._old, self._young = self._young, {}
+        for key, value in known:
+            self._old.pop(key, None)
+            if value is not None:
+                self._young[key] = value
 
     @property
     def complete(self) -> bool:
@@ -76,14 +89,58 @@ class Cache:
         return len(self) == 1 << self.n_players
 
     def entries(self) -> tuple[list[bytes], FloatArray]:
-        """All coalitions that are remembered, in the order of their keys, and their utilities."""
-        keys = sorted({**self._old, **self._young})
-        return keys, np.array([self.get(key) for key in keys], dtype=np.float64)
+        """Return all coalitions that are remembered, in the order of their keys, and utilities."""
+        known = self._old | self._young
+        keys = sorted(known)
+        return keys, np.array([known[key] for key in keys], dtype=np.float64)
 
     def table(self) -> FloatArray:
-        """All 2**n utilities, indexed by bit mask; only for a complete cache."""
+        """Return all 2**n utilities, indexed by bit mask; only for a complete cache."""
         table = np.full(1 << self.n_players, np.nan)
         for generation in (self._old, self._young):
             index = [int.from_bytes(key, "little") for key in generation]
             table[index] = list(generation.values())
         return table
+
+
+class Replicates:
+    """The replicates of a run, by coalition."""
+
+    def __init__(self, n_players: int, n_groups: int, max_bytes: int = REPLICATE_BYTES) -> None:
+        self.n_players = n_players
+        self.n_groups = n_groups
+        self.room = max(2, max_bytes // (REPLICATE_OVERHEAD + bits.width(n_players) + 4 * n_groups))
+        self._rows: dict[bytes, bytes] = {}
+        self._ends = set(_ends(n_players))
+        self._every = 1
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def wanted(self, rows: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """Return the replicates that are kept: which ones follows from their coalitions alone.
+
+        The first ones would not do: all coalitions in order begin with those of few players.
+        """
+        return {
+            key: row
+            for key, row in rows.items()
+            if crc32(key) % self._every == 0 or key in self._ends
+        }
+
+    def add_packed(self, rows: Mapping[bytes, bytes]) -> None:
+        """Add replicates; rows with a different group count are ignored."""
+        size = 4 * self.n_groups
+        self._rows.update((key, row) for key, row in self.wanted(rows).items() if len(row) == size)
+        while len(self._rows) > self.room:
+            self._every *= 2
+            self._rows = self.wanted(self._rows)
+
+    def sorted(self) -> tuple[list[bytes], NDArray[np.float32]]:
+        """Return the coalitions in the order of their keys, and their changes, shape (m, groups).
+
+        The order of arrival follows the engine, and must not show in a result.
+        """
+        keys = sorted(self._rows)
+        joined = b"".join(self._rows[key] for key in keys)
+        return keys, np.frombuffer(joined, dtype="<f4").reshape(len(keys), self.n_groups)

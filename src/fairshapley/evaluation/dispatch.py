@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
 
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics import bits
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import EngineError, GameError
 from fairshapley.evaluation.engines import Engine
 from fairshapley.evaluation.engines.engine import Answer, Session, Ticket, WorkerLostError
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.pace import Pace
 
 # A worker may die for reasons of its own (a spot instance, the memory taken by others). So a chunk
 # may be lost once beside others, and a coalition twice alone, before it is to blame.
@@ -31,6 +31,79 @@ LONGEST_BACKOFF = 30.0
 # While nothing but pauses is waited for, the deadline and Ctrl-C are looked at so often.
 NAP = 0.5
 
+# A chunk of masks and what a game makes of it should stay well below the memory of a laptop.
+CHUNK_BYTES = 32 * 2**20
+# A chunk is also what is lost when the process is killed, and how long Ctrl-C or the end of the
+# time budget may wait: half a second of work.
+CHUNK_SECONDS = 0.5
+# The way to a worker and back takes 1 to 2 ms: a chunk of 20 ms still spends most on its game.
+WORTHWHILE_SECONDS = 0.02
+FIRST_CHUNK = 64
+GROWTH = 4
+# Two chunks for each worker: one that is computed, and one that waits so that none is idle.
+CHUNKS_PER_WORKER = 2
+
+
+class Pace:
+    """How many coalitions make a chunk: enough to be worth sending, few enough to lose.
+
+    Parameters
+    ----------
+    fixed
+        Coalitions per chunk, whatever the speed; None follows the measured speed.
+    n_players
+        The number of players, which says how much memory a coalition takes.
+
+    Examples
+    --------
+    >>> pace = Pace(None, 100)
+    >>> pace.size()
+    64
+    >>> pace.observe(64, 32.0)
+    >>> pace.size()
+    1
+    """
+
+    def __init__(self, fixed: int | None, n_players: int) -> None:
+        self._fixed = fixed
+        self._next = FIRST_CHUNK
+        self._most = max(1, CHUNK_BYTES // n_players)
+        self._failed = False
+        self._seconds = 0.0
+        """The time that a coalition takes"""
+
+    def capacity(self, workers: int) -> int:
+        """Return how many chunks may be handed in; 1 in this process."""
+        if self._seconds > CHUNK_SECONDS:
+            return max(1, workers)  # a second one would only wait long
+        return max(1, CHUNKS_PER_WORKER * workers)
+
+    def size(self, missing: int | None = None, workers: int = 0) -> int:
+        """Return the size of the next chunk.
+
+        With workers every one of them gets some of the coalitions that are missing in the round,
+        unless the way there would take longer than the work.
+        """
+        if self._fixed is not None:
+            return self._fixed
+        most = max(1, min(self._next, self._most))
+        if missing is None or not workers:
+            return most
+        even = -(-missing // (CHUNKS_PER_WORKER * workers))
+        worthwhile = int(WORTHWHILE_SECONDS / self._seconds) if self._seconds > 0 else 1
+        return max(1, min(most, max(even, min(worthwhile, FIRST_CHUNK * GROWTH))))
+
+    def observe(self, count: int, seconds: float) -> None:
+        """Learn how long a chunk took."""
+        self._seconds = seconds / count
+        affordable = CHUNK_SECONDS * count / max(seconds, 1e-9)
+        grown = self._next + self._next // 8 + 1 if self._failed else GROWTH * self._next
+        self._next = int(max(1, min(affordable, grown)))
+
+    def failed(self, count: int) -> None:
+        """Grow slowly from now on: a chunk failed as a whole, perhaps because it was too large."""
+        self._next, self._failed = max(1, count // 2), True
+
 
 class Chunk:
     """Some distinct coalitions, and what became of them.
@@ -38,29 +111,24 @@ class Chunk:
     It is done when it has values or an error; one that was halved is replaced by its halves.
     """
 
-    def __init__(self, rows: IntArray, masks: BoolArray, keys: list[bytes]) -> None:
-        self.rows, self.masks, self.keys = rows, masks, keys
+    def __init__(self, rows: Sequence[int], keys: Sequence[bytes], *, again: bool = False) -> None:
+        self.rows, self.keys, self.again = rows, keys, again
         self.values: FloatArray | None = None
-        self.unusable: IntArray = np.empty(0, dtype=np.int64)
-        """The places whose value is no number that can be squared"""
+        self.unusable: dict[int, str] = {}
+        """The places whose value cannot be taken, with the reason"""
         self.replicates: dict[bytes, bytes] = {}
         """Where the game has them: what the utilities change by without each group of test rows, in
         single precision, for they become an error"""
         self.error: Exception | None = None
         self.halves: tuple[Chunk, Chunk] | None = None
         self.losses = self.retries = 0
-        self.alone = self.sent = self.known = False
+        self.alone, self.sent = False, again
 
     def __len__(self) -> int:
-        return len(self.masks)
-
-    @property
-    def done(self) -> bool:
-        """Whether there is an outcome."""
-        return self.values is not None or self.error is not None
+        return len(self.keys)
 
     def take(self, answer: FloatArray) -> None:
-        """The utilities; of several columns the first."""
+        """Keep the utilities; of several columns the first."""
         self.values = answer
         if answer.ndim == 2:
             self.values = np.ascontiguousarray(answer[:, 0])
@@ -73,7 +141,7 @@ class Chunk:
         """Replace the chunk by two."""
         middle = len(self) // 2
         first, second = (
-            Chunk(self.rows[part], self.masks[part], self.keys[part])
+            Chunk(self.rows[part], self.keys[part], again=self.again)
             for part in (slice(middle), slice(middle, None))
         )
         for half in (first, second):
@@ -83,7 +151,7 @@ class Chunk:
 
 
 class Dispatcher:
-    """Keeps a session busy.
+    """Cuts the coalitions of a round into chunks, and keeps a session busy with them.
 
     Parameters
     ----------
@@ -110,13 +178,15 @@ class Dispatcher:
         on_values: Callable[[Chunk], None],
         on_repeat: Callable[[Chunk], None],
     ) -> None:
-        self._session = session
+        self.session = session
         self._pace = pace
         self._guard = guard
         self._on_values, self._on_repeat = on_values, on_repeat
         self._retries: int = getattr(engine, "retries", 0)
         self._backoff: float = getattr(engine, "backoff", 0.0)
         self._transient: Callable[[Exception], bool] = getattr(engine, "transient", bool)
+        self._begun: deque[Chunk] = deque()
+        """The chunks of the round that nobody has taken yet, in its order"""
         self._paused: list[tuple[float, Chunk]] = []
         """Chunks to try again, each with the time when that is due"""
         self._queue: deque[Chunk] = deque()
@@ -127,58 +197,61 @@ class Dispatcher:
         """How many times a chunk was lost with its worker"""
         self.halved = 0
         """How many chunks failed as a whole, and were computed in halves"""
+        self.begin((), ())
+
+    def begin(self, rows: Sequence[int], keys: Sequence[bytes], *, again: bool = False) -> None:
+        """Take coalitions to compute, each with the row that it is for.
+
+        With `again` they were computed before: they are paid, and not journalled.
+        """
+        self._rows, self._keys, self._again, self._at = rows, keys, again, 0
 
     @property
-    def hungry(self) -> bool:
-        """Whether the engine could take more than there is."""
-        return len(self) < self._pace.capacity(self._session.workers)
+    def unsent(self) -> Sequence[bytes]:
+        """The coalitions that no worker ever had; none where all were computed before."""
+        return () if self._again else self._keys[self._at :]
 
-    def __len__(self) -> int:
-        waiting = len(self._queue) + len(self._suspects) + len(self._paused)
-        return waiting + len(self._flying)
-
-    def drop_waiting(self) -> bool:
-        """Forget the chunks that no worker has; whether any are left to wait for."""
-        self._queue.clear()
-        self._suspects.clear()
-        self._paused.clear()
-        return bool(self._flying)
+    @property
+    def busy(self) -> bool:
+        """Whether chunks of the round are still to be settled."""
+        return self._at < len(self._keys) or bool(self._begun)
 
     @property
     def waiting(self) -> bool:
-        """Whether there are chunks that no worker has."""
-        return bool(self._queue or self._suspects or self._paused)
+        """Whether there are coalitions that no worker has."""
+        queued = self._queue or self._suspects or self._paused
+        return self._at < len(self._keys) or bool(queued)
 
-    def push(self, chunks: list[Chunk]) -> None:
-        """Add chunks behind those that wait."""
-        self._queue.extend(chunks)
+    def step(self) -> Iterator[Chunk]:
+        """Hand in what the engine can take, and wait for an answer.
 
-    def step(self) -> None:
-        """Hand in what the engine can take, and wait for an answer."""
+        Returns the chunks that are done, in the order of the round, up to the first that is not.
+        """
         self._fill()
         pause = None
         if self._paused:
             due = min(due for due, _ in self._paused)
             pause = min(NAP, max(0.0, due - time.monotonic()))
-        if not self._flying:
-            with self._guard.interruptible():
-                time.sleep(pause or 0.0)
-            return
         with self._guard.interruptible():
-            answers = self._session.wait(list(self._flying), pause)
+            if self._flying:
+                answers = self.session.wait(list(self._flying), pause)
+            else:
+                answers = []
+                time.sleep(pause or 0.0)
         for ticket, answer in answers:
             self._land(self._flying.pop(ticket), answer)
+        return self._settled()
 
-    def compute(self, chunks: list[Chunk]) -> list[Chunk]:
-        """Chunks of one coalition each, when all are done."""
-        self.push(chunks)
-        try:
-            while not all(chunk.done for chunk in chunks):
-                self.step()
-        except BaseException:
-            self.abandon()
-            raise
-        return chunks
+    def _settled(self) -> Iterator[Chunk]:
+        while self._begun:
+            chunk = self._begun[0]
+            if chunk.halves is not None:
+                self._begun.popleft()
+                self._begun.extendleft(reversed(chunk.halves))
+            elif chunk.values is None and chunk.error is None:
+                return
+            else:
+                yield self._begun.popleft()
 
     def _fill(self) -> None:
         now = time.monotonic()
@@ -188,26 +261,39 @@ class Dispatcher:
             if self._flying:
                 return  # a suspect is tried alone
             if self._tainted:
-                self._session.renew()
+                self.session.renew()
                 self._tainted = False
             self._submit(self._suspects.popleft())
             return
-        capacity = self._pace.capacity(self._session.workers)
-        while self._queue and len(self._flying) < capacity:
-            self._submit(self._queue.popleft())
+        workers = self.session.workers
+        while len(self._flying) < self._pace.capacity(workers):
+            if self._queue:
+                self._submit(self._queue.popleft())
+            elif missing := len(self._keys) - self._at:
+                self._submit(self._cut(self._pace.size(missing, workers)))
+            else:
+                return
+
+    def _cut(self, size: int) -> Chunk:
+        part = slice(self._at, self._at + size)
+        chunk = Chunk(self._rows[part], self._keys[part], again=self._again)
+        self._begun.append(chunk)
+        self._at += len(chunk)
+        return chunk
 
     def _submit(self, chunk: Chunk) -> None:
         if chunk.sent:
             self._on_repeat(chunk)
         chunk.sent = True
-        self._flying[self._session.submit(chunk.masks, alone=chunk.alone)] = chunk
+        rows = bits.joined(chunk.keys, len(chunk.keys[0]))
+        self._flying[self.session.submit(rows, alone=chunk.alone)] = chunk
 
     def _land(self, chunk: Chunk, answer: Answer) -> None:
         error = answer.error
         if error is None and answer.values is not None:
             chunk.take(answer.values)
             self._pace.observe(len(chunk), answer.seconds)
-            if not chunk.known:
+            if not chunk.again:
                 self._on_values(chunk)
         elif isinstance(error, WorkerLostError):
             self._lost(chunk, error)
@@ -225,7 +311,7 @@ class Dispatcher:
         queue.extendleft(reversed(chunk.halve()))
 
     def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
-        """Pause the chunk when it is to be tried again; else the error to report."""
+        """Pause the chunk when it is to be tried again; else return the error to report."""
         try:
             if chunk.retries >= self._retries or not self._transient(error):
                 return error
@@ -255,26 +341,38 @@ class Dispatcher:
             self._suspects.appendleft(chunk)
 
     def _require_a_worker(self, chunk: Chunk, error: WorkerLostError) -> None:
-        """Before a coalition is blamed: a worker must be able to load the game at all."""
-        self._session.renew()
+        """Check that a worker can load the game at all, before a coalition is blamed."""
+        self.session.renew()
         self._tainted = False
-        probe = self._session.submit(chunk.masks[:0], alone=True)
+        probe = self.session.submit(bits.joined([], len(chunk.keys[0])), alone=True)
         with self._guard.interruptible():
-            answers = self._session.wait([probe])
+            answers = self.session.wait([probe])
         if isinstance(answers[0][1].error, WorkerLostError):
             raise EngineError(
                 f"the workers die as soon as they load the game ({answers[0][1].error}): it may "
                 "need more memory than they have"
             ) from error
 
+    def finish(self) -> None:
+        """Hand in nothing more, and wait for what workers have begun: it is paid for."""
+        while self._drop_waiting():
+            self.step()
+
+    def _drop_waiting(self) -> bool:
+        """Forget the coalitions that no worker has; whether any are left to wait for."""
+        self.begin((), ())
+        for chunks in (self._queue, self._suspects, self._paused, self._begun):
+            chunks.clear()
+        return bool(self._flying)
+
     def abandon(self) -> list[Chunk]:
-        """Drop all chunks; those that were answered in the meantime are given back."""
+        """Drop all chunks; return those that were answered in the meantime."""
         flying, self._flying = self._flying, {}
-        self.drop_waiting()
+        self._drop_waiting()
         answered = []
         with suppress(EngineError):  # something else is being reported already
-            for ticket, answer in self._session.abort(list(flying)) if flying else []:
-                if answer.values is not None:
+            for ticket, answer in self.session.abort(list(flying)) if flying else []:
+                if answer.values is not None and not flying[ticket].again:
                     flying[ticket].take(answer.values)
                     answered.append(flying[ticket])
         return answered

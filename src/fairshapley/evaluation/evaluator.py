@@ -1,64 +1,56 @@
 """The evaluator: utilities of the coalitions of a draw, each distinct one computed once.
 
-A draw is worked through in blocks of rows. What a block lacks is cut into chunks for the engine; a
-chunk is journalled as soon as it is answered, whatever the order. Blocks are settled in the order
-of the draw, so that values, counts and the first failure are those of a serial run.
+A round is looked up as a whole: what neither the cache nor the journal has is cut into chunks for
+the engine. A chunk is journalled as soon as it is answered, whatever the order, and settled in the
+order of the draw, so that values, counts and the first failure are those of a serial run.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray, SizeArray
+from fairshapley._basics import bits, checks
+from fairshapley._basics.types import BoolArray, FloatArray, SizeArray
 from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
-from fairshapley.evaluation.cache import CACHE_BYTES, Cache
-from fairshapley.evaluation.dispatch import Chunk, Dispatcher
-from fairshapley.evaluation.engines import Engine, SerialEngine, Session
-from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.ledger import (
-    Block,
-    JournalSlot,
-    Ledger,
-    OnError,
-    Tally,
+from fairshapley.evaluation.cache import CACHE_BYTES, Cache, Replicates, entry_bytes
+from fairshapley.evaluation.dispatch import Chunk, Dispatcher, Pace
+from fairshapley.evaluation.engines import Engine, SerialEngine
+from fairshapley.evaluation.engines.engine import PackedGame
+from fairshapley.evaluation.failures import (
+    LARGEST_UTILITY,
+    NEGLIGIBLE,
     changed,
     failure,
     reason_of,
+    shorten,
+    unusable,
 )
-from fairshapley.evaluation.noise import Noise, SeededGame
-from fairshapley.evaluation.on_device import OnDevice
-from fairshapley.evaluation.pace import Pace
+from fairshapley.evaluation.interrupts import InterruptGuard
+from fairshapley.evaluation.journal import Journal
+from fairshapley.evaluation.noise import Noise
+from fairshapley.evaluation.on_device import evaluate_on_device
 from fairshapley.evaluation.prices import Prices
-from fairshapley.evaluation.replicates import Replicates, WithReplicates
-from fairshapley.games.abilities import DeviceGame, seeded_draw
-from fairshapley.games.game import MAX_TABLE_PLAYERS, Game
-from fairshapley.semivalues import log_binomial
+from fairshapley.games import abilities
+from fairshapley.games.abilities import DeviceGame
+from fairshapley.games.game import MAX_TABLE_PLAYERS, Game, members
 
 __all__ = ["Evaluator", "ExhaustedError", "JournalSlot", "OnError", "OutOfTimeError", "Tally"]
 
 # Two evaluations of the same coalition may differ by the order of a sum inside a linear algebra
 # library; more than that is another utility.
 VERIFY_TOLERANCE = 1e-9
-# While one chunk hangs, others may run ahead: this many blocks are kept until it is answered.
-MAX_BLOCKS = 16
+# A round too large to be remembered is worked through in parts of this size.
+PART_BYTES = 1 << 26
 
-
-# Of 10⁶ coalitions drawn at a size with so many, two are the same once in two runs; of those of a
-# whole run, spread over all sizes, once in hundreds. To look each up would cost more than all that
-# can be saved: such a one is computed and counted twice. Of 100 players they are the sizes 9 … 91.
-MANY = 10**12
-# With a journal nothing is computed twice, and a run that is resumed counts the same. Of so many
-# coalitions, two of 10⁷ are the same once in 20 000 runs. Of 100 players: the sizes 17 … 83.
-MANY_JOURNALLED = 10**18
+OnError = Literal["raise", "skip"]
 
 
 class OutOfTimeError(Exception):
@@ -82,6 +74,67 @@ class Answers(NamedTuple):
     """How many active players each has"""
 
 
+@dataclass(eq=False)
+class Tally:
+    """What evaluation has cost so far."""
+
+    evaluations: int = 0
+    """Distinct coalitions whose utility this run needed, computed now or found in the journal; one
+    that the bounded cache forgot counts again when it is needed again"""
+    computed: int = 0
+    """Utilities computed for this run, failed attempts included"""
+    cache_hits: int = 0
+    """Requests answered from memory"""
+    largest: float = 0.0
+    """The size of the largest utility"""
+    skipped: int = 0
+    """Evaluations that failed and were skipped on request"""
+    first_failure: str = ""
+    """The first of them, with the reason"""
+    halved: int = 0
+    """Batches that failed as a whole and were computed in smaller parts"""
+    cost: float = 0.0
+    """What the evaluations cost, where the game has prices"""
+    retried: int = 0
+    """Evaluations that failed with a transient error and were computed again"""
+    lost: int = 0
+    """Chunks that were lost with their worker and computed again"""
+
+    @property
+    def requests(self) -> int:
+        """Coalitions asked for, known ones too: what a run without memory would have computed."""
+        return self.evaluations + self.cache_hits
+
+
+@dataclass(eq=False)
+class JournalSlot:
+    """A journal together with the number that the game has in it."""
+
+    journal: Journal
+    game: int
+
+
+@dataclass(eq=False)
+class Part:
+    """A round, or rows of one that is too large to be remembered."""
+
+    keys: list[bytes]
+    """The coalitions, of random games with their seeds"""
+    sizes: SizeArray
+    values: FloatArray
+    """The utility of each row, as far as it is known"""
+    missing: list[int]
+    """The rows whose coalitions are new"""
+    again: list[tuple[int, int]]
+    """Further rows of those coalitions, each with the row where it comes first"""
+    failures: dict[int, str] = field(default_factory=dict)
+    """The rows that are skipped, with the reason"""
+
+    def keys_of(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the coalitions of some rows."""
+        return [self.keys[row] for row in rows]
+
+
 class Evaluator:
     """Deduplicates, remembers, journals and counts.
 
@@ -101,7 +154,7 @@ class Evaluator:
         Lets Ctrl-C through while a utility runs.
     n_active
         The players that matter, when those behind them are declared null: coalitions that differ
-        only in null players are one.
+        only in null players are one, and the game is asked for it without them.
     cache_bytes
         The memory for utilities already known.
     replicates
@@ -110,9 +163,6 @@ class Evaluator:
         The game's form on a device, for draws that stay there.
     noise
         The draws of a game whose utility is random; nothing is remembered then.
-    remember_all
-        Whether utilities are asked for after the run, so that those are kept too that no method
-        asks for twice.
     value_range
         Between which numbers the game says that its utilities lie; others are failures.
     """
@@ -131,7 +181,6 @@ class Evaluator:
         replicates: bool = False,
         on_device: DeviceGame | None = None,
         noise: Noise | None = None,
-        remember_all: bool = False,
         value_range: tuple[float, float] | None = None,
     ) -> None:
         self.game = game
@@ -141,32 +190,22 @@ class Evaluator:
         self.on_error = on_error
         self.guard = guard if guard is not None else InterruptGuard()
         self.n_active = n_players if n_active is None else n_active
-        self._size_type = np.min_scalar_type(self.n_active)
         self.cache = Cache(self.n_active, cache_bytes)
         self.noise = noise
-        self.prices = Prices.of(game)
+        function = abilities.cost(game)
+        self.prices = None if function is None else Prices(function, n_players)
         self.money = math.inf
         """The most that evaluations may cost"""
-        self._due = 0.0
-        """What those of the round cost that are not counted yet"""
-        # A chunk that fails is paid as a whole: where evaluations have prices it is one of them.
-        chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
-        self.pace = Pace(chunk_size, n_players)
-        wanted = replicates and noise is None
-        self.replicates = Replicates.of(game, self.n_active) if wanted else None
-        self._ledger = Ledger(self.cache, n_players, slot, on_error, self.replicates, value_range)
-        self.tally = self._ledger.tally
-        self._there = OnDevice(on_device, self.tally, self.guard) if on_device else None
-        self._session: Session | None = None
+        self.replicates: Replicates | None = None
+        if replicates and noise is None and abilities.has_replicates(game):
+            self.replicates = Replicates(self.n_active, game.n_replicates)
+        self.tally = Tally()
+        self._range = None if value_range is None else checks.with_slack(value_range)
+        self._on_device = on_device
         self._dispatcher: Dispatcher | None = None
-        # In this process, coalitions of which nothing is kept need no look.
-        here = isinstance(self.engine, SerialEngine) and not remember_all
-        self._many: BoolArray | None = None
-        """The sizes of which no coalition comes twice"""
-        if here and noise is None and self.n_active == n_players:
-            least = MANY if slot is None else MANY_JOURNALLED
-            many = log_binomial(n_players, np.arange(n_players + 1.0)) > math.log(least)
-            self._many = many if many.any() else None
+        self._looked_up: tuple[Draw, Part] | None = None
+        """What the pricing of a draw has found, for its evaluation"""
+        self._failures: dict[bytes, str] | None = None
 
     def __enter__(self) -> Evaluator:
         return self
@@ -176,38 +215,14 @@ class Evaluator:
 
     def close(self) -> None:
         """Let go of the game in the engine."""
-        if self._session is not None:
-            self._session.close()
-            self._session = self._dispatcher = None
+        if self._dispatcher is not None:
+            self._dispatcher.session.close()
+            self._dispatcher = None
 
     @property
     def workers(self) -> int:
         """How many workers compute; 0 when it is this process, or nothing was computed yet."""
-        return 0 if self._session is None else self._session.workers
-
-    def _opened(self, game: Game) -> tuple[Session, Dispatcher]:
-        """The session and its dispatcher, when the first utility must be computed."""
-        if self._session is None or self._dispatcher is None:
-            wide = game if self.replicates is None else WithReplicates(game)
-            if self.noise is not None:
-                wide = SeededGame(game)
-            self._session = self.engine.open(wide)
-            self._dispatcher = Dispatcher(
-                *(self._session, self.pace, self.guard, self.engine),
-                on_values=self._ledger.journal,
-                on_repeat=self._repeat,
-            )
-        return self._session, self._dispatcher
-
-    def _repeat(self, chunk: Chunk) -> None:
-        """Pay for coalitions that are computed once more, unless there is no money left."""
-        price = self._price(chunk)
-        if self.tally.cost + self._due + price > self.money:
-            raise OutOfMoneyError
-        self.tally.cost += price
-        if chunk.retries:
-            self.tally.retried += len(chunk)
-            self.tally.computed += len(chunk)
+        return 0 if self._dispatcher is None else self._dispatcher.session.workers
 
     @property
     def complete(self) -> bool:
@@ -215,18 +230,14 @@ class Evaluator:
         enumerable = self.n_active <= MAX_TABLE_PLAYERS and self.noise is None
         return enumerable and self.cache.complete and not self.tally.skipped
 
-    def table(self) -> FloatArray:
-        """All utilities of the active players of a complete game, indexed by bit mask."""
-        return self.cache.table()
-
     def ends(self) -> ListedCoalitions:
-        """The first draw of a run: ∅ and N, several times where utilities are random."""
+        """Return the first draw of a run: ∅ and N, several times where utilities are random."""
         if self.noise is not None:
             return self.noise.first()
         return ListedCoalitions.of(np.array([[False], [True]]).repeat(self.n_players, axis=1))
 
     def endpoints(self) -> tuple[float, float]:
-        """v(∅) and v(N); they cannot be skipped."""
+        """Return v(∅) and v(N); they cannot be skipped."""
         values = self.evaluate(self.ends()).values
         if self.noise is not None:
             empty, full = self.noise.settle_first(values)
@@ -239,11 +250,6 @@ class Evaluator:
             )
         return empty, full
 
-    def _remembers(self, draw: Draw) -> bool:
-        """Whether a round stays in the cache: not when it would fill half of it or more."""
-        remembered = self.noise is None or self.noise.reuse
-        return remembered and len(draw) <= self.cache.generation_size
-
     def affordable(
         self, draw: Draw, evaluations: float, money: float = math.inf, *, whole: bool = False
     ) -> int:
@@ -255,126 +261,301 @@ class Evaluator:
         round would not leave it so. Only the first round must fit as a whole, see `Allowance`.
         """
         count, priced = len(draw), self.prices is not None and money < math.inf
-        if (
-            self.noise is None
-            and 1 << min(self.n_active, 62) <= self.tally.evaluations + evaluations
-        ):
+        coalitions = math.inf if self.noise is not None else 1 << min(self.n_active, 62)
+        if coalitions <= self.tally.evaluations + evaluations:
             evaluations = math.inf  # all coalitions together do not exceed the budget
-        if count <= evaluations and (not priced or self.cost(draw, whole=whole) <= money):
+        if not priced and count <= evaluations:
             return count
-        whole = whole or self._there is not None or not self._remembers(draw)
-        if whole and not priced:
+        if not priced and (whole or self._on_device is not None or not self._remembers(draw)):
             return int(evaluations)
-        spent, paid = 0, 0.0
-        for rows, masks in self._new(draw, whole=whole):
+        spent, paid, start = 0, 0.0, 0
+        for part in self._parts(draw):
+            rows = range(len(part.keys)) if whole else part.missing
             over = spent + np.arange(1, len(rows) + 1) > evaluations
-            if self.prices is not None and priced:
-                sums = paid + np.cumsum(self.prices.each(masks))
+            if self.prices is not None and priced and rows:
+                sums = paid + np.cumsum(self.prices.each(self._masks(part.keys_of(rows))))
                 over |= sums > money
-                paid = float(sums[-1]) if len(sums) else paid
+                paid = float(sums[-1])
             if over.any():
-                return int(rows[over.argmax()])
-            spent += len(rows)
+                return start + rows[int(over.argmax())]
+            spent, start = spent + len(rows), start + len(part.keys)
         return count
 
     def cost(self, draw: Draw, *, whole: bool = False) -> float:
-        """What the new coalitions of a draw cost, or all of them, where the game has prices."""
+        """Return what the new coalitions of a draw cost, or all of them, where there are prices."""
         if self.prices is None:
             return 0.0
-        parts = self._new(draw, whole=whole or not self._remembers(draw))
-        return sum(float(self.prices.each(masks).sum()) for _, masks in parts)
+        return sum(
+            self._price(part.keys if whole else part.keys_of(part.missing))
+            for part in self._parts(draw)
+        )
 
-    def _new(self, draw: Draw, *, whole: bool = False) -> Iterator[tuple[IntArray, BoolArray]]:
-        """Rows of a draw that are not known yet, each coalition once, or all; with their masks."""
-        self.cache.turn()  # as `evaluate` will
-        seen: set[bytes] = set()
-        rows = max(1, min(4096, 2**25 // self.n_players))
-        for start in range(0, len(draw), rows):
-            stop = min(len(draw), start + rows)
-            if whole:
-                yield np.arange(start, stop), draw.masks(start, stop)
-                continue
-            block = self._look_up(draw, start, stop, seen)
-            seen.update(block.first)
-            yield start + block.rows, block.masks[block.rows, : self.n_players]
+    def _price(self, keys: Sequence[bytes]) -> float:
+        if self.prices is None or not keys:
+            return 0.0
+        return float(self.prices.each(self._masks(keys)).sum())
+
+    def _masks(self, keys: Sequence[bytes]) -> BoolArray:
+        """Return coalitions as the game sees them, of random games without their seeds."""
+        masks = np.zeros((len(keys), self.n_players), dtype=bool)
+        packed = bits.joined(keys, len(keys[0]))[:, : bits.width(self.n_active)]
+        masks[:, : self.n_active] = bits.unpack(packed, self.n_active)
+        return masks
+
+    def _remembers(self, draw: Draw) -> bool:
+        """Whether a round stays in the cache: not when it would fill half of it or more."""
+        remembered = self.noise is None or self.noise.reuse
+        return remembered and len(draw) <= self.cache.generation_size
+
+    def _parts(self, draw: Draw) -> Iterator[Part]:
+        """Look a draw up, as a whole where it is remembered."""
+        if self._looked_up is not None and self._looked_up[0] is draw:
+            yield self._looked_up[1]
+            return
+        self.cache.turn()
+        count, remembers = len(draw), self._remembers(draw)
+        step = count if remembers else PART_BYTES // entry_bytes(self.n_players)
+        for start in range(0, max(1, count), max(1, step)):
+            part = self._look_up(draw, start, min(count, start + step), remembers=remembers)
+            if remembers:
+                self._looked_up = draw, part
+            yield part
+
+    def _look_up(self, draw: Draw, start: int, stop: int, *, remembers: bool) -> Part:
+        """Return rows of a draw with what memory has of them."""
+        packed = packed_rows(draw, start, stop, self.n_players)
+        if self.n_active < self.n_players:
+            packed = bits.first_players(packed, self.n_active)
+        sizes, values = bits.sizes(packed), np.full(stop - start, np.nan)
+        if self.noise is not None:
+            packed, values = self.noise.seeded(draw, start, packed)
+        keys, rows = bits.packed_keys(packed), np.flatnonzero(np.isnan(values)).tolist()
+        known = self.cache.get_many([keys[row] for row in rows])
+        values[rows] = np.array(known, dtype=np.float64)  # NaN where there is none
+        missing = [row for row, value in zip(rows, known, strict=True) if value is None]
+        if not remembers:  # every row counts, as if each were a part of its own
+            return Part(keys, sizes, values, missing, [])
+        first: dict[bytes, int] = {}
+        places = [(row, first.setdefault(keys[row], row)) for row in missing]
+        again = [(row, at) for row, at in places if at != row]
+        missing = list(first.values())
+        return Part(keys, sizes, values, missing, again)
 
     def evaluate(
         self, draw: Draw, deadline: float = math.inf, after_chunk: Callable[[], None] | None = None
     ) -> Answers:
-        """One round: the utilities of all coalitions of a draw, and their sizes."""
-        if self._there is not None and isinstance(draw, DeviceDraw):
-            found = self._there.values(draw, deadline, after_chunk)
-            if found is None:
+        """Evaluate one round: the utilities of all coalitions of a draw, and their sizes."""
+        if self._on_device is not None and isinstance(draw, DeviceDraw):
+            return self._evaluate_on_device(self._on_device, draw, deadline, after_chunk)
+        parts = []
+        for part in self._parts(draw):
+            self._looked_up = None
+            self._complete(part, deadline, after_chunk, remember=self._remembers(draw))
+            parts.append(part)
+        if len(parts) == 1:
+            return Answers(parts[0].values, parts[0].sizes)
+        values = np.concatenate([part.values for part in parts])
+        return Answers(values, np.concatenate([part.sizes for part in parts]))
+
+    def _evaluate_on_device(
+        self,
+        form: DeviceGame,
+        draw: DeviceDraw,
+        deadline: float,
+        after_chunk: Callable[[], None] | None,
+    ) -> Answers:
+        def between() -> None:
+            if time.monotonic() > deadline:
                 raise OutOfTimeError
-            return Answers(found, draw.sizes)
-        self.cache.turn()
-        skips = self._skips_looks(draw)
-        self._ledger.remember = skips or self._remembers(draw)
-        self._due = self.cost(draw) if self.money < math.inf else 0.0
-        count = len(draw)
-        values, sizes = np.empty(count), np.empty(count, dtype=self._size_type)
-        blocks: deque[Block] = deque()
-        start = 0
+            if after_chunk is not None:
+                after_chunk()
+
+        values, largest = evaluate_on_device(form, draw, self.guard, between)
+        self.tally.largest = max(self.tally.largest, largest)
+        self.tally.evaluations += len(values)
+        self.tally.computed += len(values)
+        return Answers(values, draw.sizes)
+
+    def _complete(
+        self,
+        part: Part,
+        deadline: float,
+        after_chunk: Callable[[], None] | None,
+        *,
+        remember: bool,
+    ) -> None:
+        """Find or compute the utilities of the rows that miss one."""
+
+        def keep(rows: Sequence[int], keys: Sequence[bytes], given: FloatArray) -> None:
+            part.values[rows] = values = self._accepted(given)
+            self.tally.evaluations += len(rows)
+            if remember:
+                self.cache.update(zip(keys, values.tolist(), strict=True))
+
+        def take(chunk: Chunk) -> None:
+            keep(chunk.rows, chunk.keys, self._taken(part, chunk))
+            if after_chunk is not None:
+                after_chunk()
+
+        new = part.keys_of(part.missing)
+        found = self._journalled(part, new)
+        rows = [row for row in part.missing if row not in found]
+        if rows:
+            self._opened()  # a round that cannot begin costs nothing
+        self.tally.cost += self._price(new)
+        self.tally.cache_hits += len(part.keys) - len(part.missing)
+        if found:
+            keep([*found], part.keys_of([*found]), np.array([*found.values()]))
+        if rows:
+            self._compute(rows, part.keys_of(rows), take, deadline)
+        for row, at in part.again:
+            part.values[row] = part.values[at]
+
+    def _journalled(self, part: Part, keys: list[bytes]) -> dict[int, float]:
+        """Return the rows that the journal knows, with their utilities.
+
+        Failures are known too, when they are to be skipped: NaN.
+        """
+        if self.slot is None or not keys:
+            return {}
+        journal, game = self.slot.journal, self.slot.game
+        utilities = journal.lookup(game, keys)
+        self._require_range([*utilities.values()])
+        if self.replicates is not None:
+            self.replicates.add_packed(journal.replicates(game, [*utilities]))
+        if self.on_error == "skip" and self._failures is None:
+            self._failures = journal.failures(game)
+        found = {}
+        for row, key in zip(part.missing, keys, strict=True):
+            if key in utilities:
+                found[row] = utilities[key]
+            elif self.on_error == "skip" and self._failures and key in self._failures:
+                found[row] = math.nan
+                self._skip(part, row, self._failures[key])
+        return found
+
+    def _require_range(self, values: list[float]) -> None:
+        """Raise a JournalError when journalled utilities are not what the game says they can be."""
+        if self.slot is None or self._range is None or not values:
+            return
+        lowest, highest = min(values), max(values)
+        if not self._range[0] <= lowest <= highest <= self._range[1]:
+            raise JournalError(
+                f"the journal {self.slot.journal.path} holds utilities from {lowest:g} to "
+                f"{highest:g}, outside the value_range that the game states: restore a copy of "
+                "the journal, or give another file"
+            )
+
+    def _compute(
+        self,
+        rows: Sequence[int],
+        keys: Sequence[bytes],
+        take: Callable[[Chunk], None],
+        deadline: float = math.inf,
+        *,
+        again: bool = False,
+    ) -> None:
+        """Let the engine compute coalitions; `take` gets their chunks, in order."""
+        dispatcher = self._opened()
+        dispatcher.begin(rows, keys, again=again)
         try:
-            while start < count or blocks:
+            while dispatcher.busy:
                 self.guard.check()
-                sent = self._dispatcher
-                self._require_time(deadline, unasked=start < count)
-                if start < count and len(blocks) < MAX_BLOCKS and (sent is None or sent.hungry):
-                    stop = min(count, start + self.pace.rows(self.workers))
-                    blocks.append(self._look_up(draw, start, stop, self._ledger.pending))
-                    self._obtain(blocks[-1], count - stop)
-                    start = stop
-                elif sent is not None:
-                    self._step(sent)
-                while blocks and self._ledger.settle(blocks[0]):
-                    block = blocks.popleft()
-                    self._ledger.conclude(block)
-                    self._due -= block.cost
-                    values[block.start : block.start + len(block)] = block.values
-                    sizes[block.start : block.start + len(block)] = block.sizes
-                    if after_chunk is not None:
-                        after_chunk()
+                if dispatcher.waiting and time.monotonic() > deadline:
+                    raise OutOfTimeError
+                for chunk in dispatcher.step():
+                    take(chunk)
+                self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
         except BaseException as error:
-            self._abandon(error)
-            for chunk in (chunk for block in blocks for chunk in block.chunks if chunk.sent):
-                self.tally.cost += self._price(chunk)  # though the round is never told
+            self._stop(dispatcher, error)
             raise
-        return Answers(values, sizes)
 
-    def _price(self, chunk: Chunk) -> float:
-        if self.prices is None:
-            return 0.0
-        return float(self.prices.each(chunk.masks[:, : self.n_players]).sum())
+    def _opened(self) -> Dispatcher:
+        """Return the dispatcher; the engine is opened when the first utility must be computed."""
+        if self.game is None:
+            raise ExhaustedError
+        if self._dispatcher is None:
+            replicated, seeded = self.replicates is not None, self.noise is not None
+            game = PackedGame(self.game, self.n_active, replicated=replicated, seeded=seeded)
+            # A chunk that fails is paid as a whole: where there are prices it is one evaluation.
+            chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
+            self._dispatcher = Dispatcher(
+                *(self.engine.open(game), Pace(chunk_size, self.n_players)),
+                *(self.guard, self.engine),
+                on_values=self._journal,
+                on_repeat=self._repeat,
+            )
+        return self._dispatcher
 
-    def _require_time(self, deadline: float, *, unasked: bool) -> None:
-        """Stop where coalitions are left that no worker has, and the time is over."""
-        unasked = unasked or (self._dispatcher is not None and self._dispatcher.waiting)
-        if unasked and time.monotonic() > deadline:
-            self._finish_in_flight()
-            raise OutOfTimeError
+    def _journal(self, chunk: Chunk) -> None:
+        """Keep what can be taken, as soon as it is there."""
+        assert chunk.values is not None  # noqa: S101 - chunks without come to nothing here
+        chunk.unusable = unusable(chunk.values, self._range)
+        if self.slot is not None:
+            kept = [at for at in range(len(chunk)) if at not in chunk.unusable]
+            wanted = {} if self.replicates is None else self.replicates.wanted(chunk.replicates)
+            self.slot.journal.append(
+                self.slot.game, [chunk.keys[at] for at in kept], chunk.values[kept], wanted
+            )
+        self.tally.computed += len(chunk) - len(chunk.unusable)
 
-    def _step(self, dispatcher: Dispatcher) -> None:
-        """Wait for some chunks."""
+    def _repeat(self, chunk: Chunk) -> None:
+        """Pay for coalitions that are computed once more, unless there is no money left."""
+        price = self._price(chunk.keys)
+        if self.tally.cost + price > self.money:
+            raise OutOfMoneyError
+        self.tally.cost += price
+        if chunk.retries:
+            self.tally.retried += len(chunk)
+            self.tally.computed += len(chunk)
+
+    def _taken(self, part: Part, chunk: Chunk) -> FloatArray:
+        """Return the utilities of a chunk, NaN where one is skipped."""
+        if chunk.values is None:
+            if isinstance(chunk.error, GameError) and chunk.error.coalition is None:
+                raise chunk.error
+            chunk.unusable = {0: reason_of(chunk.error)}
+        if self.replicates is not None:
+            self.replicates.add_packed(chunk.replicates)
+        values = np.full(1, math.nan) if chunk.values is None else np.array(chunk.values)
+        for at, reason in chunk.unusable.items():
+            if self.slot is not None:
+                self.slot.journal.append_failure(self.slot.game, chunk.keys[at], reason)
+            if self.on_error == "raise":
+                raise self._failure(chunk.keys[at], reason, chunk.error) from chunk.error
+            self.tally.computed += 1
+            values[at] = math.nan
+            self._skip(part, chunk.rows[at], reason)
+        return values
+
+    def _accepted(self, values: FloatArray) -> FloatArray:
+        """Return utilities as the run takes them; the largest is noted."""
+        sizes = np.abs(values)
+        largest = float(sizes[sizes <= LARGEST_UTILITY].max(initial=0.0))
+        self.tally.largest = max(self.tally.largest, largest)
+        return np.where(sizes < NEGLIGIBLE, 0.0, values)
+
+    def _skip(self, part: Part, row: int, reason: str) -> None:
+        """Count a failure; the first is that of the first row."""
+        part.failures[row] = reason
+        self.tally.skipped += 1
+        if self.tally.skipped == len(part.failures) and row == min(part.failures):
+            coalition = members(self._masks([part.keys[row]])[0])
+            self.tally.first_failure = f"coalition {shorten(coalition)}: {reason}"
+
+    def _failure(self, key: bytes, reason: str, cause: Exception | None) -> GameError:
+        return failure(self._masks([key])[0], reason, cause)
+
+    def _stop(self, dispatcher: Dispatcher, error: BaseException) -> None:
+        """Stop in the middle of a round; keep what is answered already, and pay what was begun."""
+        self.tally.cost -= self._price(dispatcher.unsent)
         try:
-            dispatcher.step()
-        except OutOfMoneyError:
-            self._finish_in_flight()
-            raise
-        self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
-
-    def _finish_in_flight(self) -> None:
-        """Out of time or money: what workers have begun is paid for, and journalled."""
-        while self._dispatcher is not None and self._dispatcher.drop_waiting():
-            self._dispatcher.step()
-
-    def _abandon(self, error: BaseException) -> None:
-        """Stop in the middle of a round; keep what is answered already."""
-        self._ledger.pending.clear()
-        if self._dispatcher is not None:
-            for chunk in self._dispatcher.abandon():
+            if isinstance(error, OutOfTimeError | OutOfMoneyError):
+                dispatcher.finish()
+        finally:
+            for chunk in dispatcher.abandon():
                 if not isinstance(error, JournalError):
-                    self._ledger.journal(chunk)
+                    self._journal(chunk)
         if isinstance(error, EngineError):
             advice = "Give a journal so that a run can be continued where it stopped"
             if self.slot is not None:
@@ -388,7 +569,7 @@ class Evaluator:
         """Compute `count` journalled coalitions again; a JournalError when a value differs."""
         if self.slot is None or self.game is None or count == 0:
             return
-        if self.noise is not None and seeded_draw(self.game) is None:
+        if self.noise is not None and abilities.seeded_draw(self.game) is None:
             raise InputError(
                 "repeats draws, and this random game takes no seed",
                 parameter="verify",
@@ -397,108 +578,34 @@ class Evaluator:
                     "use fs.games.Random with a function of a coalition and a seed",
                 ),
             )
-        rows = self.slot.journal.sample(self.slot.game, count, rng)
-        for chunk, (_, journalled) in zip(self._again([key for key, _ in rows]), rows, strict=True):
-            coalition = chunk.masks[0][: self.n_players]
+        journalled = dict(self.slot.journal.sample(self.slot.game, count, rng))
+        for chunk in self._again([*journalled]):
             if chunk.values is None:
-                raise failure(coalition, reason_of(chunk.error), chunk.error) from chunk.error
-            value = float(chunk.values[0])
-            self.tally.computed += 1
-            if not math.isclose(value, journalled, rel_tol=VERIFY_TOLERANCE):
-                raise changed(coalition, value, journalled, self.slot.journal.path)
+                reason = reason_of(chunk.error)
+                raise self._failure(chunk.keys[0], reason, chunk.error) from chunk.error
+            self.tally.computed += len(chunk)
+            for key, value in zip(chunk.keys, chunk.values.tolist(), strict=True):
+                if not math.isclose(value, journalled[key], rel_tol=VERIFY_TOLERANCE):
+                    mask = self._masks([key])[0]
+                    raise changed(mask, value, journalled[key], self.slot.journal.path)
 
     def changes(self, count: int) -> FloatArray:
-        """By how much up to `count` utilities that the run knows differ when computed again."""
+        """Return by how much up to `count` utilities differ from before when computed again."""
         known = {key: value for key, value in self.cache.some(count).items() if value == value}
         if self.noise is not None or self.game is None:
             return np.empty(0)
-        pairs = zip(self._again([*known]), known.values(), strict=True)
         return np.array(
-            [float(one.values[0]) - was for one, was in pairs if one.values is not None]
+            [
+                value - known[key]
+                for chunk in self._again([*known])
+                if chunk.values is not None
+                for key, value in zip(chunk.keys, chunk.values.tolist(), strict=True)
+            ]
         )
 
     def _again(self, keys: list[bytes]) -> list[Chunk]:
-        """Coalitions computed whether they are known or not, each in a chunk of its own."""
-        if self.game is None or not keys:
-            return []
-        chunks = []
-        for key in keys:
-            if self.noise is not None:
-                mask = self.noise.mask(key)
-            else:
-                mask = np.zeros(self.n_players, dtype=bool)
-                mask[: self.n_active] = bits.from_keys([key], self.n_active)[0]
-            chunks.append(Chunk(np.arange(1), mask[None], [key]))
-            chunks[-1].sent = chunks[-1].known = True
-        return self._opened(self.game)[1].compute(chunks)
-
-    def _skips_looks(self, draw: Draw) -> bool:
-        return self._many is not None and bool(getattr(draw, "fresh", False))
-
-    def _look_up(self, draw: Draw, start: int, stop: int, pending: set[bytes]) -> Block:
-        """Rows of a draw, and what is known of them; others may be `pending` in earlier rows."""
-        masks = draw.masks(start, stop)
-        if self.n_active < self.n_players:
-            packed = bits.pack(masks[:, : self.n_active])
-        else:
-            packed = packed_rows(draw, start, masks)
-        sizes, values = bits.sizes(packed), np.full(stop - start, np.nan)
-        new = rows = np.arange(stop - start)
-        if self.noise is not None:
-            masks, packed, values = self.noise.rows(draw, start, masks, packed)
-            new = rows = np.flatnonzero(np.isnan(values))
-        elif self._many is not None and self._skips_looks(draw):
-            rows = np.flatnonzero(~self._many[sizes])
-            if not len(rows):
-                return Block(start, masks, packed, sizes, values, {}, [], new)
-        keys = bits.packed_keys(packed[rows])
-        found, first = self.cache.get_many(keys), dict(zip(keys, rows.tolist(), strict=True))
-        again: list[tuple[bytes, int]] = []
-        if pending or len(first) < len(keys) or found.count(None) < len(found):
-            values[rows] = np.array(found, dtype=np.float64)  # NaN where there is none
-            places = zip(keys, rows.tolist(), strict=True)
-            absent = [place for place, value in zip(places, found, strict=True) if value is None]
-            first = dict(absent)
-            if pending or len(first) < len(absent):
-                first = {}
-                for key, row in absent:
-                    if key in first or key in pending:
-                        again.append((key, row))
-                    else:
-                        first[key] = row
-            needed = np.full(stop - start, self.noise is None)
-            needed[rows] = False
-            needed[list(first.values())] = True
-            # In order: a product of matrices has other last bits in another.
-            new = np.flatnonzero(needed)
-        return Block(start, masks, packed, sizes, values, first, again, new)
-
-    def _obtain(self, block: Block, behind: int) -> None:
-        """Values of new coalitions from the journal; chunks of the others.
-
-        Chunks become small near the end of a round: `behind` are the rows after this block.
-        """
-        if not len(block.rows):
-            return
-        if self.prices is not None:
-            block.cost = float(self.prices.each(block.masks[block.rows, : self.n_players]).sum())
-        if self.slot is not None or self.replicates is not None:
-            whole = len(block.first) == len(block.rows)
-            keys = list(block.first) if whole else bits.packed_keys(block.packed[block.rows])
-            block.keys = dict(zip(block.rows.tolist(), keys, strict=True))
-        wanted = self._ledger.read_journal(block)
-        if self._ledger.remember and behind:
-            self._ledger.pending.update(block.first)
-        if not len(wanted):
-            return
-        if self.game is None:
-            raise ExhaustedError
-        session, dispatcher = self._opened(self.game)
-        while len(wanted):
-            size = self.pace.share(len(wanted) + behind, session.workers)
-            rows, wanted = wanted[:size], wanted[size:]
-            part = slice(None) if len(rows) == len(block) else rows  # which copies nothing
-            keys = [block.keys[row] for row in rows.tolist()] if block.keys else []
-            block.chunks.append(Chunk(rows, block.masks[part], keys))
-        block.leaves = list(block.chunks)
-        dispatcher.push(block.chunks)
+        """Return chunks of coalitions, computed whether they are known or not."""
+        chunks: list[Chunk] = []
+        if keys:
+            self._compute(range(len(keys)), keys, chunks.append, again=True)
+        return chunks

@@ -21,12 +21,9 @@ import numpy as np
 from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions
-from fairshapley.games.abilities import is_async, seeded_draw
-from fairshapley.games.game import Game
-from fairshapley.randomness import SEED_BYTES, draw_seeds
+from fairshapley.randomness import draw_seeds
 from fairshapley.semivalues import log_binomial
 
-SEED_BITS = 8 * SEED_BYTES
 # Each of v(∅) and v(N) has one of 3·n draws, as have coalitions drawn twice. With a proxy, noise of
 # variance σ² leaves some 6·σ² for each evaluation in a value, and r draws of v(N) leave σ²/(n²·r):
 # the sum is least where r is one of 2.4·n draws, and of more for methods that leave more noise.
@@ -65,33 +62,6 @@ class Spread:
     def wants_more(self) -> bool:
         """Whether further draws may tell something."""
         return self.count < CONSTANT_AFTER or self.squares > 0
-
-
-class SeededGame:
-    """The game as an engine computes it: the last 32 columns of a coalition are its seed."""
-
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self.n_players = game.n_players + SEED_BITS
-        self.is_async = is_async(game)
-
-    def __call__(self, rows: BoolArray) -> FloatArray:
-        """One draw for each row."""
-        draw = seeded_draw(self.game)
-        return self.game(rows[:, :-SEED_BITS]) if draw is None else draw(*_cut(rows))
-
-    async def answer(self, rows: BoolArray) -> FloatArray:
-        """The same from an ``async def``."""
-        game: object = self.game
-        if seeded_draw(game) is None:
-            return await game.answer(rows[:, :-SEED_BITS])  # type: ignore[attr-defined]
-        return await game.answer(*_cut(rows))  # type: ignore[attr-defined]
-
-
-def _cut(rows: BoolArray) -> tuple[BoolArray, IntArray]:
-    """Coalitions and seeds."""
-    seeds = bits.pack(rows[:, -SEED_BITS:]).view("<u4")[:, 0]
-    return rows[:, :-SEED_BITS], seeds.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +173,9 @@ class Noise:
         rows = (self._drawn + np.arange(count) * len(draw) // max(count, 1)) % max(len(draw), 1)
         return RepeatedDraw(draw, self.n_players, (ends[0], ends[1]), np.unique(rows))
 
-    def rows(
-        self, draw: Draw, start: int, masks: BoolArray, packed: ByteArray
-    ) -> tuple[BoolArray, ByteArray, FloatArray]:
-        """Coalitions with their seeds, and what is known: v(∅) and v(N) are, in a round."""
-        places = np.arange(start, start + len(masks))
+    def seeded(self, draw: Draw, start: int, packed: ByteArray) -> tuple[ByteArray, FloatArray]:
+        """Return coalitions with their seeds, and what is known: v(∅) and v(N) are, in a round."""
+        places = np.arange(start, start + len(packed))
         own = draw.inner if isinstance(draw, RepeatedDraw) else draw
         if self.same_seed:
             length = getattr(own, "unit_length", 1)
@@ -217,19 +185,11 @@ class Noise:
             for at, key in enumerate(bits.packed_keys(packed[: max(0, len(own) - start)])):
                 numbers[at] = self._first.setdefault(key, int(numbers[at]))
         seeds = draw_seeds(self._seed, numbers)[:, None].view(np.uint8)
-        known = np.full(len(masks), np.nan)
+        known = np.full(len(packed), np.nan)
         if self.known is not None:
             sizes, inside = bits.sizes(packed), places < len(own)
             known[inside & (sizes == 0)], known[inside & (sizes == self.n_active)] = self.known
-        seeded = np.concatenate([masks, bits.unpack(seeds, SEED_BITS)], axis=1)
-        return seeded, np.concatenate([packed, seeds], axis=1), known
-
-    def mask(self, key: bytes) -> BoolArray:
-        """What an engine is asked for by a key, without null players."""
-        mask = np.zeros(self.n_players + SEED_BITS, dtype=bool)
-        mask[: self.n_active] = bits.from_keys([key[:-SEED_BYTES]], self.n_active)[0]
-        mask[self.n_players :] = bits.from_keys([key[-SEED_BYTES:]], SEED_BITS)[0]
-        return mask
+        return np.concatenate([packed, seeds], axis=1), known
 
     def settle(self, draw: RepeatedDraw, values: FloatArray) -> FloatArray:
         """The utilities of a round; what was drawn twice is the mean of both."""

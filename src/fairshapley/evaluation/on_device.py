@@ -7,13 +7,12 @@ coalition that is drawn twice counts twice.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from fairshapley.draws.device import DeviceDraw, Tensor, host_rows
 from fairshapley.errors import FairShapleyError, GameError
+from fairshapley.evaluation.failures import LARGEST_UTILITY, failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.ledger import LARGEST_UTILITY, Tally, failure, reason_of
 from fairshapley.games.abilities import DeviceGame
 
 NOTE = (
@@ -22,53 +21,40 @@ NOTE = (
 )
 
 
-class OnDevice:
-    """Evaluates draws where their coalitions are.
+def evaluate_on_device(
+    game: DeviceGame, draw: DeviceDraw, guard: InterruptGuard, between: Callable[[], None]
+) -> tuple[Tensor, float]:
+    """Return the utilities of all coalitions of a draw, and the size of the largest.
 
     Parameters
     ----------
     game
-        The game's form on the device.
-    tally, guard
-        Those of the evaluator.
+        The form of the game on the device.
+    draw
+        The coalitions, which are there too.
+    guard
+        Lets Ctrl-C through while the game computes.
+    between
+        Called before every block of coalitions; what it raises ends the round.
     """
+    import torch
 
-    def __init__(self, game: DeviceGame, tally: Tally, guard: InterruptGuard) -> None:
-        self.game = game
-        self.tally = tally
-        self.guard = guard
-
-    def values(
-        self, draw: DeviceDraw, deadline: float, after_chunk: Callable[[], None] | None
-    ) -> Tensor | None:
-        """The utilities of all coalitions of a draw; None when the time is over before the end."""
-        import torch
-
-        parts = []
-        step = self.game.block
-        for start in range(0, len(draw), step):
-            if time.monotonic() > deadline:
-                return None
-            columns = draw.columns(start, min(len(draw), start + step))
-            with self.guard.interruptible():
-                try:
-                    parts.append(self.game(columns))
-                except (FairShapleyError, MemoryError):
-                    raise
-                except Exception as error:
-                    raise GameError(
-                        f"the game failed on {self.game.device}: {reason_of(error)}"
-                    ) from error
-            if after_chunk is not None:
-                after_chunk()
-        values = parts[0] if len(parts) == 1 else torch.cat(parts)
-        lowest, highest = torch.stack(torch.aminmax(values)).tolist()
-        largest = max(-lowest, highest)
-        if not largest <= LARGEST_UTILITY:  # so for NaN
-            at = int((~(values.abs() <= LARGEST_UTILITY)).nonzero()[0, 0])
-            mask = host_rows(draw.columns(at, at + 1))[0]
-            raise failure(mask, f"it returned {float(values[at])}")
-        self.tally.largest = max(self.tally.largest, largest)
-        self.tally.evaluations += len(values)
-        self.tally.computed += len(values)
-        return values
+    parts = []
+    for start in range(0, len(draw), game.block):
+        between()
+        columns = draw.columns(start, min(len(draw), start + game.block))
+        with guard.interruptible():
+            try:
+                parts.append(game(columns))
+            except (FairShapleyError, MemoryError):
+                raise
+            except Exception as error:
+                raise GameError(f"the game failed on {game.device}: {reason_of(error)}") from error
+    values = parts[0] if len(parts) == 1 else torch.cat(parts)
+    lowest, highest = torch.stack(torch.aminmax(values)).tolist()
+    largest = max(-lowest, highest)
+    if not largest <= LARGEST_UTILITY:  # so for NaN
+        at = int((~(values.abs() <= LARGEST_UTILITY)).nonzero()[0, 0])
+        mask = host_rows(draw.columns(at, at + 1))[0]
+        raise failure(mask, f"it returned {float(values[at])}")
+    return values, largest

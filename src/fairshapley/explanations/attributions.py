@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairshapley._basics import checks
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.markup import block_html, sentences_html
+from fairshapley._basics.text import block_html, sentences_html
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.explanations import presentation

@@ -14,7 +14,7 @@ from fairshapley._basics.types import BoolArray, FloatArray, FloatMatrix, IntArr
 from fairshapley.errors import BudgetError, GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
-from fairshapley.evaluation.ledger import shorten
+from fairshapley.evaluation.failures import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look
 from fairshapley.fairness.tails import doubts, fair_tails

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import lambertw, stdtrit
 
-from fairshapley._basics.markup import block_html, escaped, sentences_html, table_html
-from fairshapley._basics.text import several
+from fairshapley._basics.text import block_html, escaped, sentences_html, several, table_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.markup import block_html, names_table_html
-from fairshapley._basics.text import one_line, several
+from fairshapley._basics.text import block_html, names_table_html, one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import BOUNDS, half_widths

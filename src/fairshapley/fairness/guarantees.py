@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from fairshapley._basics import checks
-from fairshapley._basics.markup import block_html, escaped, table_html
+from fairshapley._basics.text import block_html, escaped, table_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import (

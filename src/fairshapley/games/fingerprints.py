@@ -326,14 +326,14 @@ def _frame(obj: Any, path: str) -> Parts:
     yield b"frame"
     yield path, (obj.index, obj.columns)
     for position in range(obj.shape[1]):
-        yield from _labelled(obj.iloc[:, position], path)
+        yield from _series(obj.iloc[:, position], path)
 
 
-def _labelled(obj: Any, path: str) -> Parts:
+def _series(obj: Any, path: str) -> Parts:
+    """Yield a series or an index of pandas."""
     yield str(obj.dtype).encode()
-    yield path, list(getattr(obj, "names", [obj.name]))
-    yield path, (getattr(obj, "index", None), getattr(obj.dtype, "categories", None))
-    yield path, np.asarray(obj)
+    yield path, (list(getattr(obj, "names", [obj.name])), getattr(obj, "index", None))
+    yield path, (getattr(obj.dtype, "categories", None), np.asarray(obj))
 
 
 def _plain_frame(obj: Any, path: str) -> Parts:
@@ -431,8 +431,8 @@ _LIBRARIES: list[tuple[tuple[str, ...], Callable[[Any, str], Parts]]] = [
     (("iloc", "columns"), _frame),
     (("column_names", "schema"), _plain_frame),  # pyarrow.Table
     (("get_columns", "schema"), _plain_frame),  # polars.DataFrame
-    (("iloc", "dtype"), _labelled),  # pandas.Series
-    (("get_indexer", "dtype"), _labelled),  # pandas.Index
+    (("iloc", "dtype"), _series),
+    (("get_indexer", "dtype"), _series),  # an index of pandas
     (("detach", "cpu", "numpy"), _tensor),
     (("get_tree_stats", "reset_n_calls"), _neighbour_tree),
 ]

@@ -11,8 +11,8 @@ from typing import Any, Protocol, SupportsFloat, runtime_checkable
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.coroutines import run_coroutine
 from fairshapley._basics.frames import read_frame
+from fairshapley._basics.threads import run_coroutine
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
 from fairshapley.randomness import draw_seeds, root_seed

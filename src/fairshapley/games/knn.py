@@ -90,11 +90,9 @@ class KNNUtilityGame:
     ) -> None:
         self.features = feature_matrix(X, "X")
         self.test_features = feature_matrix(X_test, "X_test")
-        if self.features.shape[1] != self.test_features.shape[1]:
-            raise InputError(
-                f"X has {self.features.shape[1]} columns and X_test "
-                f"{self.test_features.shape[1]}: give both the same features"
-            )
+        n_columns, n_others = self.features.shape[1], self.test_features.shape[1]
+        if n_columns != n_others:
+            raise InputError(f"X has {n_columns} columns and X_test {n_others}: give the same ones")
         self.n_players, self.n_tests = len(self.features), len(self.test_features)
         self.task = cast("Task", checks.choice("task", task, get_args(Task)))
         self.targets: NDArray[Any]

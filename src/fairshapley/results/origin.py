@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairshapley._basics.digests import file_digest
+from fairshapley._basics.files import file_digest
 
 
 class InputFile(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.markup import block_html, names_table_html, sentences_html
+from fairshapley._basics.text import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.aims import Aim

@@ -9,8 +9,7 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from fairshapley._basics.digests import content_digest
-from fairshapley._basics.files import as_path, write_whole
+from fairshapley._basics.files import as_path, content_digest, write_whole
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.results.fields import checked, plain

@@ -14,7 +14,7 @@ from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
-from fairshapley.evaluation.journal.records import Journal, RunRecord
+from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games.abilities import is_random
 from fairshapley.games.federated import FederatedGame
@@ -25,7 +25,7 @@ from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import GameFacts, Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import (
     JournalOption,
@@ -259,7 +259,7 @@ def _origin(record: RunRecord) -> dict[str, Any]:
         raise JournalError(f"run {record.id} of the journal is damaged: {error}") from error
 
 
-def _check_same_game(facts: GameFacts, record: RunRecord, journal: Journal) -> None:
+def _check_same_game(facts: RunGame, record: RunRecord, journal: Journal) -> None:
     if (facts.n_active, facts.fingerprint) != (record.n_players, record.fingerprint):
         raise JournalError(
             f"run {record.id} in {journal.path} belongs to another game (fingerprint "
@@ -276,10 +276,9 @@ def _check_certifiable(plan: Plan) -> None:
             f"{plan.estimator.name} takes some utilities as known exactly, which those of a random "
             "game never are: use 'auto', 'adjusted', 'mc' or 'kernel'"
         )
-    parts = plan.until.parts() if plan.until is not None else ()
-    for part in parts:
-        part.check_players(facts.n_players)
-    bounds = [bound for part in parts if (bound := part.certified_by)]
+    for rule in plan.rules:
+        rule.check_players(facts.n_players)
+    bounds = [bound for rule in plan.rules if (bound := rule.certified_by)]
     if bounds and not traits.certifiable:
         raise InputError(
             f"{plan.estimator} can never be certified as fair: {traits.not_certifiable_because}"

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 from fairshapley.games.federated import FederatedGame
 from fairshapley.randomness import side_generator
 from fairshapley.results.records import PartValues

@@ -1,19 +1,30 @@
-"""Values from the utilities of coalitions that are known, whatever method asked for them.
+"""Values from the coalitions that a run knows, whatever method asked for them.
 
-Exact from all 2ⁿ, else by the regression whose coefficients are the values (Charnes et al. 1988 for
-Shapley values, Hammer and Holzman 1992 for Banzhaf values). Coalitions of one size must be drawn
-alike, as all methods do but those that choose players.
+They tell what copies of data earn and cost, and what values change by without a group of test rows:
+values are linear in the utilities. Exact from all 2ⁿ coalitions, else by the regression whose
+coefficients are the values (Charnes et al. 1988 for Shapley values, Hammer and Holzman 1992 for
+Banzhaf values). Coalitions of one size must be drawn alike, as all methods do but those that choose
+players.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.estimators.exact import exact_values
+from fairshapley.evaluation.cache import Cache, Replicates
+from fairshapley.fairness.evidence import Evidence
 from fairshapley.games.game import MAX_TABLE_PLAYERS
+from fairshapley.games.player_data import group_numbers
+from fairshapley.randomness import root_seed, side_generator
+from fairshapley.results.records import Copies
 from fairshapley.semivalues import Banzhaf, Semivalue, Shapley, log_binomial
 
 # A regression on fewer coalitions for each player mostly shows its own noise.
@@ -22,15 +33,19 @@ LEAST_PER_PLAYER = 4
 MOST_PRODUCTS = 2e10
 # Keeps the system solvable when two players were hardly ever apart.
 RIDGE = 1e-9
+# What becomes an error needs no more, and rounding hides in which order sums were taken.
+DIGITS = 6
+# More groups of copies are named without what they cost.
+MOST_GROUPS = 10
 
 
 def most_coalitions(n_players: int) -> int:
-    """How many coalitions a regression may have."""
+    """Return how many coalitions a regression may have."""
     return int(MOST_PRODUCTS / n_players**2)
 
 
 def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
-    """The values of games whose utilities are known for some coalitions.
+    """Return the values of games whose utilities are known for some coalitions.
 
     Parameters
     ----------
@@ -53,14 +68,9 @@ def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -
     array([[2., 3.]])
     """
     n_players = masks.shape[1]
-    if n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players:
-        place = masks @ (1 << np.arange(n_players))
-        table = np.empty(len(masks))
-        columns = []
-        for column in utilities.T:
-            table[place] = column
-            columns.append(exact_values(table, semivalue))
-        return np.stack(columns, axis=1)
+    if _all_known(masks):
+        order = np.argsort(masks @ (1 << np.arange(n_players)))
+        return np.stack([exact_values(one, semivalue) for one in utilities[order].T], axis=1)
     least = LEAST_PER_PLAYER * n_players
     known = isinstance(semivalue, Shapley | Banzhaf)
     if not known or len(masks) < least or most_coalitions(n_players) < least:
@@ -73,19 +83,45 @@ def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -
     return None if found is None or not np.isfinite(found).all() else found
 
 
-def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
-    """Least squares; each size has the weight that the values give it."""
+def _all_known(masks: BoolArray) -> bool:
+    n_players = masks.shape[1]
+    return n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players
+
+
+def _weighted(masks: BoolArray, semivalue: Semivalue) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """Return which coalitions are neither ∅ nor N, their weights, and their members as numbers.
+
+    Each size has the weight that the values give it, up to a factor.
+    """
     n_players, sizes = masks.shape[1], masks.sum(axis=1)
-    empty, full = utilities[sizes == 0], utilities[sizes == n_players]
-    inner = np.flatnonzero((sizes > 0) & (sizes < n_players))
-    if len(empty) != 1:
-        return None
+    each, mass = np.arange(1, n_players, dtype=np.float64), np.zeros(n_players + 1)
+    if isinstance(semivalue, Shapley):
+        mass[1:-1] = 1 / (each * (n_players - each))
+    else:
+        logs = log_binomial(n_players, each)
+        mass[1:-1] = np.exp(logs - logs.max())
+    inner = (sizes > 0) & (sizes < n_players)
     counts = np.bincount(sizes[inner], minlength=n_players + 1)
-    weights = _size_mass(semivalue, n_players)[sizes[inner]] / counts[sizes[inner]]
-    members, targets = masks[inner].astype(np.float64), utilities[inner] - empty
+    weights = mass[sizes[inner]] / counts[sizes[inner]]
+    members = masks[inner].astype(np.float64)
     if isinstance(semivalue, Banzhaf):
         members -= np.average(members, axis=0, weights=weights)
-    free, ones = _solved(members, weights, targets)
+    return inner, weights, members
+
+
+def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
+    """Return the coefficients of weighted least squares, for each column of utilities."""
+    n_players, sizes = masks.shape[1], masks.sum(axis=1)
+    empty, full = utilities[sizes == 0], utilities[sizes == n_players]
+    if len(empty) != 1:
+        return None
+    inner, weights, members = _weighted(masks, semivalue)
+    weighted = members * weights[:, None]
+    gram = members.T @ weighted
+    gram[np.diag_indices_from(gram)] += RIDGE * float(np.trace(gram)) / len(gram)
+    sides = np.column_stack([weighted.T @ (utilities[inner] - empty), np.ones(len(gram))])
+    solution: FloatArray = cho_solve(cho_factor(gram), sides)
+    free, ones = solution[:, :-1], solution[:, -1]
     if isinstance(semivalue, Banzhaf) or len(full) != 1:
         return free
     # Shapley values add up to what all players together gain.
@@ -105,17 +141,13 @@ def value_errors(
     >>> value_errors(masks, np.array([0.0, 1.0, 2.0, 5.0]), np.array([2.0, 3.0]), Shapley())
     array([0., 0.])
     """
-    n_players, sizes = masks.shape[1], masks.sum(axis=1)
-    inner = (sizes > 0) & (sizes < n_players)
-    if n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players:
+    n_players = masks.shape[1]
+    if _all_known(masks):
         return np.zeros(n_players)
-    members = masks[inner].astype(np.float64)
-    targets = utilities[inner] - utilities[sizes == 0][0]
-    counts = np.bincount(sizes[inner], minlength=n_players + 1)
-    weights = _size_mass(semivalue, n_players)[sizes[inner]] / counts[sizes[inner]]
-    residuals = targets - members @ values
+    inner, weights, members = _weighted(masks, semivalue)
+    empty = utilities[~masks.any(axis=1)][0]
+    residuals = utilities[inner] - empty - masks[inner] @ values
     if isinstance(semivalue, Banzhaf):
-        members -= np.average(members, axis=0, weights=weights)
         residuals -= np.average(residuals, weights=weights)
     inverse = np.linalg.pinv(members.T @ (members * weights[:, None]), hermitian=True)
     if isinstance(semivalue, Shapley):  # the sum of the values is known
@@ -126,25 +158,90 @@ def value_errors(
     return np.sqrt(np.square(moved).sum(axis=0) * len(members) / freedom)
 
 
-def _size_mass(semivalue: Semivalue, n_players: int) -> FloatArray:
-    """The weight of all coalitions of each size together, up to a factor."""
-    sizes = np.arange(1, n_players, dtype=np.float64)
-    mass = np.zeros(n_players + 1)
-    if isinstance(semivalue, Shapley):
-        mass[1:-1] = 1 / (sizes * (n_players - sizes))
-    else:
-        logs = log_binomial(n_players, sizes)
-        mass[1:-1] = np.exp(logs - logs.max())
-    return mass
+def replicated_values(
+    replicates: Replicates,
+    semivalue: Semivalue,
+    n_players: int,
+    identical: tuple[tuple[int, int], ...] = (),
+) -> FloatArray | None:
+    """Return what each value changes by without each group of test rows, (players, groups).
+
+    None where too few coalitions are known, where the utility is not defined without some group,
+    or a semivalue has no regression of its own.
+
+    Parameters
+    ----------
+    replicates
+        Of the run.
+    semivalue
+        What is estimated.
+    n_players
+        The number of players; with some declared null there is no answer.
+    identical
+        Pairs of players that share one value.
+    """
+    keys, changes = replicates.sorted()
+    # Without the only test row of a class there is no AUC.
+    if replicates.n_players < n_players or not keys or not np.isfinite(changes).all():
+        return None
+    most, chosen = most_coalitions(n_players), np.arange(len(keys))
+    if len(keys) > max(most, 1 << min(n_players, 20)):
+        sizes = bits.sizes(np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1))
+        ends = (sizes == 0) | (sizes == n_players)
+        generator = side_generator(root_seed(0), "coalitions of a regression")
+        drawn = generator.permutation(np.flatnonzero(~ends))[:most]
+        chosen = np.sort(np.concatenate([np.flatnonzero(ends), drawn]))
+    masks = bits.from_keys([keys[at] for at in chosen.tolist()], n_players)
+    found = values_from(masks, changes[chosen].astype(np.float64), semivalue)
+    if found is None:
+        return None
+    groups = group_numbers(identical, n_players)
+    means = np.stack([np.bincount(groups, weights=one) for one in found.T], axis=1)
+    shared: FloatArray = (means / np.bincount(groups)[:, None])[groups]
+    return np.array([float(f"{one:.{DIGITS}g}") for one in shared.flat]).reshape(shared.shape)
 
 
-def _solved(
-    members: FloatArray, weights: FloatArray, targets: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The coefficients of each column of targets, and the inverse applied to ones."""
-    weighted = members * weights[:, None]
-    gram = members.T @ weighted
-    gram[np.diag_indices_from(gram)] += RIDGE * float(np.trace(gram)) / len(gram)
-    sides = np.column_stack([weighted.T @ targets, np.ones(len(gram))])
-    solution: FloatArray = cho_solve(cho_factor(gram), sides)
-    return solution[:, :-1], solution[:, -1]
+def copies_with_costs(
+    found: Sequence[Copies], cache: Cache, semivalue: Semivalue, evidence: Evidence
+) -> tuple[Copies, ...]:
+    """Return groups of copies with what they earn and what the others lose.
+
+    The game without the copies is the game on the coalitions that hold none of them.
+
+    Parameters
+    ----------
+    found
+        The groups.
+    cache
+        The utilities that the run knows.
+    semivalue, evidence
+        What was estimated, and the values with the copies.
+    """
+    n_players = evidence.n_players
+    if cache.n_players != n_players or np.isnan(evidence.values).any():
+        return tuple(found)
+    keys, utilities = cache.entries()
+    step = -(-len(keys) // max(1, most_coalitions(n_players)))
+    masks, known = bits.from_keys(keys[::step], n_players), utilities[::step]
+    costs = [_with_costs(one, masks, known, semivalue, evidence) for one in found[:MOST_GROUPS]]
+    return (*costs, *found[MOST_GROUPS:])
+
+
+def _with_costs(
+    copies: Copies, masks: BoolArray, known: FloatArray, semivalue: Semivalue, evidence: Evidence
+) -> Copies:
+    first, *others = copies.players
+    together, values = list(copies.players), evidence.values
+    kept = np.delete(np.arange(len(values)), others)
+    rows = ~masks[:, others].any(axis=1) & ~np.isnan(known)
+    without, utilities = masks[rows][:, kept], known[rows]
+    alone = values_from(without, utilities[:, None], semivalue) if len(kept) > 1 else None
+    if alone is None:
+        return copies
+    original = kept == first
+    errors = value_errors(without, utilities, alone[:, 0], semivalue)
+    lost = (alone[:, 0] - values[kept])[~original].sum()
+    earned = values[together].sum() - alone[original, 0][0]
+    # Errors of the copies may have one cause, and then they add up.
+    error = math.hypot(evidence.standard_errors[together].sum(), errors[original][0])
+    return copies._replace(earned=float(earned), lost=float(lost), error=error)

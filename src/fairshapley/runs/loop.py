@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics import bits
-from fairshapley._basics.types import ByteArray, FloatArray, FloatMatrix
+from fairshapley._basics.types import FloatArray
 from fairshapley.draws import DivisibleDraw, Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
@@ -23,23 +22,17 @@ from fairshapley.evaluation.evaluator import (
     ExhaustedError,
     OutOfMoneyError,
     OutOfTimeError,
-    Tally,
 )
-from fairshapley.evaluation.journal.records import RunStatus
-from fairshapley.evaluation.ledger import LEAST_SCALE
+from fairshapley.evaluation.failures import LEAST_SCALE
+from fairshapley.evaluation.journal import RunStatus
 from fairshapley.evaluation.noise import RepeatedDraw
 from fairshapley.evaluation.prices import by_size
-from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.unseen import find_unseen
 from fairshapley.randomness import round_generator, side_generator
-from fairshapley.results.origin import origin_fields
-from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.result import Result
 from fairshapley.runs.allowance import Allowance, Stall
-from fairshapley.runs.copy_costs import copies_with_costs
 from fairshapley.runs.history import Recorder
-from fairshapley.runs.other_test_sets import replicated_values
-from fairshapley.runs.plan import Plan, RunLog, versions
+from fairshapley.runs.outcome import FirstCoalitions, evidence_of, result_of
+from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
 from fairshapley.stopping import Snapshot
 
@@ -55,10 +48,6 @@ REPEATED = 1e-6
 # No call is in flight while an estimate is made. Where that takes much time, as the growth between
 # checkpoints says, an engine that waits has no checkpoint before the end.
 MOST_GROWTH = 4.0
-# Coalitions that are looked at for what others may hide.
-MOST_LOOKED_AT = 20_000
-# Nor more than 16 MiB of masks, above 838 players.
-LOOKED_AT_ENTRIES = 1 << 24
 
 EXACT = "every coalition was evaluated: the values are exact"
 
@@ -255,14 +244,19 @@ class Run:
             said = self._round(lambda: reporter.show(self.snapshot))
             if (said := said or self._stalled()) is not None and not self._is_exact():
                 return "; ".join([said, *self._conclusions()])
-            due = self.recorder.due(evaluator.tally.evaluations)
-            if self._is_exact() or (self._unwatched() and not due):
+            spent, last, n_players = (
+                evaluator.tally.evaluations,
+                self.last_look,
+                plan.game.n_players,
+            )
+            wait = all(rule.waits(spent, last, n_players) for rule in plan.rules)
+            if self._is_exact() or (wait and not self.recorder.due(spent)):
                 continue
             now = self.snapshot()
             self.recorder.keep(now.evaluations, now.evidence, plan.xi)
             if plan.until is None:
                 continue
-            looked = plan.until.looks_now(now)
+            looked = any(rule.looks_now(now) for rule in plan.rules)
             if (said := plan.until.met(now)) is not None:
                 self.looked = looked
                 return said
@@ -278,17 +272,12 @@ class Run:
             self.stall, said = Stall(), None
         return said
 
-    def _unwatched(self) -> bool:
-        """Whether no rule wants to see an estimate after this round."""
-        until, spent = self.plan.until, self.evaluator.tally.evaluations
-        return until is None or until.waits(spent, self.last_look, self.game.n_players)
-
     def _is_exact(self) -> bool:
         """Whether every utility is known, which proves the values."""
         if self.proven is None and self.evaluator.complete:
-            estimate = self._found()
+            estimate = self.found()
             if not estimate.exact:
-                table = self.evaluator.table()
+                table = self.evaluator.cache.table()
                 values = exact_values(table, self.plan.semivalue, self.game.n_nulls)
                 zeros = np.zeros_like(values)
                 estimate = Estimate(values, zeros, estimate.counts, exact=True)
@@ -356,7 +345,7 @@ class Run:
             self.rounds += 1
             self._refresh()
             self.recorder.add(sizes, values)
-            self._look_at(draw, values)
+            self.first.add(draw, values)
             if draw.marginals is not None:
                 self.marginals = (self.marginals or 0) + int(draw.marginals)
         except BaseException:
@@ -391,8 +380,7 @@ class Run:
         if growth > MOST_GROWTH and self.plan.in_flight > 1:
             growth = math.inf
         self.recorder = Recorder(self.game.n_active, growth)
-        self._looked_at: list[tuple[ByteArray, FloatArray]] = []
-        self._told = 0
+        self.first = FirstCoalitions(self.game.n_players, self.game.n_active)
 
     def _require_scale(self) -> None:
         """The utilities must be large enough for their squares."""
@@ -425,7 +413,7 @@ class Run:
 
     def _require_identical(self) -> None:
         """Exact values show whether players that the game declares identical are so."""
-        found = self._found()
+        found = self.found()
         if self.pooling is None or not found.exact or self._alike(found):
             return
         low, high = self.pooling.widest(found.values)
@@ -448,20 +436,18 @@ class Run:
 
     def _conclusions(self) -> list[str]:
         """What the rules say at the end of the budget."""
-        if self.plan.until is None:
-            return []
-        now = self.snapshot()
-        return [said for rule in self.plan.until.parts() if (said := rule.conclude(now))]
+        now = self.snapshot() if self.plan.rules else None
+        return [said for rule in self.plan.rules if now and (said := rule.conclude(now))]
 
     def estimate(self) -> Estimate:
         """What is known now; identical players have one value."""
-        found = self._found()
+        found = self.found()
         # Exact values that differ say that the players are not identical after all.
         if self.pooling is None or (found.exact and not self._alike(found)):
             return found
         return self.pooling.share(found, independent=self.plan.estimator.traits.independent)
 
-    def _found(self) -> Estimate:
+    def found(self) -> Estimate:
         """What the estimator says, or what every utility proves."""
         if self.proven is not None:
             return self.proven
@@ -482,78 +468,13 @@ class Run:
         values = np.where(active, found.values + shift, 0.0)
         return replace(found, values=values, variances=found.variances + variance)
 
-    def evidence(self) -> Evidence:
-        """What a certificate may rest on."""
-        now, tally, traits = self.estimate(), self.evaluator.tally, self.plan.estimator.traits
-        obstacle = "" if traits.certifiable or now.exact else traits.not_certifiable_because
-        obstacle = self.noticed or obstacle
-        if tally.skipped:
-            obstacle = f"{tally.skipped} evaluations failed and were skipped"
-        width = None
-        if self.game.value_width is not None and self.problem is not None:
-            width = self.plan.estimator.contribution_width(self.problem, self.game.value_width)
-        nulls, errors = self.game.n_nulls, np.sqrt(now.variances)
-        if nulls:
-            # The value of a declared null player is 0, so that its error is known.
-            errors[-nulls:] = np.abs(now.values[-nulls:])
-        return Evidence(
-            values=now.values,
-            standard_errors=errors,
-            counts=now.counts,
-            evaluations=tally.evaluations,
-            exact=now.exact,
-            independent=traits.independent,
-            obstacle=obstacle,
-            extremes=now.extremes,
-            skewness=now.skewness,
-            unseen=self._unseen(now),
-            contribution_width=width,
-            identically_distributed=traits.iid,
-            modelled=now.modelled,
-            random=self.game.random,
-            n_nulls=nulls,
-            player_names=self.game.player_names,
-        )
-
-    def _look_at(self, draw: Draw, values: Any) -> None:
-        """Keep the first coalitions of the run with their utilities."""
-        most = min(MOST_LOOKED_AT, LOOKED_AT_ENTRIES // self.game.n_players)
-        start, stop = self._told, min(most, self._told + len(draw))
-        self._told += len(draw)
-        if start < stop:
-            masks = draw.masks(0, stop - start)[:, : self.game.n_active]
-            told = values if isinstance(values, np.ndarray) else values.cpu().numpy()
-            self._looked_at.append((bits.pack(masks), told[: stop - start]))
-
-    def _unseen(self, now: Estimate) -> FloatMatrix | None:
-        """What the coalitions that were not drawn may hide."""
-        n_active = self.game.n_active
-        if self.problem is None or now.exact or not self._looked_at or n_active < 2:
-            return None
-        packed, told = map(np.concatenate, zip(*self._looked_at, strict=True))
-        packed, first = np.unique(packed, axis=0, return_index=True)
-        masks, utilities = bits.unpack(packed, n_active), told[first]
-        sizes = masks.sum(axis=1)
-        inner = (sizes > 0) & (sizes < n_active) & ~np.isnan(utilities)
-        if not inner.any() or np.isnan(now.values).any():
-            return None
-        return find_unseen(
-            masks[inner],
-            utilities[inner],
-            (self.problem.empty, self.problem.full),
-            now.values[:n_active],
-            self.plan.semivalue.weights(n_active),
-            thinning=max(1.0, self.evaluator.tally.evaluations / len(packed)),
-            width=self.game.value_width,
-        )
-
     def snapshot(self) -> Snapshot:
         """What rules and progress look at."""
         return Snapshot(
             evaluations=self.evaluator.tally.evaluations,
             marginals=self.marginals,
             seconds=time.monotonic() - self.started,
-            evidence=self.evidence(),
+            evidence=evidence_of(self),
             xi=self.plan.xi,
             budget=self.plan.budget,
             last_look=self.last_look,
@@ -562,112 +483,6 @@ class Run:
             cost=self.evaluator.tally.cost,
         )
 
-    def _remarks(self) -> tuple[str, ...]:
-        if self.state is None or self.proven is not None:
-            return ()
-        said, noise = self.plan.estimator.remarks(self.state), self.evaluator.noise
-        return (*said, *(() if noise is None else noise.remarks(self.noise_share())))
-
-    def noise_share(self) -> float | None:
-        """The part of the values' variance that is noise; the rest is which coalitions were drawn.
-
-        None for a utility that is not random, and where it is not known.
-        """
-        noise, found = self.evaluator.noise, self._found()
-        if noise is None or self.state is None or noise.same_seed:
-            return None
-        each, total = self.plan.estimator.noise_share(self.state), float(np.mean(found.variances))
-        if each is None or not total > 0:
-            return None
-        return min(1.0, (each * noise.variance + noise.correction()[1]) / total)
-
-    def _endpoints(self) -> tuple[float, float] | None:
-        if self.problem is None:
-            return None
-        if self.evaluator.noise is not None:
-            empty, full = self.evaluator.noise.ends
-            return empty.mean, full.mean
-        return self.problem.empty, self.problem.full
-
-    def _replicates(self) -> FloatArray | None:
-        """What values change by without each group of test rows, where the game tells."""
-        kept = self.evaluator.replicates
-        if kept is None or self.problem is None:
-            return None
-        plan, game = self.plan, self.game
-        identical = game.identical_players if plan.estimator.pools else ()
-        return replicated_values(kept, plan.semivalue, game.n_players, identical)
-
     def result(self, stopped: str, *, complete: bool) -> Result:
-        """The state of the run as a result."""
-        last, tally, noise = self.snapshot(), self.evaluator.tally, self.evaluator.noise
-        self.recorder.keep(last.evaluations, last.evidence, self.plan.xi, last=True)
-        evidence = last.evidence
-        if not complete:
-            evidence = replace(evidence, obstacle=evidence.obstacle or "the run did not finish")
-        copies = copies_with_costs(
-            self.game.copies if noise is None else (),
-            self.evaluator.cache,
-            self.plan.semivalue,
-            evidence.values,
-            evidence.standard_errors,
-        )
-        origin = origin_fields((*self.plan.notes, *self._remarks(), *_trouble(tally, self.noticed)))
-        notes = origin.pop("notes")
-        return Result(
-            evidence=evidence,
-            game=GameFacts(
-                unit=self.game.unit,
-                fingerprint=self.game.fingerprint,
-                value_range=self.game.value_range,
-                endpoints=self._endpoints(),
-                constant_value=self.game.constant_value,
-                identical_players=self.game.identical_players,
-                row_counts=self.game.row_counts,
-                copies=copies,
-            ),
-            run=RunFacts(
-                configuration=self.plan.configuration(),
-                limits=self.plan.limits(),
-                sequential=last.sequential,
-                level_share=last.level_share if self.looked else last.unspent_share,
-                skipped=tally.skipped,
-                rounds=self.rounds,
-                computed=tally.computed,
-                cache_hits=tally.cache_hits,
-                cost=None if self.evaluator.prices is None else tally.cost,
-                cost_unit="" if self.evaluator.prices is None else self.allowance.money.strip(),
-                seconds=last.seconds,
-                replicates=self._replicates(),
-                versions=versions(),
-                **origin,
-                **self.recorder.records(),
-            ),
-            marginals=self.marginals,
-            stopped=stopped,
-            seed=self.log.seed,
-            xi=self.plan.xi,
-            complete=complete,
-            notes=notes,
-        )
-
-
-def _trouble(tally: Tally, noticed: str) -> list[str]:
-    """What went wrong on the way, in sentences."""
-    notes = []
-    if tally.halved:
-        notes.append(f"{tally.halved} batches failed, and were computed in smaller parts")
-    if tally.retried:
-        notes.append(
-            f"{tally.retried:,} evaluations failed with errors that pass, and were computed again"
-        )
-    if tally.lost:
-        notes.append(
-            f"{tally.lost} chunks were lost with workers that died or hung, and were tried again"
-        )
-    if tally.skipped:
-        notes.append(
-            f"{tally.skipped} evaluations failed and were skipped, so that the values may be "
-            f"biased and cannot be certified; the first is {tally.first_failure}"
-        )
-    return [*notes, noticed] if noticed else notes
+        """Return the state of the run as a result."""
+        return result_of(self, stopped, complete=complete)

@@ -13,39 +13,25 @@ from fairshapley import __version__
 from fairshapley.errors import FairShapleyError, JournalError
 from fairshapley.estimators import Estimator, from_configuration
 from fairshapley.evaluation.evaluator import JournalSlot, OnError
-from fairshapley.evaluation.journal.records import Journal, RunRecord, RunStatus
-from fairshapley.evaluation.noise import Noise
+from fairshapley.evaluation.journal import Journal, RunRecord, RunStatus
 from fairshapley.games.game import check_names
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, current_origin
-from fairshapley.results.records import Copies
+from fairshapley.results.records import GameFacts
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import sealed, with_fields
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, rule_from_configuration
 
 
-@dataclass(frozen=True, eq=False)
-class GameFacts:
-    """What a run and its result need to know of a game besides its utilities."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunGame(GameFacts):
+    """What a run needs to know of a game besides its utilities; a part goes into its result."""
 
     n_players: int
-    fingerprint: str | None
-    player_names: tuple[str, ...] | None
-    value_range: tuple[float, float] | None
-    """The lowest and the highest utility, where the game states them"""
     n_active: int
     """The players that matter, when those behind them are declared null"""
-    identical_players: tuple[tuple[int, int], ...] = ()
-    """Pairs of players that the game knows to be identical"""
-    unit: str = ""
-    """What a utility measures, where the game says so"""
-    constant_value: float | None = None
-    """The utility of the best constant prediction, where the game has one"""
-    row_counts: tuple[int, ...] | None = None
-    """The rows of each player, where players are rows or groups of them"""
-    copies: tuple[Copies, ...] = ()
-    """Players who hold copies of each other's data, where the game knows them"""
+    player_names: tuple[str, ...] | None = None
     random: bool = False
     """Whether the utility is random"""
     same_seed: bool = False
@@ -54,17 +40,16 @@ class GameFacts:
     """The mean prices of coalitions of some sizes, where the game has prices"""
 
     @classmethod
-    def from_record(cls, record: RunRecord) -> GameFacts:
-        """What the journal knows of a game."""
+    def from_record(cls, record: RunRecord) -> RunGame:
+        """Return what the journal knows of a game."""
         said, names = record.configuration, record.origin.get("player_names")
-        nulls = int(said.get("null_players", 0))
+        n_players = record.n_players + int(said.get("null_players", 0))
         return cls(
-            record.n_players + nulls,
-            record.fingerprint,
-            check_names(names, record.n_players + nulls),
-            None,
-            record.n_players,
-            tuple((int(i), int(j)) for i, j in said.get("identical_players", ())),
+            n_players=n_players,
+            n_active=record.n_players,
+            fingerprint=record.fingerprint,
+            player_names=check_names(names, n_players),
+            identical_players=tuple((int(i), int(j)) for i, j in said.get("identical_players", ())),
             unit=str(record.origin.get("unit", "")),
             random="random" in said,
             same_seed=bool(said.get("random", {}).get("same_seed", False)),
@@ -76,12 +61,6 @@ class GameFacts:
         """Declared null players behind the others; a journal knows only the others."""
         return self.n_players - self.n_active
 
-    def noise(self) -> Noise | None:
-        """Where the draws of a random game are kept."""
-        if not self.random:
-            return None
-        return Noise(self.n_players, self.n_active, same_seed=self.same_seed)
-
     @property
     def value_width(self) -> float | None:
         """The highest minus the lowest utility, where the game states them."""
@@ -92,7 +71,7 @@ class GameFacts:
 class Plan:
     """What a run is to do; with the seed and the game it determines the result."""
 
-    game: GameFacts
+    game: RunGame
     estimator: Estimator[Any, Any]
     semivalue: Semivalue
     xi: float
@@ -106,9 +85,14 @@ class Plan:
     """Where draws and sums stay; None is the host"""
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that `until` is made of."""
+        return () if self.until is None else self.until.parts()
+
+    @property
     def sequential(self) -> bool:
         """Whether the run may stop at any round because of what was estimated."""
-        return self.until is not None and self.until.looks_freely(self.budget)
+        return any(rule.looks_freely for rule in self.rules)
 
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
@@ -158,7 +142,7 @@ class Plan:
             if estimator is None:
                 estimator = from_configuration(record.configuration["method"])
             return cls(
-                game=GameFacts.from_record(record),
+                game=RunGame.from_record(record),
                 estimator=estimator,
                 semivalue=parse_semivalue(record.configuration["semivalue"]),
                 xi=float(record.configuration["xi"]),

@@ -12,7 +12,8 @@ from fairshapley.errors import FingerprintError, JournalError
 from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
+from fairshapley.evaluation.noise import Noise
 from fairshapley.evaluation.on_device import NOTE
 from fairshapley.evaluation.prices import Prices
 from fairshapley.games import abilities
@@ -20,7 +21,7 @@ from fairshapley.games.abilities import DeviceGame, device_form, is_random
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game
 from fairshapley.results.records import Copies
-from fairshapley.runs.plan import GameFacts, Plan
+from fairshapley.runs.plan import Plan, RunGame
 
 # For fewer players the host has better proxies, and coalitions come again: they are remembered.
 LEAST_DEVICE_PLAYERS = 65
@@ -28,30 +29,30 @@ LEAST_DEVICE_PLAYERS = 65
 JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
 
 
-def game_facts(game: Game, *, needed: bool) -> GameFacts:
-    """What is known of a game; a fingerprint only where one can be had, unless it is needed."""
-    n_players = abilities.number_of_players(game)
-    identity = None
+def game_facts(game: Game, *, needed: bool) -> RunGame:
+    """Return what is known of a game; a fingerprint only if one can be had, unless it is needed."""
+    n_players, random, identity = abilities.number_of_players(game), is_random(game), None
     try:
         # The rows of a journal are then draws, not coalitions.
-        identity = f"random {fingerprint(game)}" if is_random(game) else fingerprint(game)
+        identity = f"random {fingerprint(game)}" if random else fingerprint(game)
     except FingerprintError:
         if needed:
             raise
-    return GameFacts(
-        n_players,
-        identity,
-        abilities.player_names(game),
-        abilities.value_range(game),
-        abilities.active_players(game),
-        abilities.identical_players(game),
-        abilities.unit(game),
-        abilities.constant_value(game),
-        abilities.row_counts(game),
-        tuple(Copies(*found) for found in abilities.copies(game)),
-        is_random(game),
-        abilities.same_seed(game),
-        () if (prices := Prices.of(game)) is None else prices.means(),
+    prices = Prices.of(game)
+    return RunGame(
+        n_players=n_players,
+        n_active=abilities.active_players(game),
+        fingerprint=identity,
+        player_names=abilities.player_names(game),
+        value_range=abilities.value_range(game),
+        identical_players=abilities.identical_players(game),
+        unit=abilities.unit(game),
+        constant_value=abilities.constant_value(game),
+        row_counts=abilities.row_counts(game),
+        copies=tuple(Copies(*found) for found in abilities.copies(game)),
+        random=random,
+        same_seed=abilities.same_seed(game),
+        prices=() if prices is None else prices.means(),
     )
 
 
@@ -74,7 +75,7 @@ def opened_journal(
 @contextmanager
 def evaluating(
     game: Game | None,
-    facts: GameFacts,
+    facts: RunGame,
     *,
     engine: EngineOption = None,
     journal: JournalOption = None,
@@ -91,6 +92,9 @@ def evaluating(
         if journal is not None and facts.fingerprint is not None:
             opened = stack.enter_context(opened_journal(journal, readonly=game is None))
             slot = JournalSlot(opened, opened.open_game(facts.fingerprint, facts.n_active))
+        noise = None
+        if facts.random:
+            noise = Noise(facts.n_players, facts.n_active, same_seed=facts.same_seed)
         yield stack.enter_context(
             Evaluator(
                 game,
@@ -102,8 +106,7 @@ def evaluating(
                 n_active=facts.n_active,
                 replicates=True,
                 on_device=on_device,
-                noise=facts.noise(),
-                remember_all=bool(facts.copies),
+                noise=noise,
                 value_range=facts.value_range,
             )
         )

@@ -10,10 +10,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairshapley.errors import InputError
-from fairshapley.stopping.decided import Decided
-from fairshapley.stopping.fair import Fair
-from fairshapley.stopping.rules import AllOf, AnyOf, Budget, Rule, Snapshot, parse_budget
-from fairshapley.stopping.thresholds import Evaluations, Fidelity, Marginals, Seconds
+from fairshapley.stopping.planned import Decided, Fair
+from fairshapley.stopping.rules import (
+    AllOf,
+    AnyOf,
+    Budget,
+    Evaluations,
+    Fidelity,
+    Marginals,
+    Rule,
+    Seconds,
+    Snapshot,
+    parse_budget,
+)
 
 __all__ = [
     "AllOf",

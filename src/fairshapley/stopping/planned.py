@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 from fairshapley._basics import checks
-from fairshapley.fairness.certificate import cost_text
-from fairshapley.fairness.levels import check_delta
+from fairshapley.fairness.aims import Aim
+from fairshapley.fairness.certificate import (
+    BOUNDS,
+    certify,
+    cost_text,
+    needed_evaluations,
+    rounded_up,
+)
+from fairshapley.fairness.decisions import decide
+from fairshapley.fairness.levels import DELTA, check_bound, check_delta, check_epsilon1, check_xi
 from fairshapley.fairness.looks import spent_share
-from fairshapley.fairness.tails import doubts
-from fairshapley.stopping.rules import Budget, Rule, Snapshot, evaluation_limit
+from fairshapley.fairness.tails import doubts, evaluations_for
+from fairshapley.stopping.rules import Rule, Snapshot, evaluation_limit
 
 # A target that would take this many times the budget is out of reach; a rule that may give up does
 # so from a quarter of the budget on.
@@ -42,9 +51,10 @@ class Look:
 class PlannedLooks(Rule):
     """A rule that tests its aim at planned numbers of evaluations, each time with a part of δ."""
 
+    looks_freely = False
+
     delta: float = field(kw_only=True)
     give_up: bool = field(default=False, kw_only=True)
-    """Whether a run stops before its budget is spent, once the aim turns out to be out of reach"""
 
     # Without a budget an aim is given up after so many evaluations for each player: it may be one
     # that cannot be reached, such as the order of players that are equal.
@@ -56,15 +66,19 @@ class PlannedLooks(Rule):
 
     @abstractmethod
     def judge(self, snapshot: Snapshot, level: float) -> Look:
-        """Whether the aim is reached, with a level for this very look."""
+        """Return whether the aim is reached, with a level for this very look."""
+
+    @abstractmethod
+    def aim_at(self, snapshot: Snapshot) -> str:
+        """Return what is to be reached, as the end of "to be …"."""
 
     @property
     def certified_by(self) -> str:
         """The bound that is used."""
-        return str(getattr(self, "bound", "normal"))
+        return "normal"
 
     def met(self, snapshot: Snapshot) -> str | None:
-        """Look when it is time to; a sentence when the aim is reached, or given up."""
+        """Look when it is time to; return a sentence when the aim is reached, or given up."""
         found = None
         if self.looks_now(snapshot):
             found = self.judge(snapshot, snapshot.level_share * self.delta)
@@ -77,22 +91,20 @@ class PlannedLooks(Rule):
             return f"the run can no longer be certified: {snapshot.evidence.obstacle}"
         if found is None:
             return None
-        limit = evaluation_limit(snapshot.budget)
-        if self.give_up and ENOUGH_TO_JUDGE * limit <= snapshot.evaluations:
-            return self._out_of_reach(snapshot, found)
-        if snapshot.budget is None and (
-            snapshot.evaluations >= self._most_per_player * snapshot.n_players
-        ):
-            return (
-                f"given up after {snapshot.evaluations:,} evaluations: {found.said}; it would take "
-                f"{cost_text(found.needed, snapshot.coalitions)}. Values that are equal, or zero, "
-                f"are told apart only up to ξ = {snapshot.xi:g}: give a larger ξ, or a budget to "
-                "go on"
-            )
-        return None
+        if snapshot.budget is not None:
+            limit = evaluation_limit(snapshot.budget)
+            early = ENOUGH_TO_JUDGE * limit > snapshot.evaluations
+            return None if early else self._out_of_reach(snapshot, found)
+        if snapshot.evaluations < self._most_per_player * snapshot.n_players:
+            return None
+        return (
+            f"given up after {snapshot.evaluations:,} evaluations: {found.said}; it would take "
+            f"{cost_text(found.needed, snapshot.coalitions)}. Values that are equal, or zero, "
+            f"are told apart only up to ξ = {snapshot.xi:g}: give a larger ξ, or a budget to go on"
+        )
 
     def _out_of_reach(self, snapshot: Snapshot, found: Look) -> str | None:
-        """A sentence for a target that would take several times the budget."""
+        """Return a sentence for a target that would take several times the budget."""
         limit = evaluation_limit(snapshot.budget)
         if not found.needed > OUT_OF_REACH * limit:
             return None
@@ -101,12 +113,8 @@ class PlannedLooks(Rule):
             f"{cost_text(found.needed, snapshot.coalitions)}, the budget is {limit:,}"
         )
 
-    @abstractmethod
-    def aim_at(self, snapshot: Snapshot) -> str:
-        """What is to be reached, as the end of "to be …"."""
-
     def conclude(self, snapshot: Snapshot) -> str:
-        """The answer when the budget is spent: the last look, with all the level that is left."""
+        """Return the answer of the last look, with all the level that is left."""
         if doubted := doubts(snapshot.evidence, self.certified_by):
             return f"not certified: {'; '.join(doubted)}"
         found = self.judge(snapshot, snapshot.unspent_share * self.delta)
@@ -117,19 +125,147 @@ class PlannedLooks(Rule):
         return f"{found.said}; {beyond or cost}"
 
     def looks_now(self, snapshot: Snapshot) -> bool:
-        """Whether it is time to look, and there are enough contributions to look at."""
+        """Return whether a look is due, and there are enough contributions to look at."""
         return snapshot.level_share > 0 and not doubts(snapshot.evidence, self.certified_by)
 
     def predicted(self, snapshot: Snapshot) -> float:
-        """The evaluations that the aim is predicted to take."""
+        """Return the evaluations that the aim is predicted to take."""
         if doubts(snapshot.evidence, self.certified_by):
             return snapshot.coalitions
         return self.judge(snapshot, (snapshot.level_share or 1 / 10) * self.delta).needed
 
-    def looks_freely(self, budget: Budget | None) -> bool:
-        """At planned times only."""
-        return False
-
     def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
-        """From one planned look to the next."""
+        """Return whether no look was planned since the last one."""
         return spent_share(evaluations, n_players) == spent_share(last_look, n_players)
+
+
+@dataclass(frozen=True)
+class Fair(PlannedLooks):
+    """Stop once the values are certified as (ε1, ξ·ε1, δ)-Shapley fair.
+
+    The run is looked at when it has 2 evaluations for each player, and then whenever they have
+    grown by 30 %; each look spends its part of δ, so that the certificate holds although it was
+    looked at before. The end of the budget is a last look, which spends what is left.
+
+    Where the target is out of reach the run spends its budget, and says what it would take.
+
+    Parameters
+    ----------
+    epsilon1, delta
+        The tolerated share of a value, and the tolerated probability of failure.
+    xi
+        The tolerance near zero; by default the run's own.
+    bound
+        "normal", "chebyshev" or "bernstein".
+    give_up
+        Whether the run stops from a quarter of its budget on when the target would take four times
+        the budget.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(20, seed=1)
+    >>> fair = fs.Fair(epsilon1=0.9, delta=0.1, xi=0.1)
+    >>> result = fs.estimate(game, "mc", until=fair, budget=100_000, seed=0)
+    >>> result.certificate(0.9, 0.1, xi=0.1).holds
+    True
+    """
+
+    epsilon1: float = field(kw_only=True)
+    xi: float | None = field(default=None, kw_only=True)
+    bound: str = field(default="normal", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bound(self.bound, BOUNDS)
+        xi = None if self.xi is None else check_xi(self.xi)
+        checks.settle(self, epsilon1=check_epsilon1(self.epsilon1), xi=xi)
+
+    @property
+    def certified_by(self) -> str:
+        """The bound, as given."""
+        return self.bound
+
+    def aim_at(self, snapshot: Snapshot) -> str:
+        """Return the tolerances, with ε2."""
+        epsilon2 = self.epsilon1 * (snapshot.xi if self.xi is None else self.xi)
+        return f"({self.epsilon1:g}, {epsilon2:g}, {self.delta:g})-Shapley fair"
+
+    def judge(self, snapshot: Snapshot, level: float) -> Look:
+        """Return whether the values are certified."""
+        found = certify(
+            snapshot.evidence,
+            self.epsilon1,
+            self.delta,
+            xi=snapshot.xi if self.xi is None else self.xi,
+            bound=self.bound,
+            level=level,
+            sequential=snapshot.sequential,
+        )
+        predict = partial(needed_evaluations, found, snapshot.evidence)
+        if found.holds:
+            said = f"certified as {self.aim_at(snapshot)}"
+            return Look(True, said, lambda: found.evaluations)
+        holds = ""
+        if found.tightest < math.inf:
+            holds = f"; what holds is ε1 = {rounded_up(found.tightest):g}"
+        return Look(False, f"not certified: {found.reason}{holds}", predict)
+
+
+@dataclass(frozen=True)
+class Decided(Aim, PlannedLooks):
+    """Stop once a decision is settled with a probability of at least 1 − δ.
+
+    Looks are planned as for `Fair`, and share δ. Differences up to the run's ξ are ties: they may
+    be decided either way, so that equal players do not keep a run from ending.
+
+    Parameters
+    ----------
+    signs
+        Decide whether each value is above or below zero.
+    top, bottom
+        Decide who the k most, or the k least, valuable players are.
+    order
+        Decide the order of all players.
+    delta
+        The tolerated probability that the decision is wrong, for all players together.
+    give_up
+        Whether the run stops from a quarter of its budget on when the decision would take four
+        times the budget.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Airport([1.0, 2.0, 4.0, 8.0, *range(10, 20)])
+    >>> rule = fs.Decided(top=1, delta=0.1)
+    >>> fs.estimate(game, "mc", until=rule, budget=20_000, seed=0).stopped
+    'decided at δ = 0.1: the highest player: player 13'
+    """
+
+    delta: float = field(default=DELTA, kw_only=True)
+
+    def __post_init__(self) -> None:
+        PlannedLooks.__post_init__(self)
+        Aim.__post_init__(self)
+
+    def aim_at(self, snapshot: Snapshot) -> str:
+        """Return what is to be decided, and the level."""
+        return f"sure of {self} at δ = {self.delta:g}"
+
+    def judge(self, snapshot: Snapshot, level: float) -> Look:
+        """Return whether the decision is settled."""
+        evidence, xi, delta = snapshot.evidence, snapshot.xi, self.delta
+        if snapshot.sequential:
+            # Another rule may stop the run at any time: then only a confidence sequence holds.
+            settled = self.settled_by(decide(evidence, delta, level=delta, sequential=True))
+        else:
+            settled = self.failure(evidence, xi, delta) <= level
+        if not settled:
+            predict = partial(
+                evaluations_for, evidence, level, lambda then: self.failure(then, xi, delta)
+            )
+            return Look(False, f"{self} not settled at δ = {delta:g}", predict)
+        said = f"decided at δ = {delta:g}: {self.answer(evidence)}"
+        if not snapshot.sequential and self.failure(evidence, 0.0, delta) > level:
+            said += f"; what differs by no more than ξ = {xi:g} may go either way"
+        return Look(True, said, lambda: evidence.evaluations)

@@ -1,14 +1,16 @@
-"""Budgets, snapshots, and the rules' base with its combinations."""
+"""Budgets, snapshots, and rules: their base, combinations, and thresholds of one number."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley.errors import BudgetError
+from fairshapley.errors import BudgetError, InputError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.scores import fidelity
@@ -131,6 +133,11 @@ class Snapshot:
 class Rule(ABC):
     """Says, after a round, whether the run may stop."""
 
+    looks_freely: ClassVar[bool] = True
+    """Whether the rule may stop a run at any round because of what was estimated: then only a
+    confidence sequence holds. False for a rule that looks at the estimates never, or only at
+    planned times"""
+
     @abstractmethod
     def met(self, snapshot: Snapshot) -> str | None:
         """The sentence that goes into the result when the rule is met, else None."""
@@ -148,14 +155,6 @@ class Rule(ABC):
     def certified_by(self) -> str | None:
         """The bound of the certificate that the rule asks for; None when it asks for none."""
         return None
-
-    def looks_freely(self, budget: Budget | None) -> bool:
-        """Whether the rule may stop a run at any round because of what was estimated.
-
-        Then only a confidence sequence holds; a rule that does not look at the estimates, or only
-        at planned times, says False.
-        """
-        return True
 
     def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
         """Whether the rule has no look planned now, so that no estimate need be made for it."""
@@ -191,23 +190,11 @@ class _Combination(Rule):
     rules: tuple[Rule, ...]
 
     def parts(self) -> tuple[Rule, ...]:
-        """The rules inside."""
+        """Return the rules inside."""
         return tuple(part for rule in self.rules for part in rule.parts())
 
-    def looks_freely(self, budget: Budget | None) -> bool:
-        """Whether any of them does."""
-        return any(rule.looks_freely(budget) for rule in self.rules)
-
-    def waits(self, evaluations: int, last_look: int, n_players: int) -> bool:
-        """Whether all of them do."""
-        return all(rule.waits(evaluations, last_look, n_players) for rule in self.rules)
-
-    def looks_now(self, snapshot: Snapshot) -> bool:
-        """Whether any of them does."""
-        return any(rule.looks_now(snapshot) for rule in self.rules)
-
     def configuration(self) -> dict[str, Any]:
-        """The rules inside."""
+        """Return the rules inside as plain data."""
         rules = [rule.configuration() for rule in self.rules]
         return {"rule": type(self).__name__, "rules": rules}
 
@@ -231,3 +218,88 @@ class AllOf(_Combination):
         if any(said is None for said in sentences):
             return None
         return ", and ".join(said for said in sentences if said)
+
+
+@dataclass(frozen=True)
+class _Threshold(Rule):
+    """A rule on one number that grows."""
+
+    looks_freely = False
+
+    at_least: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        number = checks.real(f"{type(self).__name__}(at_least=…)", self.at_least, above=0)
+        whole = isinstance(self.at_least, int | np.integer)
+        checks.settle(self, at_least=int(self.at_least) if whole else number)
+
+
+@dataclass(frozen=True)
+class Evaluations(_Threshold):
+    """Stop once at least this many distinct utilities have been evaluated.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> fs.Evaluations(at_least=1000) | fs.Seconds(at_least=60)
+    AnyOf(rules=(Evaluations(at_least=1000), Seconds(at_least=60)))
+    """
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Compare the evaluations."""
+        if snapshot.evaluations < self.at_least:
+            return None
+        return f"{snapshot.evaluations:,} evaluations were made, {self.at_least:,} asked for"
+
+
+@dataclass(frozen=True)
+class Marginals(_Threshold):
+    """Stop once at least this many marginal contributions have been averaged."""
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Compare the marginal contributions."""
+        if snapshot.marginals is None:
+            raise InputError(
+                "this method does not average marginal contributions: "
+                "stop it with Evaluations(at_least=…) instead of Marginals"
+            )
+        if snapshot.marginals < self.at_least:
+            return None
+        return f"{snapshot.marginals:,} marginals were averaged, {self.at_least:,} asked for"
+
+
+@dataclass(frozen=True)
+class Seconds(_Threshold):
+    """Stop after the round in which this many seconds have passed."""
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Compare the time."""
+        if snapshot.seconds < self.at_least:
+            return None
+        return f"{self.at_least:g} seconds have passed"
+
+
+@dataclass(frozen=True)
+class Fidelity(_Threshold):
+    """Stop once the estimated minimum fidelity is high enough.
+
+    The score is computed from the estimates themselves, and a rule that looks at it after every
+    round stops a little early when luck is good.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.SumOfUnanimity(12, seed=1)
+    >>> result = fs.estimate(game, "mc", until=fs.Fidelity(at_least=5), seed=0)
+    >>> result.min_fidelity >= 5
+    True
+    """
+
+    looks_freely = True
+
+    def met(self, snapshot: Snapshot) -> str | None:
+        """Compare the minimum fidelity; NaN is not enough."""
+        lowest = snapshot.min_fidelity
+        if not lowest >= self.at_least:
+            return None
+        return f"the minimum fidelity is {lowest:.4g}, {self.at_least:g} asked for"

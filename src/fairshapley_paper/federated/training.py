@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from fairshapley._basics import checks
-from fairshapley.games.federated.layout import Weights, check_device, describe, read, write
+from fairshapley._basics.extras import torch_device
+from fairshapley.games.federated.layout import Weights, describe, read, write
 from fairshapley.games.federated.model_utility import (
     as_tensor,
     check_classes,
@@ -94,7 +95,7 @@ def train(
     1 (0, 1) [4. 2.]
     """
     check_model(model)
-    learner = _Learner(model, agents, epochs, batch_size, optimizer, loss, check_device(device))
+    learner = _Learner(model, agents, epochs, batch_size, optimizer, loss, torch_device(device))
     seed, layout = root_seed(seed), describe(learner.start, "the model")
     server, fixed = read(learner.start, layout, "the model")
     for number in range(checks.whole("rounds", rounds)):

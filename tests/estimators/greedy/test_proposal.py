@@ -9,7 +9,7 @@ from tests.estimators.greedy.samples import rounds
 import fairshapley as fs
 from fairshapley.draws import SingleMarginals
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.estimators.greedy.proposal import (
+from fairshapley.estimators.greedy.plan import (
     MIN_SHARE,
     SizeStatistics,
     given_proposal,

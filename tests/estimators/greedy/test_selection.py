@@ -9,7 +9,7 @@ from tests.estimators.greedy.samples import XI, problem, rounds
 import fairshapley as fs
 from fairshapley.draws import SingleMarginals, Walks
 from fairshapley.estimators.greedy.greedy_active import GreedyActive, told_invariability
-from fairshapley.estimators.greedy.selection import pick
+from fairshapley.estimators.greedy.plan import pick
 from fairshapley_paper.theory import greedy_allocation
 
 

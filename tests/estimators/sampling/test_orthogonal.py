@@ -8,7 +8,7 @@ import pytest
 import fairshapley as fs
 from fairshapley.draws.sphere import orthogonal_directions
 from fairshapley.estimators.estimator import Problem
-from fairshapley.estimators.sampling.orthogonal import Orthogonal
+from fairshapley.estimators.sampling.spread import Orthogonal
 from fairshapley.semivalues import Shapley
 
 

@@ -10,9 +10,7 @@ from fairshapley.draws import AllCoalitions
 from fairshapley.estimators.estimator import Problem
 from fairshapley.estimators.exact import exact_values
 from fairshapley.estimators.moments import Moments
-from fairshapley.estimators.sampling.orthogonal import Orthogonal
-from fairshapley.estimators.sampling.sobol import Sobol
-from fairshapley.estimators.sampling.spread import combine, group_size
+from fairshapley.estimators.sampling.spread import Orthogonal, Sobol, combine, group_size
 from fairshapley.semivalues import Shapley
 
 N = 8

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 
 NOBODY = 65534
 

@@ -12,8 +12,8 @@ from tests.evaluation.journal.files import changed, filled, keys_of, refuses
 
 import fairshapley as fs
 from fairshapley.errors import JournalError
+from fairshapley.evaluation.journal import Journal
 from fairshapley.evaluation.journal import file as journal_file
-from fairshapley.evaluation.journal.records import Journal
 
 
 @pytest.mark.parametrize("readonly", [False, True])

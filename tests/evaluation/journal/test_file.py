@@ -17,7 +17,7 @@ from tests.evaluation.journal.files import (
 )
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 
 
 def test_a_folder_one_may_not_write_in_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from tests.evaluation.journal.files import filled
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 
 
 def test_a_second_game_is_refused_unless_the_file_is_shared(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from tests.evaluation.journal.files import keys_of, run_python
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX resource limits")
@@ -22,7 +22,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(tmp_path, limit):
         import resource, sys
         import numpy as np
         from fairshapley.errors import JournalError
-        from fairshapley.evaluation.journal.records import Journal
+        from fairshapley.evaluation.journal import Journal
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
         rng = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def test_a_database_that_may_not_grow_says_that_the_disk_is_full(tmp_path):
 APPENDER = """
     import sys
     import numpy as np
-    from fairshapley.evaluation.journal.records import Journal
+    from fairshapley.evaluation.journal import Journal
 
     with Journal(sys.argv[1]) as journal:
         game = journal.open_game("a", 64)
@@ -104,7 +104,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path, batches):
 def test_many_processes_may_open_a_new_journal_at_once(tmp_path):
     code = """
         import sys
-        from fairshapley.evaluation.journal.records import Journal
+        from fairshapley.evaluation.journal import Journal
         with Journal(sys.argv[1], timeout=30) as journal:
             game = journal.open_game("a", 8)
             journal.append(game, [bytes([int(sys.argv[2])])], [1.0])

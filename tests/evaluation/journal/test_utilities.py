@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.evaluation.journal.files import keys_of
 
 from fairshapley.errors import JournalError
-from fairshapley.evaluation.journal.records import Journal
+from fairshapley.evaluation.journal import Journal
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0)))

@@ -137,8 +137,3 @@ def test_data_are_copied():
     before = game(rows)
     mine[:] = 0.0
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(game))(rows), before)  # noqa: S301
-
-
-def test_it_says_what_it_is():
-    game = DataGame(GaussianNB(), *IRIS, "f1")
-    assert repr(game) == "DataGame(GaussianNB(), 24 players, 'f1' on 40 test rows, vectorised)"

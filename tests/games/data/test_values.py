@@ -1,6 +1,6 @@
 """Data games: utilities by hand, and the same by vectorised learners and by one fit at a time."""
 
-# ruff: noqa: N803, N806 - features are X, as in scikit-learn
+# ruff: noqa: N806 - features are X, as in scikit-learn
 
 import itertools
 
@@ -15,7 +15,6 @@ from sklearn.neighbors import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fairshapley as fs
@@ -146,14 +145,6 @@ def test_vectorised_equals_one_at_a_time(model, data, metric):
         assert values.max() <= fast.value_range[1]
 
 
-@pytest.mark.parametrize("metric", [*CLASS_METRICS, "neg_mse", "r2"])
-def test_torch_gives_the_same_utilities(metric):
-    model, data = (Ridge(), DIABETES) if metric in ("neg_mse", "r2") else (GaussianNB(), IRIS)
-    rows = coalitions_of(24, 40)
-    on_torch = DataGame(model, *data, metric, device="cpu")
-    np.testing.assert_allclose(on_torch(rows), DataGame(model, *data, metric)(rows), rtol=1e-9)
-
-
 def test_scores_are_those_of_scikit_learn_s_scorers():
     """The utility of a coalition is what a user would get by hand."""
     (X, y), test = CANCER
@@ -164,56 +155,6 @@ def test_scores_are_those_of_scikit_learn_s_scorers():
         for ours, theirs in named.items():
             game = DataGame(LogisticRegression(), (X, y), test, ours, vectorised=False)
             assert game(rows[None])[0] == pytest.approx(get_scorer(theirs)(model, *test), rel=1e-9)
-
-
-def test_any_batch_gives_the_same_bits_one_at_a_time():
-    game = DataGame(make_pipeline(StandardScaler(), SVC()), *CANCER, "auc")
-    rows = coalitions_of(24, 12)
-    parts = [game(rows[:5]), game(rows[5:5]), game(rows[5:])]
-    np.testing.assert_array_equal(game(rows), np.concatenate(parts))
-
-
-class FakeLearner:
-    """Predicts the number of rows it was given; remembers them."""
-
-    kinds = frozenset({"value"})
-
-    def __init__(self, n_test):
-        self.n_test, self.seen = n_test, []
-
-    def predict(self, rows, kind):
-        self.seen.append(rows)
-        return np.repeat(rows.sum(axis=1)[:, None].astype(float), self.n_test, axis=1)
-
-
-def test_learners_are_given_all_rows_and_masks_of_them(monkeypatch):
-    calls = []
-
-    def batch_learner(model, X, y, X_test, *, device, dtype):
-        calls.append((model, X, y, X_test, device, dtype))
-        return FakeLearner(len(X_test))
-
-    monkeypatch.setattr("fairshapley.games.learners.batch_learner", batch_learner)
-    monkeypatch.setattr(DataGame, "_chunk_bytes", 80)
-    train, test = ([[1.0], [2.0], [3.0]], [1, 2, 3]), ([[0.0]], [2])
-    game = DataGame(
-        Ridge(),
-        train,
-        test,
-        "neg_mse",
-        groups=["b", "a", "b"],
-        base=([[7.0]], [7]),
-        dtype="float32",
-    )
-    values = game(all_coalitions(2))  # players a, b: rows 1 and 0, 2
-    np.testing.assert_array_equal(values, [-1.0, -1.0, -0.0, -4.0])
-    ((_, X, y, X_test, device, dtype),) = calls
-    assert X.ravel().tolist() == y.tolist() == [1, 2, 3, 7]
-    assert (X_test.tolist(), device, dtype) == ([[0.0]], None, "float32")
-    learner = game._learner
-    assert len(learner.seen) > 1, "memory is bounded by chunks"
-    expected = [[0, 0, 0, 1], [1, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 1]]
-    np.testing.assert_array_equal(np.concatenate(learner.seen), expected)
 
 
 @pytest.mark.parametrize(

@@ -87,44 +87,6 @@ def test_rounds_are_chained(digits):
         np.testing.assert_array_equal(before.combine(everyone)[0], after.server)
 
 
-@pytest.mark.parametrize("given", ["weights", "deltas"])
-@pytest.mark.parametrize("form", ["torch", "dict", "list"])
-def test_brought_updates_equal_the_trained_game(digits, coalitions, given, form):
-    trained = FederatedGame(digits.rounds, digits.utility)
-    rounds, sizes = [], {}
-    for record in digits.rounds:
-        updates = {}
-        for place, agent in enumerate(record.agents):
-            start = record.server if given == "weights" else np.zeros_like(record.server)
-            vector = start + record.deltas[place]
-            entries = {
-                name: vector[part].reshape(shape)
-                for name, (part, shape) in record.layout.slices.items()
-            }
-            updates[agent] = as_form(entries, form)
-            sizes[agent] = record.sizes[place]
-        rounds.append(updates)
-    brought = FederatedGame.from_updates(
-        rounds,
-        digits.utility,
-        given=given,
-        examples=sizes,
-        server=as_form({k: v.numpy() for k, v in digits.model.state_dict().items()}, form),
-    )
-    assert brought.value_range == (0.0, 3.0)
-    difference = np.abs(brought(coalitions) - trained(coalitions))
-    # Local weights were rounded once more: an accuracy of 250 rows may move by a row.
-    assert difference.max() <= (0.0 if given == "deltas" else 0.004 * 3)
-
-
-def as_form(entries, form):
-    import torch
-
-    if form == "torch":
-        return {name: torch.tensor(entry) for name, entry in entries.items()}
-    return list(entries.values()) if form == "list" else entries
-
-
 def test_a_plain_function_sees_what_the_model_utility_sees(digits, coalitions):
     import torch
 
@@ -175,14 +137,6 @@ def test_fingerprints_are_of_content(digits):
     assert len(names | {name}) == len(others) + 1
 
 
-def test_a_journal_resumes(tmp_path):
-    first = fs.estimate(by_hand(), "mc", budget=8, seed=0, journal=tmp_path / "j.db")
-    again = fs.estimate(by_hand(), "mc", budget=8, seed=0, journal=tmp_path / "j.db")
-    assert first.run.computed > 0
-    assert again.run.computed == 0
-    np.testing.assert_array_equal(first.values, again.values)
-
-
 def test_participants_who_are_the_same_are_evaluated_once():
     calls = []
     record = read_round(
@@ -230,17 +184,6 @@ def test_bad_games_are_named(digits):
         RoundGame(by_hand().rounds[0].record, digits.utility)
     with pytest.raises(InputError, match=r"shape \(m, 5\)"):
         FederatedGame(digits.rounds, digits.utility)(np.ones((1, 4), dtype=bool))
-
-
-def test_rounds_are_valued_while_the_training_goes_on(digits):
-    run = train(
-        digits.model, digits.agents, rounds=1000, **{**digits.options, "participation": 0.4}
-    )
-    record = next(run)
-    values = fs.exact(RoundGame(record, digits.utility)).values
-    assert set(np.flatnonzero(values)) <= set(record.agents)
-    assert len(record.agents) == 2
-    run.close()
 
 
 def test_torch_is_only_needed_for_torch(monkeypatch, digits):

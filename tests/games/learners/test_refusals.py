@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -34,38 +33,26 @@ class OwnRidge(Ridge):
         (OwnRidge(), "OwnRidge is a subclass of Ridge"),
         (make_pipeline(StandardScaler(), Ridge()), "Pipeline fits its steps"),
         ("ridge", "str has no vectorised learner"),
-        (None, "NoneType has no vectorised learner"),
         (LogisticRegression(C=np.inf), "no minimum"),
         (LogisticRegression(penalty=None), "penalty=None"),
         (LogisticRegression(penalty="l1", solver="saga"), "penalty='l1'"),
         (LogisticRegression(l1_ratio=0.5, solver="saga"), "l1_ratio=0.5"),
         (LogisticRegression(C=-1.0), "C=-1.0"),
-        (LogisticRegression(C="1"), "C='1'"),
         (LogisticRegression(max_iter=5), "max_iter=5"),
         (LogisticRegression(tol=0.1), "tol=0.1"),
         (LogisticRegression(class_weight="heavy"), "class_weight='heavy'"),
-        (LogisticRegression(class_weight={0: 2.0}), "class_weight={0: 2.0}"),
         (LogisticRegression(solver="liblinear", intercept_scaling=0), "intercept_scaling=0"),
-        (LogisticRegression(solver="adam"), "solver='adam'"),
         (LogisticRegression(fit_intercept="no"), "fit_intercept='no'"),
-        (LogisticRegression(max_iter=None), "max_iter=None"),
-        (LogisticRegression(tol="small"), "tol='small'"),
         (LinearRegression(), "LinearRegression has no vectorised learner"),
-        (LinearDiscriminantAnalysis(), "LinearDiscriminantAnalysis has no vectorised learner"),
         (Ridge(alpha=0.0), "alpha=0.0"),
-        (Ridge(alpha=[1.0, 2.0]), "alpha=[1.0, 2.0]"),
         (Ridge(solver="sag"), "solver='sag'"),
         (Ridge(positive=True), "positive=True"),
         (RidgeClassifier(class_weight="balanced"), "class_weight='balanced'"),
         (KNeighborsClassifier(0), "n_neighbors must be a whole number of at least 1, not 0"),
-        (KNeighborsClassifier(2.5), "n_neighbors must be a whole number of at least 1, not 2.5"),
-        (KNeighborsClassifier(weights=np.sqrt), "weights="),
         (KNeighborsRegressor(weights="distance"), "weights='distance'"),
         (KNeighborsClassifier(metric="cosine"), "metric='cosine'"),
-        (KNeighborsClassifier(metric=np.dot), "metric="),
         (KNeighborsClassifier(p=0.5), "p=0.5"),
         (KNeighborsClassifier(metric_params={"w": [1, 2]}), "metric_params="),
-        (KNeighborsRegressor(p=None), "p=None"),
         (GaussianNB(priors=[0.5, 0.5]), "priors=[0.5, 0.5]"),
         (GaussianNB(var_smoothing=0.0), "var_smoothing=0.0"),
     ],

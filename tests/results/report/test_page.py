@@ -11,7 +11,7 @@ from tests.results.report.reading import data_of, text_of
 from tests.results.report.samples import HOSTILE, by_hand
 
 import fairshapley as fs
-from fairshapley._basics.digests import page_is_whole, read_marks
+from fairshapley._basics.files import page_is_whole, read_marks
 from fairshapley.results.origin import InputFile
 from fairshapley.results.report.page import report_html
 from fairshapley.results.report.provenance import snippet

@@ -53,7 +53,7 @@ def run_experiment(
 
     Example: fairshapley paper run xi --quick --trials 1 --only diabetes-ridge
     """
-    from fairshapley.evaluation.engines.choice import parse_engine
+    from fairshapley.evaluation.engines import parse_engine
     from fairshapley_paper import run
 
     parse_engine(engine).close()

@@ -29,7 +29,7 @@ import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
-from fairshapley.estimators.greedy.selection import pick
+from fairshapley.estimators.greedy.plan import pick
 from fairshapley.estimators.moments import Moments, WeightedParts, floor_variances, whole_below
 
 # Passes of the shortest epoch: two that give everybody a variance, two that follow the plan.

@@ -1,4 +1,7 @@
-"""Walks on evenly spread permutations: dependent within a group, independent between groups."""
+"""Walks on evenly spread permutations: dependent within a group, independent between groups.
+
+Orthogonal directions on the sphere, or a scrambled Sobol sequence on it, give the permutations.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray
-from fairshapley.draws import Walks
-from fairshapley.draws.permutations import RankArray
-from fairshapley.estimators.estimator import Estimate, Traits
+from fairshapley.draws import RankArray, Walks
+from fairshapley.draws.sphere import orthogonal_ranks, sobol_ranks
+from fairshapley.errors import InputError
+from fairshapley.estimators.estimator import Estimate, Problem, Traits
 from fairshapley.estimators.moments import ROUNDING, Moments, floor_variances, whole_below
 from fairshapley.estimators.rounds import walks_of_round
 from fairshapley.estimators.sampling.family import Sampling, SamplingState, group_means
@@ -21,6 +26,15 @@ from fairshapley.estimators.sampling.family import Sampling, SamplingState, grou
 # share of 8 (21 degrees) would lower the variance by 10 to 20 %, and at a level of 1e−3 Student's
 # t takes (3.82/3.52)² = 1.18 back.
 GROUP_SHARE = 16
+# One vector and its negative are the antithetic pair, which `MonteCarlo` has; two are the first
+# group that is more, and five groups of their four walks fit into 20 evaluations per player.
+FIRST_VECTORS = 2
+# Two points only mirror each other; from four on the variance is below that of antithetic walks
+# on most games. Five groups of four fit into 20 evaluations per player.
+FIRST_POINTS = 4
+# The largest game that the sequence was tested on; more dimensions than that gain nothing from
+# groups of a few dozen points.
+MAX_PLAYERS = 1000
 
 
 def group_size(told: int, first: int, largest: int) -> int:
@@ -136,3 +150,104 @@ class SpreadWalks(Sampling[Walks]):
     def estimate(self, state: SamplingState) -> Estimate:
         """Return the mean over all walks."""
         return combine(state.levels, state.moments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Orthogonal(SpreadWalks):
+    """Walks on orthogonal spherical permutations (Mitchell et al. 2022, algorithm 3).
+
+    A group takes k orthonormal directions in the hyperplane Σ x_i = 0 with their negatives: 2k
+    walks. The negatives cancel all that is odd in the direction, and a complete basis of n − 1
+    directions all that is quadratic too. The group's mean is one contribution, so that the
+    standard errors hold although its walks are correlated (the paper's variance table).
+
+    Parameters
+    ----------
+    vectors
+        The directions of the largest group; None is the complete basis of n − 1. Groups start
+        with 2 directions and double when sixteen of the larger ones would fit into what was done
+        before, because 2(n − 1) walks are more than most budgets hold a few times.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> fs.estimate(game, fs.estimators.Orthogonal(), budget=30, seed=0).values.round(6)
+    array([1., 2., 3., 4., 5.])
+    """
+
+    name = "orthogonal"
+
+    vectors: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.vectors is not None:
+            remedy = "give None for the complete basis"
+            checks.settle(self, vectors=checks.whole("vectors", self.vectors, remedy=remedy))
+
+    def group_sizes(self, n_players: int) -> tuple[int, int]:
+        """Return the walks of the first and of the largest group."""
+        complete = max(1, n_players - 1)
+        largest = complete if self.vectors is None else min(self.vectors, complete)
+        return 2 * FIRST_VECTORS, 2 * largest
+
+    def draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+        """Draw the permutations of one group."""
+        return orthogonal_ranks(rng, walks // 2, n_players)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sobol(SpreadWalks):
+    """Walks on evenly spread permutations (Mitchell et al. 2022, algorithm 4), made unbiased.
+
+    The points of a Sobol sequence become directions in the hyperplane Σ x_i = 0, and directions
+    become permutations (`fairshapley.draws.sphere`). Every group of walks has a scramble of its
+    own (Owen 1995): each point is then uniform, the estimate unbiased, and the groups' means are
+    independent contributions, whose spread gives the standard errors.
+
+    Parameters
+    ----------
+    points
+        The walks of the largest group, a power of two. Groups start with 4 walks and double when
+        sixteen of the larger ones would fit into what was done before; with 4 or fewer, all have
+        that size. More points lower the variance (measured per walk, as a share of plain Monte
+        Carlo's, on three games with 9 and three with 100 players: 0.31 to 0.89 with 4 points, 0.17
+        to 0.75 with 16, 0.16 to 0.54 with 64), fewer give more contributions to certify with.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = fs.games.Additive([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> fs.estimate(game, fs.estimators.Sobol(), budget=30, seed=0).values.round(6)
+    array([1., 2., 3., 4., 5.])
+    """
+
+    name = "sobol"
+
+    points: int = 32
+
+    def __post_init__(self) -> None:
+        points = checks.whole("points", self.points)
+        if points.bit_count() != 1:
+            raise InputError(
+                f"points must be a power of two such as 16 or 64, it is {self.points!r}: only then "
+                "do the points of a Sobol sequence fill every axis evenly"
+            )
+        checks.settle(self, points=points)
+
+    def start(self, problem: Problem) -> SamplingState:
+        """Return a state without contributions; raise InputError if there are too many players."""
+        if problem.n_players > MAX_PLAYERS:
+            raise InputError(
+                f"Sobol permutations are for up to {MAX_PLAYERS} players, there are "
+                f"{problem.n_players}: use 'mc' or MonteCarlo(antithetic=True)"
+            )
+        return super().start(problem)
+
+    def group_sizes(self, n_players: int) -> tuple[int, int]:
+        """Return the walks of the first and of the largest group."""
+        return FIRST_POINTS, self.points
+
+    def draw_group(self, rng: np.random.Generator, walks: int, n_players: int) -> RankArray:
+        """Draw the permutations of one group."""
+        return sobol_ranks(rng, walks, n_players)

@@ -8,16 +8,22 @@ is to be done about a worker that was lost.
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics import checks
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics import bits, checks
+from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.errors import GameError
+from fairshapley.games import abilities
 from fairshapley.games.game import Game
+from fairshapley.randomness import SEED_BYTES
 
 Ticket: TypeAlias = Any
 """Stands for a chunk that was handed in"""
@@ -42,7 +48,7 @@ class WorkerLostError(Exception):
 
 
 class RemoteError(Exception):
-    """An exception of a utility, known only by the name of its type and its message.
+    """An exception of a utility, known only by its message and the name of its type.
 
     Attributes
     ----------
@@ -50,24 +56,9 @@ class RemoteError(Exception):
         The name of the type.
     """
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, text: str, name: str = "") -> None:
         super().__init__(text)
         self.name = name
-
-
-def as_exception(error: BaseException) -> Exception:
-    """Return what a utility raised as an exception that ends no program: SystemExit would.
-
-    Examples
-    --------
-    >>> as_exception(SystemExit("bye"))
-    RemoteError('bye')
-    """
-    if isinstance(error, Exception):
-        return error
-    described = RemoteError(type(error).__name__, str(error))
-    described.__cause__ = error
-    return described
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +74,146 @@ class Answer:
     error: Exception | None = None
 
 
+class PackedGame:
+    """A game as engines compute it: a coalition is a row of bits, behind which a seed may stand.
+
+    Parameters
+    ----------
+    game
+        The game.
+    n_active
+        The players in a row; the others take part in no coalition.
+    replicated
+        Whether the answer has further columns, the utilities without each group of test rows.
+    seeded
+        Whether rows end with the seed of a random utility.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> game = PackedGame(fs.games.Additive([1.0, 2.0]), 2)
+    >>> game(np.array([[3], [1]], dtype=np.uint8))
+    array([3., 1.])
+    """
+
+    def __init__(
+        self, game: Game, n_active: int, *, replicated: bool = False, seeded: bool = False
+    ) -> None:
+        self.game, self.n_active = game, n_active
+        self.n_players = game.n_players
+        self.seeds = SEED_BYTES if seeded else 0
+        """The bytes of a seed"""
+        self.columns = None
+        if replicated and abilities.has_replicates(game):
+            self.columns = 1 + game.n_replicates
+
+    def _arguments(self, rows: ByteArray) -> tuple[BoolArray] | tuple[BoolArray, IntArray]:
+        """Return what the game is called with: coalitions, and seeds where it takes any."""
+        masks = bits.unpack(rows[:, : rows.shape[1] - self.seeds], self.n_active)
+        if self.n_active < self.n_players:
+            masks = np.pad(masks, ((0, 0), (0, self.n_players - self.n_active)))
+        if not self.seeds or abilities.seeded_draw(self.game) is None:
+            return (masks,)
+        seeds = np.ascontiguousarray(rows[:, -self.seeds :]).view("<u4")[:, 0]
+        return masks, seeds.astype(np.int64)
+
+    def __call__(self, rows: ByteArray) -> FloatArray:
+        """Return the utilities of some coalitions, checked."""
+        function: Any = self.game
+        if self.columns is not None:
+            function = function.with_replicates
+        elif self.seeds:
+            function = abilities.seeded_draw(self.game) or function
+        return check_answer(function(*self._arguments(rows)), len(rows), self.columns)
+
+    async def answer(self, rows: ByteArray) -> FloatArray:
+        """Return the same from an ``async def``."""
+        function: Any = self.game
+        return check_answer(await function.answer(*self._arguments(rows)), len(rows))
+
+
+def check_answer(answer: Any, count: int, columns: int | None = None) -> FloatArray:
+    """Return utilities as a float array of the right length; raise a GameError if they are none.
+
+    With `columns` there are that many numbers for each coalition. Entries under a mask are NaN, and
+    −0.0 is 0.0, whose sign a journal would not keep.
+
+    Examples
+    --------
+    >>> check_answer([1, 2], 2)
+    array([1., 2.])
+    """
+    array = np.asanyarray(answer)
+    if array.dtype.kind == "c":
+        raise GameError("the game returned complex numbers: utilities must be real")
+    try:
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
+        if isinstance(array, np.ma.MaskedArray):
+            array = np.ma.filled(array.astype(np.float64), np.nan)
+        values = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GameError(
+            f"the game returned {type(answer).__name__} of {array.dtype}, which are not numbers: "
+            f"return one float for each of the {count} coalitions"
+        ) from None
+    if values.shape != ((count,) if columns is None else (count, columns)):
+        raise GameError(
+            f"the game returned an array of shape {values.shape} for {count} coalitions: "
+            f"return one float for each, shape ({count},)"
+        )
+    return values + 0.0  # a copy: the array may be the game's own
+
+
+def answer_of(game: PackedGame, rows: ByteArray) -> Answer:
+    """Return what a game answers to a chunk; what it raises is in the answer."""
+    start = time.perf_counter()
+    try:
+        values = game(rows)
+    except BaseException as error:  # also SystemExit: a utility does not end the program
+        return Answer(error=as_exception(error))
+    return Answer(values, time.perf_counter() - start)
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Return what a utility raised as an exception that ends no program: SystemExit would.
+
+    Examples
+    --------
+    >>> as_exception(SystemExit("bye"))
+    RemoteError('bye')
+    """
+    if isinstance(error, Exception):
+        return error
+    described = RemoteError(str(error), type(error).__name__)
+    described.__cause__ = error
+    return described
+
+
+def too_long(seconds: float | None) -> str:
+    """Return what a call is told that took longer than it may."""
+    return f"it took longer than the timeout of {seconds:g} s"
+
+
+def answer_within(seconds: float | None, game: PackedGame, rows: ByteArray) -> Answer:
+    """Return what a game answers in time; raise a TimeoutError that notes where it hangs.
+
+    The game runs in a thread, which is left behind when it takes too long.
+    """
+    if seconds is None:
+        return answer_of(game, rows)
+    answers: list[Answer] = []
+    helper = threading.Thread(target=lambda: answers.append(answer_of(game, rows)), daemon=True)
+    helper.start()
+    helper.join(seconds)
+    if not answers:
+        error = TimeoutError(too_long(seconds))
+        if (frame := sys._current_frames().get(helper.ident or 0)) is not None:
+            error.add_note(f"where it was then:\n{''.join(traceback.format_stack(frame))}")
+        raise error
+    return answers[0]
+
+
 class Session(Protocol):
     """One game at work in an engine."""
 
@@ -91,7 +222,7 @@ class Session(Protocol):
         """How many chunks are computed at a time; 0 when it is one, in this process."""
         ...
 
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+    def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Hand in a chunk; `alone` says that nothing else is handed in before it is answered.
 
         One of no rows lets a worker load the game, and asks it nothing.
@@ -131,7 +262,7 @@ class Engine(Protocol):
         """Coalitions per chunk; None follows the measured speed."""
         ...
 
-    def open(self, game: Game) -> Session:
+    def open(self, game: PackedGame) -> Session:
         """Set the game up where it is to be computed."""
         ...
 
@@ -163,35 +294,71 @@ class CheckedEngine:
         """Nothing outlives a session."""
 
 
-def check_answer(answer: Any, count: int, game: object = None) -> FloatArray:
-    """The utilities as a float array of the right length, or a GameError.
+class SerialEngine(CheckedEngine):
+    """Computes in this process.
 
-    A game with `n_columns` answers with that many numbers for each coalition. Entries under a mask
-    are NaN, and −0.0 is 0.0, whose sign a journal would not keep.
+    Parameters
+    ----------
+    chunk_size
+        Coalitions per call of the game. By default it follows the measured speed (half a second
+        per chunk) and the memory (32 MiB of masks).
+    in_flight
+        The least that a round holds: 32 gives the bits of "threads:32".
 
     Examples
     --------
-    >>> check_answer([1, 2], 2)
+    >>> import fairshapley as fs
+    >>> game = fs.games.Additive([1.0, 2.0])
+    >>> fs.estimate(game, budget=10, seed=0, engine=fs.SerialEngine(chunk_size=1)).values
     array([1., 2.])
     """
-    array = np.asanyarray(answer)
-    if array.dtype.kind == "c":
-        raise GameError("the game returned complex numbers: utilities must be real")
-    try:
-        if array.dtype.kind not in "fiubO":
-            raise TypeError
-        if isinstance(array, np.ma.MaskedArray):
-            array = np.ma.filled(array.astype(np.float64), np.nan)
-        values = np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GameError(
-            f"the game returned {type(answer).__name__} of {array.dtype}, which are not numbers: "
-            f"return one float for each of the {count} coalitions"
-        ) from None
-    columns: int | None = getattr(game, "n_columns", None)
-    if values.shape != ((count,) if columns is None else (count, columns)):
-        raise GameError(
-            f"the game returned an array of shape {values.shape} for {count} coalitions: "
-            f"return one float for each, shape ({count},)"
-        )
-    return values + 0.0  # a copy: the array may be the game's own
+
+    def __init__(self, chunk_size: int | None = None, *, in_flight: int = 1) -> None:
+        super().__init__(chunk_size=chunk_size, in_flight=in_flight)
+
+    def __repr__(self) -> str:
+        return f"SerialEngine(chunk_size={self.chunk_size})"
+
+    def open(self, game: PackedGame) -> SerialSession:
+        """Return the game as it is."""
+        return SerialSession(game)
+
+
+class SerialSession:
+    """Computes a chunk when it is waited for."""
+
+    workers = 0
+
+    def __init__(self, game: PackedGame) -> None:
+        self._game = game
+        self._chunks: dict[Ticket, ByteArray] = {}
+
+    def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
+        """Keep the chunk until it is waited for."""
+        ticket = object()
+        self._chunks[ticket] = rows
+        return ticket
+
+    def wait(
+        self, tickets: Sequence[Ticket], seconds: float | None = None
+    ) -> list[tuple[Ticket, Answer]]:
+        """Compute the first of the chunks; Ctrl-C ends the wait."""
+        answer = answer_of(self._game, self._chunks.pop(tickets[0]))
+        cause = None if answer.error is None else answer.error.__cause__
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause
+        return [(tickets[0], answer)]
+
+    def renew(self) -> None:
+        """Nothing can be lost here."""
+
+    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """Nothing is answered before it is waited for.
+
+        That also drops what a utility returned that swallowed an interrupt: no utility.
+        """
+        self._chunks.clear()
+        return []
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -17,26 +17,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, ByteArray
-from fairshapley.errors import EngineError, GameError, InputError
+from fairshapley._basics.types import ByteArray
+from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.engine import (
     LAST_MOMENT,
     Answer,
     CheckedEngine,
-    RemoteError,
+    PackedGame,
     Ticket,
     WorkerLostError,
 )
-from fairshapley.evaluation.engines.worker import (
-    LAST_SECONDS,
-    Failure,
-    Reply,
-    Settings,
-    mark_driver,
-    run_chunk,
-)
-from fairshapley.games.game import Game
+from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
 
 # How often to look whether the workers are still there, and how long there may be none (some may be
 # about to start) before that is an error.
@@ -126,8 +117,8 @@ class PoolEngine(CheckedEngine, ABC):
     def lost(self, error: BaseException, executor: Executor) -> str | None:
         """What happened to the worker when an error means that it was lost."""
 
-    def dumps(self, game: Game) -> bytes:
-        """The game as bytes."""
+    def dumps(self, game: PackedGame) -> bytes:
+        """Return the game as bytes."""
         import cloudpickle  # type: ignore[import-untyped]
 
         data: bytes = cloudpickle.dumps(game)
@@ -144,7 +135,7 @@ class PoolEngine(CheckedEngine, ABC):
     def stop(self, tickets: Sequence[Ticket]) -> None:
         """End the workers that compute some chunks."""
 
-    def open(self, game: Game) -> PoolSession:
+    def open(self, game: PackedGame) -> PoolSession:
         """Send the game to the workers."""
         return PoolSession(self, game)
 
@@ -160,15 +151,17 @@ class PoolSession(FutureSession):
         The game that is computed there.
     """
 
-    def __init__(self, engine: PoolEngine, game: Game) -> None:
+    def __init__(self, engine: PoolEngine, game: PackedGame) -> None:
         mark_driver()
-        self._engine, self._n_players = engine, game.n_players
+        self._engine = engine
+        self._most = 1 << min(game.n_players, 30)
+        """The coalitions that there are"""
         # As an array: Ray copies bytes for every task, and lends arrays.
-        self._payload = np.frombuffer(_pickled(game, engine.dumps), dtype=np.uint8)
+        self._payload = np.frombuffer(_pickled(engine, game), dtype=np.uint8)
         self.name = f"fairshapley-{uuid.uuid4().hex}"
         self.release: Callable[[], object] | None = None
         self._settings = Settings(engine.threads, engine.timeout, engine.sole)
-        self._executors: WeakKeyDictionary[Future[Reply], Executor] = WeakKeyDictionary()
+        self._executors: WeakKeyDictionary[Future[Answer], Executor] = WeakKeyDictionary()
         self._workers = 0
         self._seen = time.monotonic()
         """When there was last a worker"""
@@ -183,7 +176,7 @@ class PoolSession(FutureSession):
         if time.monotonic() > self._looked + LOOK_SECONDS:
             with suppress(EngineError):  # raised where chunks are handed in and waited for
                 self._look()
-        return max(1, min(self._workers, 1 << min(self._n_players, 30)))
+        return max(1, min(self._workers, self._most))
 
     def _look(self) -> None:
         """Count the workers; an EngineError when there have been none for long."""
@@ -209,17 +202,16 @@ class PoolSession(FutureSession):
             time.sleep(LOOK_SECONDS / 10)
             self._look()
 
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
+    def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Hand a chunk to the workers, to new ones when these have died."""
         if not self._engine.sent(self._source):
             self._await_workers()
             self._source = self._engine.send(self, self._payload)
-        arguments = (self.name, self._source, bits.pack(masks), self._n_players, self._settings)
         for _ in range(ATTEMPTS):
             try:
                 # A chunk that may end its process does not take those of all cores with it.
                 executor = self._engine.executor(1 if alone else self.workers)
-                future = executor.submit(run_chunk, *arguments)
+                future = executor.submit(run_chunk, self.name, self._source, rows, self._settings)
             except (EngineError, MemoryError):
                 raise
             except Exception as error:  # a pool that broke, or no more processes
@@ -232,10 +224,10 @@ class PoolSession(FutureSession):
         raise EngineError(f"no chunk can be handed to the workers: {broken}") from broken
 
     def _answer(self, ticket: Ticket) -> Answer:
-        """A reply as the evaluator takes it; an EngineError when the game could not be loaded."""
+        """Return what became of a chunk; raise an EngineError when no worker can compute any."""
         executor = self._executors[ticket]
         try:
-            reply: Reply = ticket.result()
+            answer: Answer = ticket.result()
         except Exception as error:
             words = self._engine.lost(error, executor)
             if words is None:
@@ -247,25 +239,9 @@ class PoolSession(FutureSession):
             lost = WorkerLostError(words)
             lost.__cause__ = error
             return Answer(error=lost)
-        return self._described(reply)
-
-    def _described(self, reply: Reply) -> Answer:
-        failure = reply.failure
-        if failure is None:
-            return Answer(reply.values, reply.seconds)
-        if failure.kind == "load":
-            raise EngineError(
-                f"the game could not be loaded in a worker ({failure.name}: {failure.text}). Its "
-                "modules must be installed there, in the same versions; a module of your own can "
-                "be sent along with cloudpickle.register_pickle_by_value(module)"
-            )
-        if failure.kind == "game":
-            return Answer(error=_exception(failure))
-        words = f"it took longer than the timeout of {self._settings.timeout:g} s"
-        lost = WorkerLostError(words, timed_out=True)
-        if failure.trace:
-            lost.add_note(f"where it was then, in the worker:\n{failure.trace}")
-        return Answer(error=lost)
+        if isinstance(answer.error, EngineError):
+            raise answer.error
+        return answer
 
     def renew(self) -> None:
         """Replace workers that hang."""
@@ -282,9 +258,9 @@ class PoolSession(FutureSession):
                 self.release()
 
 
-def _pickled(game: Game, dumps: Callable[[Game], bytes]) -> bytes:
+def _pickled(engine: PoolEngine, game: PackedGame) -> bytes:
     try:
-        return dumps(game)
+        return engine.dumps(game)
     except Exception as error:
         raise InputError(
             f"the game cannot be sent to other processes ({type(error).__name__}: {error}). "
@@ -295,12 +271,3 @@ def _pickled(game: Game, dumps: Callable[[Game], bytes]) -> bytes:
                 "give {engine:'serial'}",
             ),
         ) from error
-
-
-def _exception(failure: Failure) -> Exception:
-    """The utility's exception, with the traceback of the worker as a note."""
-    error: Exception = RemoteError(failure.name, failure.text)
-    if failure.name == GameError.__name__:
-        error = GameError(failure.text, failure.coalition)
-    error.add_note(f"in the worker:\n{failure.trace}")
-    return error

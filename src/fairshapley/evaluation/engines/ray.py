@@ -14,9 +14,8 @@ from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
 from fairshapley._basics.types import ByteArray
 from fairshapley.errors import EngineError, FairShapleyError, InputError
-from fairshapley.evaluation.engines.engine import Ticket
+from fairshapley.evaluation.engines.engine import PackedGame, Ticket
 from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
-from fairshapley.games.game import Game
 
 T = TypeVar("T")
 LOOPBACK = "127.0.0.1"
@@ -150,7 +149,7 @@ class RayEngine(PoolEngine):
             f"{self.gpus:g} GPUs for {self.empty_seconds:.0f} s: it has {total}"
         )
 
-    def dumps(self, game: Game) -> bytes:
+    def dumps(self, game: PackedGame) -> bytes:
         """The game as bytes, by Ray's own cloudpickle."""
         data: bytes = self._ray.cloudpickle.dumps(game)
         return data

@@ -15,18 +15,19 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley._basics.types import ByteArray
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines.engine import (
     Answer,
     CheckedEngine,
+    PackedGame,
     Ticket,
+    answer_within,
     as_exception,
-    check_answer,
+    too_long,
 )
 from fairshapley.evaluation.engines.pool import FutureSession
 from fairshapley.games.abilities import is_async
-from fairshapley.games.game import Game
 
 T = TypeVar("T")
 Transient: TypeAlias = Callable[[Exception], bool]
@@ -116,7 +117,7 @@ class ThreadEngine(CheckedEngine):
     def __repr__(self) -> str:
         return f"ThreadEngine(workers={self.workers}, timeout={self.timeout})"
 
-    def open(self, game: Game) -> ThreadSession:
+    def open(self, game: PackedGame) -> ThreadSession:
         """Start the threads or the loop."""
         return ThreadSession(self, game)
 
@@ -124,78 +125,53 @@ class ThreadEngine(CheckedEngine):
 class ThreadSession(FutureSession):
     """One game, whose calls wait in threads or, those of an ``async def``, in one event loop."""
 
-    def __init__(self, engine: ThreadEngine, game: Game) -> None:
+    def __init__(self, engine: ThreadEngine, game: PackedGame) -> None:
         self._engine, self._game = engine, game
         self.workers = engine.workers
-        self._executor = (LoopExecutor if is_async(game) else DaemonThreads)(engine.workers)
+        self._is_async = is_async(game.game)
+        self._executor = (LoopExecutor if self._is_async else DaemonThreads)(engine.workers)
         self._lock = threading.Lock()
         self._next_start = 0.0
         self._stopped = threading.Event()
         """Set when no call may begin any more"""
 
-    def submit(self, masks: BoolArray, *, alone: bool = False) -> Ticket:
-        """Hand in a chunk; a copy, in case the game changes it."""
+    def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
+        """Hand in a chunk."""
         self._stopped.clear()
-        function = self._awaited if is_async(self._game) else self._called
-        return self._executor.submit(function, masks.copy())
+        return self._executor.submit(self._awaited if self._is_async else self._called, rows)
 
     def _delay(self) -> float:
-        """The seconds until this call may begin; calls begin at even distances."""
+        """Return the seconds until this call may begin; calls begin at even distances."""
         with self._lock:
             now = time.monotonic()
             self._next_start = max(now, self._next_start + self._engine.interval)
             return self._next_start - now
 
-    def _called(self, masks: BoolArray) -> Answer:
-        """One call of a plain function."""
+    def _called(self, rows: ByteArray) -> Answer:
+        """Call a plain function; one that hangs leaves its thread behind."""
         if self._stopped.wait(self._delay()):
             return Answer(error=TimeoutError("the run has ended"))
-        start = time.perf_counter()
         try:
-            values = check_answer(self._within(masks), len(masks), self._game)
-        except BaseException as error:  # also SystemExit: a utility does not end the program
-            return Answer(error=as_exception(error))
-        return Answer(values, time.perf_counter() - start)
+            return answer_within(self._engine.timeout, self._game, rows)
+        except TimeoutError as error:
+            return Answer(error=error)
 
-    def _within(self, masks: BoolArray) -> FloatArray:
-        """The game's answer within the time limit; a call that hangs leaves its thread behind."""
-        if (timeout := self._engine.timeout) is None:
-            return self._game(masks)
-        helper = DaemonThreads(1)
-        future = helper.submit(self._game, masks)
-        helper.shutdown()
-        try:
-            error = future.exception(timeout)
-        except TimeoutError:
-            raise self._too_long() from None
-        if error is not None:
-            raise error
-        return future.result()
-
-    def _too_long(self) -> TimeoutError:
-        return TimeoutError(f"it took longer than the timeout of {self._engine.timeout:g} s")
-
-    async def _awaited(self, masks: BoolArray) -> Answer:
-        """One call of an ``async def``."""
+    async def _awaited(self, rows: ByteArray) -> Answer:
+        """Call an ``async def``."""
         await asyncio.sleep(self._delay())
         if self._stopped.is_set():
             return Answer(error=TimeoutError("the run has ended"))
-        start = time.perf_counter()
+        start, limit = time.perf_counter(), asyncio.timeout(self._engine.timeout)
         try:
-            reply = await asyncio.wait_for(self._reply(masks), self._engine.timeout)
-            values = check_answer(reply, len(masks), self._game)
-        except TimeoutError as error:
-            own = self._engine.timeout is None or str(error)
-            return Answer(error=error if own else self._too_long())
-        except Exception as error:
-            return Answer(error=error)
+            async with limit:
+                values = await self._game.answer(rows)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # also SystemExit, which would end the loop
+            if limit.expired():
+                return Answer(error=TimeoutError(too_long(self._engine.timeout)))
+            return Answer(error=as_exception(error))
         return Answer(values, time.perf_counter() - start)
-
-    async def _reply(self, masks: BoolArray) -> FloatArray:
-        try:
-            return await self._game.answer(masks)  # type: ignore[attr-defined]
-        except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop
-            raise as_exception(error) from error
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """What is answered within a moment; the rest is cancelled, and no call begins."""

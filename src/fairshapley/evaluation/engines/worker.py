@@ -1,7 +1,8 @@
 """What runs in a worker, whatever engine started it: load the game once, answer chunks.
 
-Nothing that a utility does reaches the engine as an exception: it is described in the reply. So
-an exception that an engine reports is a fault of the engine, or of a worker that died.
+Nothing that a utility does reaches the engine as an exception: it is in the answer, in words that
+any process can read. So an exception that an engine reports is a fault of the engine, or of a
+worker that died.
 """
 
 from __future__ import annotations
@@ -11,23 +12,28 @@ import os
 import pickle
 import sys
 import threading
-import time
 import traceback
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from fairshapley._basics import bits
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray
-from fairshapley.evaluation.engines.engine import check_answer
-from fairshapley.games.game import Game
+from fairshapley._basics.types import ByteArray
+from fairshapley.errors import EngineError, GameError
+from fairshapley.evaluation.engines.engine import (
+    Answer,
+    PackedGame,
+    RemoteError,
+    WorkerLostError,
+    answer_within,
+    as_exception,
+)
 
 # Two runs may share a cluster; more games than that are not kept in a worker's memory.
 KEPT_GAMES = 2
-# Seconds after which a worker whose utility hangs ends itself, once it has sent its reply.
+# Seconds after which a worker whose utility hangs ends itself, once it has sent its answer.
 LAST_SECONDS = 0.5
 # A utility that hangs in compiled code and lets no other thread run is ended from outside Python,
 # so long after the timeout that it cannot be mistaken.
@@ -51,37 +57,13 @@ class Settings:
     sole: bool = True
 
 
-@dataclass(frozen=True)
-class Failure:
-    """An exception in words that any process can read."""
-
-    kind: Literal["game", "load", "timeout"]
-    name: str
-    """The name of its type"""
-    text: str
-    trace: str
-    coalition: tuple[int, ...] | None = None
-    """That of a GameError"""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a worker sends back for a chunk."""
-
-    values: FloatArray | None = None
-    seconds: float = 0.0
-    failure: Failure | None = None
-
-
 def mark_driver() -> None:
     """Say that this process drives runs: an engine's thread in it must not limit or end it."""
     _drivers.add(os.getpid())
 
 
-def run_chunk(
-    name: str, source: str | ByteArray, packed: ByteArray, n_players: int, settings: Settings
-) -> Reply:
-    """The utilities of a chunk.
+def run_chunk(name: str, source: str | ByteArray, rows: ByteArray, settings: Settings) -> Answer:
+    """Return the utilities of a chunk.
 
     Parameters
     ----------
@@ -89,42 +71,46 @@ def run_chunk(
         The name of the game, unique among all sessions.
     source
         The pickled game: as an array of bytes, or the path of a file.
-    packed
+    rows
         The coalitions, one bit per player.
-    n_players, settings
-        How many players there are, and how to compute.
+    settings
+        How to compute.
 
     Examples
     --------
     >>> import fairshapley as fs
-    >>> game = np.frombuffer(pickle.dumps(fs.games.Additive([1.0, 2.0])), dtype=np.uint8)
+    >>> packed = PackedGame(fs.games.Additive([1.0, 2.0]), 2)
+    >>> game = np.frombuffer(pickle.dumps(packed), dtype=np.uint8)
     >>> mark_driver()
-    >>> run_chunk("example", game, np.array([[3]], dtype=np.uint8), 2, Settings()).values
+    >>> run_chunk("example", game, np.array([[3]], dtype=np.uint8), Settings()).values
     array([3.])
     """
     try:
         game = _load(name, source, settings.threads)
     except BaseException as error:
-        return Reply(failure=_describe("load", error))
-    if not len(packed):
-        return Reply(np.empty(0))
-    start = time.perf_counter()
+        words = f"{type(error).__name__}: {_portable(error)}"
+        return Answer(
+            error=EngineError(
+                f"the game could not be loaded in a worker ({words}). Its modules must be "
+                "installed there, in the same versions; a module of your own can be sent along "
+                "with cloudpickle.register_pickle_by_value(module)"
+            )
+        )
+    if not len(rows):
+        return Answer(np.empty(0))
     try:
-        masks = bits.unpack(packed, n_players)
-        if settings.timeout is None:
-            values = check_answer(game(masks), len(masks), game)
-        else:
-            values = _within(game, masks, settings.timeout, sole=settings.sole)
-    except _TooLongError as error:
-        return Reply(failure=Failure("timeout", "TimeoutError", "", str(error)))
-    except BaseException as error:  # SystemExit, for one: a utility does not end its worker
-        return Reply(failure=_describe("game", error))
-    return Reply(values, time.perf_counter() - start)
+        answer = _answer_within(game, rows, settings)
+    except TimeoutError as error:
+        lost = WorkerLostError(str(error), timed_out=True)
+        for note in getattr(error, "__notes__", ()):
+            lost.add_note(f"in the worker, {note}")
+        return Answer(error=lost)
+    return answer if answer.error is None else replace(answer, error=_portable(answer.error))
 
 
-def _load(name: str, source: str | ByteArray, threads: int) -> Game:
-    """The game of this thread: each thread has its own copy, for a game may keep notes."""
-    games: OrderedDict[str, Game] | None = getattr(_threads, "games", None)
+def _load(name: str, source: str | ByteArray, threads: int) -> PackedGame:
+    """Return the game of this thread: each thread has its own copy, for a game may keep notes."""
+    games: OrderedDict[str, PackedGame] | None = getattr(_threads, "games", None)
     if games is None:
         games = _threads.games = OrderedDict()
     if name not in games:
@@ -139,7 +125,7 @@ def _load(name: str, source: str | ByteArray, threads: int) -> Game:
 
 
 def _limit_threads(threads: int) -> None:
-    """As many threads of BLAS and OpenMP as this worker may use, in libraries loaded by now."""
+    """Use as many threads of BLAS and OpenMP as the worker may, in libraries loaded by now."""
     if os.getpid() in _drivers:
         return
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -149,55 +135,37 @@ def _limit_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
-class _TooLongError(Exception):
-    """The time for a chunk has passed; the message is where the utility hangs."""
-
-
-def _within(game: Game, masks: BoolArray, timeout: float, *, sole: bool) -> FloatArray:
-    """The utilities, from a thread that is left behind when it takes too long."""
-    outcome: list[Any] = []
-
-    def compute() -> None:
-        try:
-            outcome.append(check_answer(game(masks), len(masks), game))
-        except BaseException as error:
-            outcome.append(error)
-
-    helper = threading.Thread(target=compute, daemon=True)
-    stderr = sys.__stderr__ if sole and os.getpid() not in _drivers else None
-    if stderr is not None:
-        faulthandler.dump_traceback_later(timeout + HARD_SECONDS, exit=True, file=stderr)
+def _answer_within(game: PackedGame, rows: ByteArray, settings: Settings) -> Answer:
+    """Return the answer; a worker whose utility takes too long ends itself."""
+    driver = os.getpid() in _drivers
+    stderr = sys.__stderr__ if settings.sole and not driver else None
+    if settings.timeout is not None and stderr is not None:
+        hard = settings.timeout + HARD_SECONDS
+        faulthandler.dump_traceback_later(hard, exit=True, file=stderr)
     try:
-        helper.start()
-        helper.join(timeout)
+        return answer_within(settings.timeout, game, rows)
+    except TimeoutError:
+        if not driver:
+            # The answer is on its way then: a thread that hangs cannot be ended alone.
+            timer = threading.Timer(LAST_SECONDS, os._exit, [1])
+            timer.daemon = True
+            timer.start()
+        raise
     finally:
         if stderr is not None:
             faulthandler.cancel_dump_traceback_later()
-    if helper.is_alive():
-        frame = sys._current_frames().get(helper.ident or 0)
-        where = "".join(traceback.format_stack(frame)) if frame is not None else ""
-        _end_soon()
-        raise _TooLongError(where)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
 
 
-def _end_soon() -> None:
-    """End this worker when its reply is on its way: a thread that hangs cannot be ended alone."""
-    if os.getpid() in _drivers:
-        return
-    timer = threading.Timer(LAST_SECONDS, os._exit, [1])
-    timer.daemon = True
-    timer.start()
-
-
-def _describe(kind: Literal["game", "load"], error: BaseException) -> Failure:
-    """An exception in words; one of another process's type could not be unpickled."""
+def _portable(error: BaseException) -> Exception:
+    """Return an exception in words; one of a type of another process could not be unpickled."""
+    raised = as_exception(error)
     try:
-        text = str(error)
+        text = str(raised)
     except Exception:
         text = "(its message cannot be shown)"
-    trace = "".join(traceback.format_exception(error))
-    coalition = getattr(error, "coalition", None)
-    return Failure(kind, type(error).__name__, text, trace, coalition)
+    name = raised.name if isinstance(raised, RemoteError) else type(raised).__name__
+    portable: Exception = RemoteError(text, name)
+    if isinstance(raised, GameError):
+        portable = GameError(text, raised.coalition)
+    portable.add_note(f"in the worker:\n{''.join(traceback.format_exception(raised))}")
+    return portable

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from fairshapley._basics.digests import file_digest
-from fairshapley._basics.files import as_path
+from fairshapley._basics.files import as_path, file_digest
 from fairshapley.errors import InputError, JournalError
 
 APPLICATION_ID = 0x4653484A  # "FSHJ": fairshapley journal

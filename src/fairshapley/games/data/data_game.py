@@ -258,14 +258,6 @@ class DataGame:
             named = f"minus {named}"
         return f"{named.replace('_', ' ')} on {len(self._fitter.test):,} test rows"
 
-    def __repr__(self) -> str:
-        how = "vectorised" if self.vectorised else "one coalition at a time"
-        test = len(self._fitter.test)
-        return (
-            f"DataGame({self.model!r}, {self.n_players} players, {self.metric!r} on {test} test "
-            f"rows, {how})"
-        )
-
     @property
     def n_replicates(self) -> int:
         """How many groups of test rows `with_replicates` leaves out; 0 where it cannot."""
@@ -331,20 +323,14 @@ class DataGame:
         return values
 
     def _constants(self, coalitions: BoolArray, counts: FloatArray, *, wide: bool) -> FloatArray:
-        """The scores of constant predictions, by the numbers of rows of each class."""
-        shares, first, same = np.unique(
-            counts / counts.sum(axis=1, keepdims=True),
-            axis=0,
-            return_index=True,
-            return_inverse=True,
-        )
-        score = partial(self._fitter.constant_score, wide=wide)
-        pairs = zip(coalitions[first], shares, strict=True)
-        scores = [self._guarded(score, share, coalition) for coalition, share in pairs]
-        return self._stacked(scores, wide=wide)[same.reshape(-1)]
-
-    def _stacked(self, scores: list[FloatArray], *, wide: bool) -> FloatArray:
-        return np.array(scores).reshape(len(scores), 1 + wide * self.n_replicates)
+        """The scores of the constant predictions of coalitions that hold one class."""
+        held = counts.argmax(axis=1)
+        scores = np.empty((len(coalitions), 1 + wide * self.n_replicates))
+        for label in np.unique(held).tolist():
+            share = (np.arange(counts.shape[1]) == label).astype(np.float64)
+            score = partial(self._fitter.constant_score, wide=wide)
+            scores[held == label] = self._guarded(score, share, coalitions[held == label][0])
+        return scores
 
     def _trained(self, coalitions: BoolArray, *, wide: bool) -> FloatArray:
         """The scores of models trained on coalitions that can be fitted."""
@@ -355,8 +341,7 @@ class DataGame:
         order = self._players.order
         utility = partial(self._fitter.utility, wide=wide)
         pairs = zip(coalitions, masks, strict=True)
-        scores = [self._guarded(utility, order[mask], one) for one, mask in pairs]
-        return self._stacked(scores, wide=wide)
+        return np.stack([self._guarded(utility, order[mask], one) for one, mask in pairs])
 
     def _guarded(
         self, compute: Callable[[Any], FloatArray], argument: Any, coalition: BoolArray

@@ -15,31 +15,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.extras import extra
+from fairshapley._basics.extras import import_torch
 from fairshapley.errors import InputError
-
-
-def import_torch(what: str) -> Any:
-    """The module torch, or a MissingExtraError that says what needs it."""
-    instead = "FederatedGame.from_updates values the updates of a run made elsewhere without it"
-    with extra("torch", f"{what} needs torch", instead):
-        import torch
-    return torch
-
-
-def check_device(device: object) -> Any:
-    """The torch device that can compute in double precision here, or an InputError."""
-    torch = import_torch("a device")
-    try:
-        found = torch.device("cpu" if device is None else device)
-        torch.zeros(1, dtype=torch.float64, device=found)
-    except Exception as error:  # torch raises what the driver of the device says
-        raise InputError(
-            f"the device {device!r} cannot be used here ({error}): take 'cpu', or 'cuda' on a "
-            "machine with a GPU and a torch that was built for it"
-        ) from None
-    return found
-
 
 Weights: TypeAlias = Any
 """A state dict of torch tensors, a dict of numpy arrays or a list of numpy arrays"""
@@ -95,27 +72,21 @@ def _layout(form: Form, arrays: dict[str, NDArray[Any]], where: str) -> Layout:
 
 def check_same(found: Layout, wanted: Layout, where: str, remedy: str) -> None:
     """An InputError where the entries of weights differ from those of others; any order will do."""
-    if (found.form == "list") != (wanted.form == "list") or set(found.names) != set(wanted.names):
-        odd = sorted(set(found.names) ^ set(wanted.names))
+    odd = sorted(set(found.names) ^ set(wanted.names))
+    if odd or (found.form == "list") != (wanted.form == "list"):
         raise InputError(
-            f"{where}: the entries are not those of the other weights (a {found.form} of "
-            f"{len(found.names)} against a {wanted.form} of {len(wanted.names)}; only in one of "
-            f"them: {odd[:5]}): {remedy}"
+            f"{where}: a {found.form} of {len(found.names)} entries against a {wanted.form} of "
+            f"{len(wanted.names)} (only in one of them: {odd[:5]}): {remedy}"
         )
-    kinds = {
-        name: (shape, np.dtype(kind))
-        for name, shape, kind in zip(wanted.names, wanted.shapes, wanted.dtypes, strict=True)
-    }
+    kinds = dict(zip(wanted.names, zip(wanted.shapes, wanted.dtypes, strict=True), strict=True))
     for name, shape, kind in zip(found.names, found.shapes, found.dtypes, strict=True):
         other_shape, other_kind = kinds[name]
-        if shape != other_shape:
+        if shape != other_shape or (np.dtype(kind).kind == "f") != (
+            np.dtype(other_kind).kind == "f"
+        ):
             raise InputError(
-                f"{where}: entry {name!r} has the shape {shape}, elsewhere {other_shape}: {remedy}"
-            )
-        if (np.dtype(kind).kind == "f") != (other_kind.kind == "f"):
-            raise InputError(
-                f"{where}: entry {name!r} is of {np.dtype(kind)}, elsewhere of {other_kind}: give "
-                f"it the same type everywhere, or {remedy}"
+                f"{where}: entry {name!r} is of {np.dtype(kind)} with the shape {shape}, elsewhere "
+                f"of {np.dtype(other_kind)} with the shape {other_shape}: {remedy}"
             )
 
 
@@ -165,9 +136,8 @@ def _arrays(weights: Weights, where: str) -> tuple[Form, dict[str, NDArray[Any]]
         form = "list"
     else:
         raise InputError(
-            f"{where}: a {type(weights).__name__} holds no weights that can be read: give a state "
-            "dict, a dict of numpy arrays or a list of numpy arrays (of Flower's Parameters: "
-            "parameters_to_ndarrays)"
+            f"{where}: a {type(weights).__name__} holds no weights: give a state dict, or a "
+            "dict or list of numpy arrays (Flower's parameters_to_ndarrays)"
         )
     if not entries:
         raise InputError(f"{where}: there are no entries")

@@ -13,16 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
+from fairshapley._basics.extras import import_torch, torch_device
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.federated.layout import (
-    Layout,
-    as_numbers,
-    check_device,
-    check_same,
-    describe,
-    import_torch,
-)
+from fairshapley.games.federated.layout import Layout, as_numbers, check_same, describe
 from fairshapley.games.federated.rounds import Round
 
 if TYPE_CHECKING:
@@ -63,9 +57,9 @@ class ModelUtility:
     precision
         "float32" or "float64". Weights are combined in their own precision and converted
         afterwards.
-    models_per_batch, rows_per_batch
-        How many are computed at once: by default 8 models on a CPU, 128 on a GPU, and 1000 rows.
-        Take fewer where memory is short. A model that vmap cannot take is computed one at a time.
+    models_per_batch
+        How many are computed at once, on 1000 rows: by default 8 on a CPU, 128 on a GPU. Take fewer
+        where memory is short. A model that vmap cannot take is computed one at a time.
 
     Examples
     --------
@@ -88,7 +82,6 @@ class ModelUtility:
         device: str | None = None,
         precision: Precision = "float32",
         models_per_batch: int | None = None,
-        rows_per_batch: int | None = None,
     ) -> None:
         torch = import_torch("ModelUtility")
         check_model(model)
@@ -97,7 +90,7 @@ class ModelUtility:
                 f"metric must be 'accuracy', 'log_likelihood' or a function, not {metric!r}"
             )
         checks.choice("precision", precision, get_args(Precision))
-        self.device = str(check_device(device))
+        self.device = str(torch_device(device))
         self.precision = precision
         self.metric = metric
         self.rows, self.targets = check_data(test, "test")
@@ -110,8 +103,6 @@ class ModelUtility:
         # All weights come from the rounds: what the model was made with must not tell two apart.
         for entry in self.model.state_dict().values():
             entry.zero_()
-        given = _ROWS_AT_ONCE if rows_per_batch is None else rows_per_batch
-        self.rows_per_batch = min(checks.whole("rows_per_batch", given), len(self.rows))
         self.models_per_batch = self._models_at_once(models_per_batch)
         self._on_device: tuple[Any, Any, Any] | None = None
 
@@ -132,7 +123,7 @@ class ModelUtility:
         count = len(coefficients)
         if not count:
             return np.empty(0)
-        device = check_device(self.device)
+        device = torch_device(self.device)
         size = self.models_per_batch
         # Filled up with what is there: any other model might have no utility.
         filled = np.minimum(np.arange(-(-count // size) * size), count - 1)
@@ -163,17 +154,7 @@ class ModelUtility:
         """Return the utilities of one batch of models, as a tensor on the device."""
         torch = import_torch("ModelUtility")
         model, rows, targets = self._placed()
-
-        def run(entries: dict[str, Any], chunk: Any) -> Any:
-            return torch.func.functional_call(model, entries | fixed, (chunk,), tie_weights=False)
-
-        chunks = rows.split(self.rows_per_batch)
-        if self.models_per_batch > 1:
-            many = torch.func.vmap(run, in_dims=(0, None))
-            outputs = torch.cat([many(weights, chunk) for chunk in chunks], dim=1)
-        else:
-            alone = {name: entry[0] for name, entry in weights.items()}
-            outputs = torch.cat([run(alone, chunk) for chunk in chunks])[None]
+        outputs = _outputs(model, weights, fixed, rows)
         # A model whose outputs overflow has no utility; the caller names its coalition.
         finite = torch.isfinite(outputs).flatten(1).all(dim=1)
         return torch.where(finite, self._scores(torch, outputs, targets), torch.nan)
@@ -201,7 +182,7 @@ class ModelUtility:
         """The model, the rows and the targets on the device."""
         if self._on_device is None:
             torch = import_torch("ModelUtility")
-            device, dtype = check_device(self.device), self._dtype(torch)
+            device, dtype = torch_device(self.device), self._dtype(torch)
             rows, targets = torch.tensor(self.rows), torch.tensor(self.targets)
             rows = rows.to(device, dtype if rows.is_floating_point() else None)
             targets = targets.to(device, dtype if targets.is_floating_point() else None)
@@ -220,9 +201,8 @@ class ModelUtility:
 
     def _models_at_once(self, given: int | None) -> int:
         """The number of models in a batch; 1 where vmap cannot take the model."""
-        if given is None:
-            count = _MODELS_AT_ONCE[self._kind]
-        else:
+        count = _MODELS_AT_ONCE["cpu" if self.device == "cpu" else "cuda"]
+        if given is not None:
             count = checks.whole("models_per_batch", given)
         reason = why_not_vmap(self.model, self.rows) if count > 1 else ""
         if reason and given is not None:
@@ -231,9 +211,20 @@ class ModelUtility:
             )
         return 1 if reason else count
 
-    @property
-    def _kind(self) -> str:
-        return "cpu" if self.device == "cpu" else "cuda"
+
+def _outputs(model: Any, weights: dict[str, Any], fixed: dict[str, Any], rows: Any) -> Any:
+    """The outputs (models, rows, …) of several sets of weights, together or of one alone."""
+    torch = import_torch("ModelUtility")
+
+    def run(entries: dict[str, Any], chunk: Any) -> Any:
+        return torch.func.functional_call(model, entries | fixed, (chunk,), tie_weights=False)
+
+    chunks = rows.split(_ROWS_AT_ONCE)
+    if len(next(iter(weights.values()))) > 1:
+        many = torch.func.vmap(run, in_dims=(0, None))
+        return torch.cat([many(weights, chunk) for chunk in chunks], dim=1)
+    alone = {name: entry[0] for name, entry in weights.items()}
+    return torch.cat([run(alone, chunk) for chunk in chunks])[None]
 
 
 def _combine(server: Any, deltas: Any, shares: Any) -> Any:
@@ -374,23 +365,15 @@ def output_shape(model: torch.nn.Module, rows: NDArray[Any], what: str) -> tuple
 def why_not_vmap(model: torch.nn.Module, rows: NDArray[Any]) -> str:
     """Why several of the model cannot be computed at once; empty when they can."""
     torch = import_torch("a model")
-    few = as_tensor(rows[:1], model)
     state = model.state_dict()
-    pairs = {
-        name: torch.stack([entry, entry])
-        for name, entry in state.items()
-        if entry.is_floating_point()
-    }
-    rest = {name: entry for name, entry in state.items() if name not in pairs}
-
-    def run(weights: dict[str, Any], chunk: Any) -> Any:
-        return torch.func.functional_call(model, weights | rest, (chunk,), tie_weights=False)
-
+    floats = {name for name, entry in state.items() if entry.is_floating_point()}
+    pairs = {name: torch.stack([state[name], state[name]]) for name in floats}
+    rest = {name: entry for name, entry in state.items() if name not in floats}
     try:
         # torch warns of operations that it would compute one model at a time.
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("error")
-            torch.func.vmap(run, in_dims=(0, None))(pairs, few)
+            _outputs(model, pairs, rest, as_tensor(rows[:1], model))
     except Exception as error:  # whatever a model does that vmap cannot follow
         return f"{type(error).__name__}: {error}"
     return ""

@@ -150,16 +150,13 @@ def read_round(
     wheres = [f"round {number}, agent {agent!r}" for agent in known]
     if server is None:
         layout = describe(updates[known[0]], wheres[0])
-        first, _ = read(updates[known[0]], layout, wheres[0])
-        before, server_fixed = np.zeros_like(first), None
     else:
         layout = describe(server, f"round {number}, server")
+    pairs = [read(updates[agent], layout, at) for agent, at in zip(known, wheres, strict=True)]
+    deltas, fixed = np.stack([vector for vector, _ in pairs]), [rest for _, rest in pairs]
+    before, server_fixed = np.zeros_like(deltas[0]), None
+    if server is not None:
         before, server_fixed = read(server, layout, f"round {number}, server")
-    vectors, fixed = zip(
-        *(read(updates[agent], layout, at) for agent, at in zip(known, wheres, strict=True)),
-        strict=True,
-    )
-    deltas = np.stack(vectors)
     if given == "deltas":
         _warn_of_weights(deltas, before, number)
     else:
@@ -292,13 +289,10 @@ def _examples(examples: Mapping[Agent, float] | None, agent: Agent, number: int)
     """The number of examples of an agent."""
     if examples is None:
         return 1.0
-    if not isinstance(examples, Mapping):
+    if not isinstance(examples, Mapping) or agent not in examples:
         raise InputError(
-            f"round {number}: examples is a {type(examples).__name__}: give a dict that maps each "
-            "agent to its number of examples"
+            f"round {number}: agent {agent!r} has no number of examples: add it to the dict"
         )
-    if agent not in examples:
-        raise InputError(f"round {number}: agent {agent!r} has no number of examples")
     name = f"round {number}: the number of examples of agent {agent!r}"
     return checks.real(name, examples[agent], above=0, remedy="leave out agents without examples")
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshapley._basics.extras import extra
+from fairshapley._basics.extras import torch_device
 from fairshapley._basics.types import BoolArray
 from fairshapley.errors import InputError
 
@@ -137,27 +137,7 @@ def backend(device: str | None, dtype: str | None) -> Backend:
         raise InputError(f"dtype must be 'float64' or 'float32', not {dtype!r}")
     if device is None:
         return Backend(None, name)
-    with extra(
-        "torch", f"device={device!r} needs torch", "without a device the learners run on numpy"
-    ):
-        import torch
-    try:
-        place = torch.device(device)
-        torch.zeros(1, device=place)
-    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(
-            f"{device!r} cannot be used ({reason})",
-            parameter="device",
-            remedy="give 'cpu', 'cuda' or 'cuda:1', or leave it out for numpy",
-        ) from None
-    if place.type == "mps" and name == "float64":
-        raise InputError(
-            "'mps' has no float64",
-            parameter="device",
-            remedy="compute in single precision (float32)",
-        )
-    return Backend(str(place), name)
+    return Backend(str(torch_device(device, name)), name)
 
 
 # Two classes that are equally likely get scores that differ by rounding alone, and rounding differs

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.markup import block_html, names_table_html, sentences_html
+from fairshapley._basics.text import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import FloatArray
 from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, csv_bytes, shortened

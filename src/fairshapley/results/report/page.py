@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairshapley._basics.digests import page_marks, with_page_digest
 from fairshapley._basics.extras import extra
+from fairshapley._basics.files import page_marks, with_page_digest
 from fairshapley._basics.text import duration, several, visible
 from fairshapley.errors import InputError
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS
