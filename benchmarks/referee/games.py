@@ -29,7 +29,7 @@ TABLES, OTHERS = "tables", "others"
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class RefereeGame:
     """One game, its true values and the ξ of its fidelity."""
 
     name: str
@@ -59,7 +59,7 @@ class Family:
     title: str
     part: str
     """"tables" or "others\""""
-    load: Callable[[], Sequence[Played]]
+    load: Callable[[], Sequence[RefereeGame]]
 
 
 def tables(folder: Path) -> list[Family]:
@@ -70,12 +70,12 @@ def tables(folder: Path) -> list[Family]:
     ]
 
 
-def _load_tables(path: Path) -> list[Played]:
+def _load_tables(path: Path) -> list[RefereeGame]:
     with np.load(path, allow_pickle=False) as kept:
         rows = kept["utilities"].astype(np.float64)
     games = [fs.games.TableGame(row) for row in rows]
     return [
-        Played(f"{path.stem}/{number}", game, fs.exact(game).values)
+        RefereeGame(f"{path.stem}/{number}", game, fs.exact(game).values)
         for number, game in enumerate(games)
     ]
 
@@ -261,12 +261,12 @@ KINDS = {case.name: (case, TRUTHS) for case in OWN}
 KINDS |= {name: (cases.CASES[name], truths.TRUTHS) for name in SHARED}
 
 
-def _load_other(name: str) -> list[Played]:
+def _load_other(name: str) -> list[RefereeGame]:
     case, folder = KINDS[name]
     game = case.make()
     known = truths.truth_of(case, game, folder=folder)
     errors = float(np.square(known.standard_errors).mean() / np.square(known.values).mean())
-    return [Played(name, game, known.values, known.source, errors)]
+    return [RefereeGame(name, game, known.values, known.source, errors)]
 
 
 def others() -> list[Family]:

@@ -13,7 +13,7 @@ import numpy as np
 
 import fairshapley as fs
 from benchmarks.referee import pictures
-from benchmarks.referee.games import OTHERS, TABLES, Family, Played
+from benchmarks.referee.games import OTHERS, TABLES, Family, RefereeGame
 from benchmarks.referee.methods import DEFAULT, PEERS, Method, methods
 from benchmarks.referee.pages import comparison, put, which_method
 from benchmarks.referee.runner import KEPT
@@ -263,7 +263,7 @@ def _fidelity(one: Audit | None) -> str:
     return f"{factor(one.fidelity)}, {one.repeats} repeats"
 
 
-def _truths(games: Sequence[Played], title: Mapping[str, str]) -> str:
+def _truths(games: Sequence[RefereeGame], title: Mapping[str, str]) -> str:
     """Where the truths come from, and how well they are known."""
     if not games:
         return ""

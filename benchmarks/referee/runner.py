@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.contenders import LeftOutError, Solve, Task
-from benchmarks.referee.games import BUDGETS, Family, Played
+from benchmarks.referee.games import BUDGETS, Family, RefereeGame
 from benchmarks.referee.methods import PEERS, Method, methods, solvers
 
 KEPT = Path(__file__).parents[2] / ".benchmarks" / "referee"
@@ -137,7 +137,7 @@ def seed_of(game: str, per_player: float, repeat: int) -> int:
     return zlib.crc32(f"{game} {per_player:g} {repeat}".encode()) % 2**31
 
 
-def _repeat(played: Played, per_player: float, solve: Solve, store: Store, plan: Plan) -> int:
+def _repeat(played: RefereeGame, per_player: float, solve: Solve, store: Store, plan: Plan) -> int:
     """The repeats that are missing; how many there were."""
     budget = played.budget(per_player)
     if budget is None or store.left_out(played.name, per_player):
@@ -156,7 +156,7 @@ def _repeat(played: Played, per_player: float, solve: Solve, store: Store, plan:
 
 
 def _one(
-    played: Played, per_player: float, budget: int, repeat: int, solve: Solve, version: str
+    played: RefereeGame, per_player: float, budget: int, repeat: int, solve: Solve, version: str
 ) -> Run:
     head = (version, played.name, per_player, repeat)
     seed = seed_of(*head[1:])

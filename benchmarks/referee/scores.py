@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks import judging
 from benchmarks.judging import LEVEL, SMALLEST, Mean
-from benchmarks.referee.games import BUDGETS, Family, Played
+from benchmarks.referee.games import BUDGETS, Family, RefereeGame
 from benchmarks.referee.methods import CONTROL, DEFAULT, Method
 from benchmarks.referee.runner import KEPT, Run, Store
 
@@ -59,10 +59,10 @@ def collect(
     *,
     kept: Path = KEPT,
     budgets: Collection[float] = BUDGETS,
-) -> tuple[Board, dict[str, Sequence[Played]]]:
+) -> tuple[Board, dict[str, Sequence[RefereeGame]]]:
     """All kept runs held against the truth, and the games of each family that has some."""
     board: Board = {}
-    games: dict[str, Sequence[Played]] = {}
+    games: dict[str, Sequence[RefereeGame]] = {}
     for family in families:
         stores = {name: Store(kept, family.name, one) for name, one in methods.items()}
         stores = {name: store for name, store in stores.items() if store.runs}
@@ -86,7 +86,7 @@ def collect(
     return board, games
 
 
-def _trials(found: Sequence[tuple[Played, Sequence[Run]]], per_player: float) -> Trials:
+def _trials(found: Sequence[tuple[RefereeGame, Sequence[Run]]], per_player: float) -> Trials:
     squares, spent, seconds, reasons = {}, [], [], []
     for played, runs in found:
         done = [run for run in runs if run.values]
@@ -301,7 +301,7 @@ class Audit:
         return self.ratio is not None and self.ratio.mean > 0 and self.p_value < LEVEL
 
 
-def audits(board: Board, games: Mapping[str, Sequence[Played]]) -> list[Audit]:
+def audits(board: Board, games: Mapping[str, Sequence[RefereeGame]]) -> list[Audit]:
     """Wherever there are repeats enough; corrected by Holm's rule for all comparisons."""
     found = []
     for (family, per_player), trials in board.items():

@@ -116,7 +116,7 @@ class BetaShapley(Semivalue):
         remedy = "BetaShapley(1, 1) is the Shapley value"
         for name in ("a", "b"):
             number = checks.real(name, getattr(self, name), above=0, remedy=remedy)
-            checks.settle(self, **{name: number})
+            checks.set_fields(self, **{name: number})
 
     @property
     def name(self) -> str:

@@ -194,9 +194,9 @@ def _journal(
                 yield Check("journal", False, f"{missing}: {remedy}")
                 return
             yield Check("journal's file", *_file(journal, record, result, found))
-            other = [name for name in origin if record.origin.get(name) != origin[name]]
-            recorded = f"{'other' if other else 'the same'} {_listed(other or origin)}"
-            yield Check("journal's run", not other, f"the run recorded {recorded}")
+            different = [name for name in origin if record.origin.get(name) != origin[name]]
+            recorded = f"{'other' if different else 'the same'} {_listed(different or origin)}"
+            yield Check("journal's run", not different, f"the run recorded {recorded}")
             yield Check("journal's result", *_recorded(record, result))
             if recompute:
                 yield Check("recomputation", *_recomputed(journal, record, result, method))
@@ -239,10 +239,10 @@ def _recorded(record: RunRecord, result: Result) -> Finding:
     if record.result is None:
         return None, "the run was killed, or is still running: it recorded none"
     recorded = Result.from_dict(record.result)  # its digest is compared here
-    other = _different(recorded, result, OF_THE_OCCASION)
-    if other and recorded.run.limits == result.run.limits:
-        return False, f"the run recorded other {_listed(other)}"
-    if other:
+    different = _different(recorded, result, OF_THE_OCCASION)
+    if different and recorded.run.limits == result.run.limits:
+        return False, f"the run recorded other {_listed(different)}"
+    if different:
         return None, "the run was continued with other limits than those recorded"
     return True, "the run recorded the same result"
 
@@ -253,8 +253,8 @@ def _recomputed(
     """Replay the run from the journal alone, and compare."""
     started = time.monotonic()
     if method is None and result.method not in METHODS:
-        own = f"{visible(result.method)!r:.60} is no method of this package"
-        return None, f"{own}: give the estimator to fs.verify(…, method=…)"
+        foreign = f"{visible(result.method)!r:.60} is no method of this package"
+        return None, f"{foreign}: give the estimator to fs.verify(…, method=…)"
     try:
         again, skipped = _replay(journal, record, result, method)
     except ExhaustedError:
@@ -268,8 +268,8 @@ def _recomputed(
             "not record after which"
         )
     effort = f"from {result.evaluations:,} evaluations ({time.monotonic() - started:.1f} s)"
-    if other := _different(again, result, skipped, rounded=True):
-        return False, f"the journal gives other {_listed(other)}, {effort}"
+    if different := _different(again, result, skipped, rounded=True):
+        return False, f"the journal gives other {_listed(different)}, {effort}"
     closeness = "to the last bit"
     if _different(again, result, skipped):
         then = ", ".join(f"{part} {known}" for part, known in result.run.versions.items())

@@ -252,8 +252,8 @@ def placed_weights(
     below, above = np.zeros((2, *q.shape))
     below[:, 1:] = np.cumsum(q, axis=1)[:, :-1]
     above[:, :-1] = np.cumsum(q[:, ::-1], axis=1)[:, -2::-1]
-    own = ranks[rows, players]
-    is_behind = ranks > own[:, None]
+    places = ranks[rows, players]
+    is_behind = ranks > places[:, None]
     # Places that never happen have the weight 0.
     behind = np.divide(base * places, below, out=np.zeros_like(q), where=below > 0)
     before = np.divide(base * places[::-1], above, out=np.zeros_like(q), where=above > 0)
@@ -261,7 +261,7 @@ def placed_weights(
     weights = np.where(
         is_behind, np.take_along_axis(behind, at, axis=1), np.take_along_axis(before, at, axis=1)
     )
-    weights[rows, players] = base[own] / q[rows, own]
+    weights[rows, players] = base[places] / q[rows, places]
     return weights
 
 

@@ -37,7 +37,7 @@ class Setup:
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class ScenarioGame:
     """A scenario made ready: the game, and what the measures must know about it."""
 
     game: Game
@@ -56,7 +56,7 @@ class Scenario:
     title: str
     shows: str
     """The table or figure as the paper labels it in its source, several with ", " between them"""
-    build: Callable[[Setup], Played]
+    build: Callable[[Setup], ScenarioGame]
     """A function of a module (or a partial of one), so that processes can be given it"""
     needs: str = ""
     """The data set that must be there, by its name in `fairshapley_paper.datasets`"""
@@ -166,7 +166,7 @@ class Trial:
 class Ground:
     """What outcomes are measured against."""
 
-    played: Played
+    played: ScenarioGame
     truth: FloatArray
     xi: float
 

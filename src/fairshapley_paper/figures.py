@@ -34,8 +34,8 @@ COLOURS = {
 
 
 def _colour(method: str) -> str:
-    own = [name for name in COLOURS if method == name or method.startswith(f"{name}-")]
-    return COLOURS[own[-1]] if own and method != "mc-walks" else "#969696"
+    names = [name for name in COLOURS if method == name or method.startswith(f"{name}-")]
+    return COLOURS[names[-1]] if names and method != "mc-walks" else "#969696"
 
 
 def shown_measures(report: Report) -> list[Measure]:
@@ -61,12 +61,12 @@ def draw(report: Report) -> list[Path]:
     paths = []
     with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         for measure in shown_measures(report):
-            own = [one for one in report.numbers if one.measure == measure.name]
+            chosen = [number for number in report.numbers if number.measure == measure.name]
             panels = [
                 (scenario, accounting)
                 for accounting in measure.accountings
                 for scenario in report.experiment.scenarios
-                if any(one.scenario == scenario.name for one in own)
+                if any(number.scenario == scenario.name for number in chosen)
             ]
             if not panels:
                 continue
@@ -77,16 +77,16 @@ def draw(report: Report) -> list[Path]:
             for axes in grid[len(panels) :]:
                 axes.set_axis_off()
             for axes, (scenario, accounting) in zip(grid, panels, strict=False):
-                some = [
-                    one
-                    for one in own
-                    if one.scenario == scenario.name and one.accounting == accounting
+                drawn = [
+                    number
+                    for number in chosen
+                    if number.scenario == scenario.name and number.accounting == accounting
                 ]
                 axes.set_title(f"{scenario.title}\n({accounting} accounting)", fontsize=8)
                 if measure.x:
-                    _curves(axes, measure, some)
+                    _curves(axes, measure, drawn)
                 else:
-                    _dots(axes, report, measure, some, accounting)
+                    _dots(axes, report, measure, drawn, accounting)
             if measure.x:
                 handles, labels = grid[0].get_legend_handles_labels()
                 figure.legend(handles, labels, loc="outside right upper", fontsize=7)
@@ -105,16 +105,20 @@ def _written(figure: Any, path: Path) -> Path:
 
 def _figure_1(report: Report, make: Any) -> Any:
     """Figure 1 and the appendix scatter as the paper draws them: MC, f with the true φ."""
-    names = dict.fromkeys(one.scenario for one in report.numbers)
+    names = dict.fromkeys(number.scenario for number in report.numbers)
     figure = make(figsize=(8.0, 2.9 * len(names)), layout="constrained")
     grid = figure.subplots(len(names), 2, squeeze=False)
     for (left, right), name in zip(grid, names, strict=True):
         bands = []
         for what in ("fidelity", "accuracy"):
-            own = [one for one in report.numbers if one.measure == f"ranked_{what}"]
-            own = [one for one in own if (one.scenario, one.method) == (name, "mc")]
-            bands.append(np.array([(one.value, one.error) for one in own]).T)
-        scenario = next(one for one in report.experiment.scenarios if one.name == name)
+            wanted = f"ranked_{what}", name, "mc"
+            chosen = [
+                number
+                for number in report.numbers
+                if (number.measure, number.scenario, number.method) == wanted
+            ]
+            bands.append(np.array([(number.value, number.error) for number in chosen]).T)
+        scenario = next(part for part in report.experiment.scenarios if part.name == name)
         left.set_title(f"{scenario.title}, MC", fontsize=8)
         for axes, (y, error), label, colour in zip(
             (left, left.twinx()), bands, ("f", "APE^−½"), ("#1f77b4", "#ff7f0e"), strict=True
@@ -131,21 +135,21 @@ def _figure_1(report: Report, make: Any) -> Any:
 
 def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
     for method in METHODS:
-        own = sorted(
-            (one for one in numbers if one.method == method and one.x is not None),
-            key=lambda one: one.x or 0.0,
+        chosen = sorted(
+            (number for number in numbers if number.method == method and number.x is not None),
+            key=lambda number: number.x or 0.0,
         )
-        if not own:
+        if not chosen:
             continue
-        x = np.array([one.x for one in own], dtype=np.float64)
-        y = np.array([one.value for one in own])
-        error = np.nan_to_num([one.error for one in own])
+        x = np.array([number.x for number in chosen], dtype=np.float64)
+        y = np.array([number.value for number in chosen])
+        error = np.nan_to_num([number.error for number in chosen])
         colour = _colour(method)
         axes.plot(x, y, color=colour, lw=1.2, label=METHODS[method].label)
         axes.fill_between(x, y - error, y + error, color=colour, alpha=0.15, lw=0)
         if len(x) > 1 and x[0] > 0 and x[-1] / x[0] > 1000:
             axes.set_xscale("log")
-    positive = [one.value for one in numbers if one.value > 0]
+    positive = [number.value for number in numbers if number.value > 0]
     if measure.name.startswith("ranked_") or (measure.name.endswith("fidelity_path") and positive):
         axes.set_yscale("log")
     axes.set_xlabel(measure.x)
@@ -156,14 +160,14 @@ def _dots(
     axes: Any, report: Report, measure: Measure, numbers: Sequence[Number], accounting: Accounting
 ) -> None:
     known = published_beside(report.experiment)
-    own = {one.method: one for one in numbers}
-    methods = [method for method in METHODS if method in own]
+    by_method = {number.method: number for number in numbers}
+    methods = [method for method in METHODS if method in by_method]
     for place, method in enumerate(methods):
-        one = own[method]
-        error = 0.0 if np.isnan(one.error) else one.error
-        if np.isfinite(one.value):
-            axes.errorbar(one.value, place, xerr=error, fmt="o", color=_colour(method), ms=4)
-        old = known.get((one.scenario, method, measure.name, None))
+        number = by_method[method]
+        error = 0.0 if np.isnan(number.error) else number.error
+        if np.isfinite(number.value):
+            axes.errorbar(number.value, place, xerr=error, fmt="o", color=_colour(method), ms=4)
+        old = known.get((number.scenario, method, measure.name, None))
         if old is not None and accounting == "paper":
             axes.plot(old.value, place, "d", mfc="none", mec="#b2182b", ms=7)
     axes.set_yticks(range(len(methods)), [METHODS[method].label for method in methods], fontsize=7)

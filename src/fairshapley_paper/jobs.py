@@ -26,7 +26,7 @@ from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget
-from fairshapley_paper.experiment import Outcome, Played, Scenario, Setting, Setup, Trial
+from fairshapley_paper.experiment import Outcome, Scenario, ScenarioGame, Setting, Setup, Trial
 from fairshapley_paper.methods import METHODS, Method
 
 
@@ -196,10 +196,10 @@ class Job:
 
 
 # The scenario that this process has built last: jobs come scenario by scenario.
-_built: dict[tuple[Any, ...], tuple[Played, RememberingGame]] = {}
+_built: dict[tuple[Any, ...], tuple[ScenarioGame, RememberingGame]] = {}
 
 
-def built(job: Job) -> tuple[Played, RememberingGame]:
+def built(job: Job) -> tuple[ScenarioGame, RememberingGame]:
     """The scenario of a job, and the memory of its utilities."""
     key = (job.experiment, job.scenario.name, job.setup)
     if key not in _built:
@@ -218,7 +218,7 @@ def do(job: Job) -> Trial:
     return run_trial(memo, job.method, semivalue, job.setting, seed=job.seed, xi=job.xi)
 
 
-def _truth_part(job: Job, played: Played) -> Trial:
+def _truth_part(job: Job, played: ScenarioGame) -> Trial:
     """One of the runs whose mean is the truth."""
     started = time.process_time()
     truth, n_players = job.setting.truth, played.game.n_players

@@ -90,7 +90,7 @@ def _chosen_elsewhere(outcomes: Sequence[Outcome], ground: Ground) -> float:
     A player chosen by other trials has no such luck, and is not always the worst: this is too high.
     """
     halves = [audited(outcomes[start::2], ground) for start in (0, 1) if outcomes[start::2]]
-    picked = [other[one.argmin()] for one, other in zip(halves, halves[::-1], strict=True)]
+    picked = [second[first.argmin()] for first, second in zip(halves, halves[::-1], strict=True)]
     return float(np.mean(picked))
 
 
@@ -112,32 +112,34 @@ def _study_scores(outcome: Outcome, ground: Ground, xi: float) -> FloatArray:
 
 
 @_or_nan
-def _spearman(outcome: Outcome, ground: Ground, xi: float, *, own: bool) -> float:
+def _spearman(outcome: Outcome, ground: Ground, xi: float, *, by_run: bool) -> float:
     """The coefficient with the estimator's own score, or with f as the study computes it."""
-    scores = reported(outcome, xi) if own else _study_scores(outcome, ground, xi)
+    scores = reported(outcome, xi) if by_run else _study_scores(outcome, ground, xi)
     return metrics.fidelity_spearman(scores, outcome.values, ground.truth, offset=APE_OFFSET)
 
 
-def _spearman_measures(name: str, label: str, *, own: bool) -> tuple[Measure, Measure]:
+def _spearman_measures(name: str, label: str, *, by_run: bool) -> tuple[Measure, Measure]:
     """The coefficient at the experiment's ξ, and by ξ."""
     single = Measure(
         name,
         label,
         "higher",
-        each=lambda outcome, ground: _spearman(outcome, ground, ground.xi, own=own),
+        each=lambda outcome, ground: _spearman(outcome, ground, ground.xi, by_run=by_run),
     )
     by_xi = replace(
         single,
         name=f"{name}_by_xi",
-        each=lambda outcome, ground: {xi: _spearman(outcome, ground, xi, own=own) for xi in XIS},
+        each=lambda outcome, ground: {
+            xi: _spearman(outcome, ground, xi, by_run=by_run) for xi in XIS
+        },
         x="ξ",
     )
     return single, by_xi
 
 
-SPEARMAN, SPEARMAN_BY_XI = _spearman_measures("spearman", "Spearman of f and APE^−½", own=False)
+SPEARMAN, SPEARMAN_BY_XI = _spearman_measures("spearman", "Spearman of f and APE^−½", by_run=False)
 OWN_SPEARMAN, OWN_SPEARMAN_BY_XI = _spearman_measures(
-    "own_spearman", "the same, f without the truth", own=True
+    "own_spearman", "the same, f without the truth", by_run=True
 )
 
 
@@ -147,9 +149,9 @@ def _ranked(outcomes: Sequence[Outcome], ground: Ground, *, what: str) -> Points
     f has the true values in it, as in the figure.
     """
     accuracy = np.stack(
-        [metrics.ape(one.values, ground.truth, offset=APE_OFFSET) ** -0.5 for one in outcomes]
+        [metrics.ape(run.values, ground.truth, offset=APE_OFFSET) ** -0.5 for run in outcomes]
     )
-    scores = np.stack([_study_scores(one, ground, ground.xi) for one in outcomes])
+    scores = np.stack([_study_scores(outcome, ground, ground.xi) for outcome in outcomes])
     shown = accuracy if what == "accuracy" else scores
     errors = shown.std(axis=0, ddof=1) / math.sqrt(len(shown)) if len(shown) > 1 else shown[0] * 0
     order = np.argsort(accuracy.mean(axis=0))

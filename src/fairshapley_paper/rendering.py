@@ -26,10 +26,10 @@ def write(report: Report) -> tuple[Path, ...]:
     stream = io.StringIO(newline="")
     lines = csv.writer(stream, lineterminator="\n")
     lines.writerow(COLUMNS)
-    for one in report.numbers:
-        found = known.get((one.scenario, one.method, one.measure, one.x))
-        beside = astuple(found) if found and one.accounting == "paper" else (None, None)
-        lines.writerow([_text(cell) for cell in (*astuple(one), *beside)])
+    for number in report.numbers:
+        found = known.get((number.scenario, number.method, number.measure, number.x))
+        beside = astuple(found) if found and number.accounting == "paper" else (None, None)
+        lines.writerow([_text(cell) for cell in (*astuple(number), *beside)])
     write_whole(table, stream.getvalue().encode())
     pictures = draw(report)
     text = report.folder / "README.md"

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from fairshapley._basics import checks
+from fairshapley._basics.files import make_folder
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 from fairshapley.randomness import root_seed
@@ -100,25 +101,20 @@ def run(
         setting = replace(setting, trials=checks.whole("trials", trials))
     named = {scenario.name: scenario for scenario in experiment.scenarios}
     only = only or labelled
-    scenarios = [named[one] for one in _chosen(experiment, "scenario", only, list(named))]
+    scenarios = [named[name] for name in _chosen(experiment, "scenario", only, list(named))]
     chosen = _chosen(experiment, "method", methods or setting.methods, experiment.methods)
     _check_data(scenarios)
     workers = worker_count(engine)
     folder = Path(out) / experiment.name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot write to {folder}: {error.strerror}; choose another out"
-        ) from None
+    make_folder(folder)
     setup = Setup(size, root_seed(seed), experiment.reading)
     jobs = [_jobs(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
     finished = _done([*chain(*jobs)], Store(folder / "trials"), workers, progress)
     numbers, notes = [], list(experiment.notes)
-    for some in jobs:
-        found, said = _measure(experiment, some, finished)
+    for group in jobs:
+        found, remarks = _measure(experiment, group, finished)
         numbers += found
-        notes += said
+        notes += remarks
     words = [
         f"fairshapley paper run {experiment.name}",
         *(["--quick"] if size == "quick" else []),
@@ -177,7 +173,7 @@ def _check_data(scenarios: Sequence[Scenario]) -> None:
     missing = [name for name in needed if name not in present]
     if not missing:
         return
-    possible = [one.name for one in scenarios if one.needs not in missing]
+    possible = [item.name for item in scenarios if item.needs not in missing]
     advice = f"run only {', '.join(possible)}, or put" if possible else "put"
     raise InputError(
         f"the data of {', '.join(missing)} are not there: {advice} the files into the folder that "
@@ -230,9 +226,9 @@ def _measure(
     values = np.stack([part.honest.values for part in by_method.pop(TRUTH)])
     ground = Ground(played, values.mean(axis=0), experiment.xi)
     numbers: list[Number] = []
-    for some in by_method.values():
+    for runs in by_method.values():
         for measure in (*COSTS, *experiment.measures):
-            numbers += measured(measure, scenario.name, some, ground)
+            numbers += measured(measure, scenario.name, runs, ground)
     truth = _truth_note(jobs[0].setting.truth, values) + _of_truth(experiment, ground)
     return numbers, [f"{scenario.title}: {note}" for note in (*played.notes, truth)]
 
@@ -253,12 +249,12 @@ def _truth_note(truth: Truth | None, values: FloatArray) -> str:
 def _of_truth(experiment: Experiment, ground: Ground) -> str:
     """What an estimate without error has, by the measures that ask for it."""
     truth = Outcome(ground.truth, np.zeros_like(ground.truth), 0, None)
-    said = [
+    sentences = [
         f"{measure.label} {measure.each(truth, ground):.3g}"
         for measure in experiment.measures
         if measure.of_truth and measure.each is not None
     ]
-    return "; they have: " + ", ".join(said) if said else ""
+    return "; they have: " + ", ".join(sentences) if sentences else ""
 
 
 @contextmanager

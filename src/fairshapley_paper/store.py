@@ -51,8 +51,8 @@ class Store:
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [
-            (one.values, one.variances, one.evaluations, _or_minus_one(one.marginals))
-            for one in (*trial.path, trial.honest)
+            (end.values, end.variances, end.evaluations, _or_minus_one(end.marginals))
+            for end in (*trial.path, trial.honest)
         ]
         arrays = dict(zip(COLUMNS, map(np.array, zip(*rows, strict=True)), strict=True))
         content = io.BytesIO()

@@ -35,7 +35,7 @@ def markdown(report: Report) -> str:
         *(f"- {note}" for note in report.notes),
         "",
     ]
-    names = {one.scenario for one in report.numbers}
+    names = {number.scenario for number in report.numbers}
     for scenario in experiment.scenarios:
         if scenario.name in names:
             lines += _Section(report, scenario).lines()
@@ -65,9 +65,9 @@ class _Section:
         self.scenario = scenario
         self.measures = report.experiment.measures
         self.numbers = {
-            (one.method, one.accounting, one.measure, one.x): one
-            for one in report.numbers
-            if one.scenario == scenario.name
+            (number.method, number.accounting, number.measure, number.x): number
+            for number in report.numbers
+            if number.scenario == scenario.name
         }
         self.published = published_beside(report.experiment)
         self.methods = [
@@ -103,8 +103,10 @@ class _Section:
 
     def _curve_table(self, accounting: Accounting, measure: Measure) -> list[str]:
         """A curve of few points, a column for each."""
-        own = (accounting, measure.name)
-        places = sorted({x for _, *key, x in self.numbers if tuple(key) == own and x is not None})
+        wanted = (accounting, measure.name)
+        places = sorted(
+            {x for _, *key, x in self.numbers if tuple(key) == wanted and x is not None}
+        )
         if not 0 < len(places) <= FEW_POINTS:
             return []
         rows = [
@@ -147,7 +149,9 @@ class _Section:
         known = [method for method, value in values.items() if not math.isnan(value)]
         if not measure.better or not known:
             return None
-        return (max if measure.better == "higher" else min)(known, key=lambda one: values[one])
+        return (max if measure.better == "higher" else min)(
+            known, key=lambda method: values[method]
+        )
 
     def _winners(self) -> list[str]:
         """At equal evaluations, the best by every measure, and the best of the paper's own."""
@@ -160,10 +164,10 @@ class _Section:
             theirs = self._best("honest", measure, published)
             if best is None or theirs is None:
                 continue
-            said = f"- {measure.label}: {self._named(best, measure)}"
+            sentence = f"- {measure.label}: {self._named(best, measure)}"
             if best != theirs:
-                said += f"; of the paper's methods {self._named(theirs, measure)}"
-            lines.append(said)
+                sentence += f"; of the paper's methods {self._named(theirs, measure)}"
+            lines.append(sentence)
         return ["Who wins at equal evaluations:", "", *lines, ""] if lines else []
 
     def _named(self, method: str, measure: Measure) -> str:

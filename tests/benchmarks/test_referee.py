@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.referee import methods as contenders
 from benchmarks.referee import pages, process, report, runner, scores
-from benchmarks.referee.games import TABLES, Glove, Played, SpanningTree, others, tables
+from benchmarks.referee.games import TABLES, Glove, RefereeGame, SpanningTree, others, tables
 from benchmarks.referee.methods import CONTROL, DEFAULT
 from benchmarks.referee.voting import WeightedVoting
 from scipy.sparse.csgraph import minimum_spanning_tree
@@ -216,7 +216,7 @@ def test_the_audited_minimum_is_that_of_an_audit():
 
 def test_audits_need_repeats_enough():
     rng = np.random.default_rng(3)
-    played = Played("0", fs.games.Additive(np.arange(8.0)), np.arange(8.0))
+    played = RefereeGame("0", fs.games.Additive(np.arange(8.0)), np.arange(8.0))
     trials = {
         DEFAULT: made_up(rng, games=1, repeats=40),
         "better": made_up(rng, factor=0.1, games=1, repeats=40),

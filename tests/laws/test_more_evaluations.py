@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.judging import SMALLEST, holm
-from benchmarks.referee.games import Played, families
+from benchmarks.referee.games import RefereeGame, families
 from scipy.stats import t as student
 
 import fairshapley as fs
@@ -77,12 +77,12 @@ def worse(changes: Iterable[Change], fresh: Iterable[int], alarm: float = FALSE_
 
 
 @cache
-def games(family: str) -> Sequence[Played]:
+def games(family: str) -> Sequence[RefereeGame]:
     return FAMILIES[family].load()
 
 
 @cache
-def run(played: Played, budget: int, seed: int, rule: str = "") -> fs.Result:
+def run(played: RefereeGame, budget: int, seed: int, rule: str = "") -> fs.Result:
     """One run of the default; ξ is the mean size of a value."""
     until = RULES[rule] if rule else None
     return fs.estimate(
@@ -90,18 +90,18 @@ def run(played: Played, budget: int, seed: int, rule: str = "") -> fs.Result:
     )
 
 
-def error(result: fs.Result, played: Played) -> float:
+def error(result: fs.Result, played: RefereeGame) -> float:
     """The relative mean squared error."""
     return float(np.square(result.values - played.truth).mean() / np.square(played.truth).mean())
 
 
-def budgets(played: Played) -> list[int]:
+def budgets(played: RefereeGame) -> list[int]:
     """From 2n + 2 evaluations to 200 per player, as far as they leave half of the coalitions."""
     allowed = [played.budget(per_player) for per_player in (2, *PER_PLAYER)]
     return [2 * played.game.n_players + 2, *(one for one in allowed[1:] if one is not None)]
 
 
-def budget_changes(played: Played, chosen: Sequence[int], rule: str = "") -> list[Change]:
+def budget_changes(played: RefereeGame, chosen: Sequence[int], rule: str = "") -> list[Change]:
     """Every budget against the next."""
 
     def with_budget(budget: int) -> Callable[[int], float]:
@@ -113,7 +113,7 @@ def budget_changes(played: Played, chosen: Sequence[int], rule: str = "") -> lis
     ]
 
 
-def rule_change(played: Played, budget: int, rule: str) -> Change:
+def rule_change(played: RefereeGame, budget: int, rule: str) -> Change:
     """What a rule does to the error of the evaluations that the run makes with it."""
 
     def without(seed: int) -> float:

@@ -29,17 +29,20 @@ def test_signed_expectation():
     rng = np.random.default_rng(4)
     rows = rng.normal(size=(25, 3)).round(1)
     predictions = rng.random(25)
-    found = features.signed_expectation(predictions, rows)
+    found = features.neighbourhood_expectation(predictions, rows, signed=True)
     assert np.allclose(found, by_hand(predictions, rows), rtol=0, atol=1e-12)
     # Rows that are negative in every feature have no neighbours.
-    assert features.signed_expectation(predictions, -np.abs(rows) - 1)[1:].max() == 0
+    assert (
+        features.neighbourhood_expectation(predictions, -np.abs(rows) - 1, signed=True)[1:].max()
+        == 0
+    )
 
 
 def test_both_readings_agree_on_positive_features():
     rng = np.random.default_rng(5)
     rows, predictions = rng.uniform(1, 2, size=(40, 3)), rng.random(40)
     found = features.neighbourhood_expectation(predictions, rows)
-    signed = features.signed_expectation(predictions, rows)
+    signed = features.neighbourhood_expectation(predictions, rows, signed=True)
     assert np.allclose(found, signed, rtol=0, atol=1e-12)
 
 

@@ -148,7 +148,7 @@ def different_names(name: str, value: Any, count: int) -> tuple[str, ...]:
     ('a', '1')
     """
     listed = isinstance(value, Iterable) and not isinstance(value, str)
-    names = tuple(str(one) for one in value) if listed else ()
+    names = tuple(str(item) for item in value) if listed else ()
     if len(names) != count or len(set(names)) < count:
         raise InputError(f"must be {count} different names", parameter=name, received=value)
     return names
@@ -238,7 +238,7 @@ def _known(found: IntArray, n_players: int) -> IntArray:
     return found
 
 
-def settle(configuration: object, **values: Any) -> None:
+def set_fields(configuration: object, **values: Any) -> None:
     """Set fields of a frozen dataclass to their plain form, from its `__post_init__`."""
     for name, value in values.items():
         object.__setattr__(configuration, name, value)

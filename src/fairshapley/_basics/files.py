@@ -112,7 +112,7 @@ def check_replaceable(target: Path) -> None:
         raise InputError(f"cannot write {target}: it is {kind}; give the name of another file")
 
 
-def same_place(one: Path, other: Path) -> bool:
+def same_place(first: Path, second: Path) -> bool:
     """Whether two paths lead to the same file, also by links, and also where there is none yet.
 
     Examples
@@ -121,7 +121,7 @@ def same_place(one: Path, other: Path) -> bool:
     True
     """
     try:
-        return one.resolve() == other.resolve() or one.samefile(other)
+        return first.resolve() == second.resolve() or first.samefile(second)
     except (OSError, ValueError, RuntimeError):  # not there; a loop of links
         return False
 

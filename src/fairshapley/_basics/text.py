@@ -16,7 +16,7 @@ MOST_MARKS = 4
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def several(count: int, one: str, many: str | None = None) -> str:
+def several(count: int, singular: str, many: str | None = None) -> str:
     """A count with its noun.
 
     Examples
@@ -24,7 +24,7 @@ def several(count: int, one: str, many: str | None = None) -> str:
     >>> several(1, "player"), several(1200, "player")
     ('1 player', '1,200 players')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else many or singular + 's'}"
 
 
 def listed(items: Sequence[str], most: int = 10) -> str:
@@ -63,7 +63,7 @@ def near_miss(name: str, known: Sequence[str]) -> str:
     >>> near_miss("Income ", ["age", "income"]), near_miss("x", ["age"])
     ("; did you mean 'income'?", '')
     """
-    plain = {one.strip().casefold(): one for one in known}
+    plain = {candidate.strip().casefold(): candidate for candidate in known}
     found = get_close_matches(name.strip().casefold()[:100], plain, n=1)
     return f"; did you mean {plain[found[0]]!r:.60}?" if found else ""
 

@@ -76,7 +76,9 @@ def allowed_threads() -> int:
     ...     allowed_threads()
     1
     """
-    used = [one["num_threads"] for one in _controller().info() if one["user_api"] == "blas"]
+    used = [
+        library["num_threads"] for library in _controller().info() if library["user_api"] == "blas"
+    ]
     return min(used, default=1)
 
 

@@ -90,9 +90,9 @@ def held_out(
     prior = np.bincount(codes, minlength=n_classes) / n_rows
     for k in () if quick else NEIGHBOURS:
         near = codes[neighbours[:, :k]]
-        counts = np.stack([(near == one).sum(axis=1) for one in range(n_classes)], axis=1)
+        counts = np.stack([(near == code).sum(axis=1) for code in range(n_classes)], axis=1)
         found[f"{k} neighbours"] = (counts + prior) / (near.shape[1] + 1)
-    stacked = np.stack([_proper(one) for one in found.values()])
+    stacked = np.stack([_proper(model) for model in found.values()])
     weights = _weights(stacked[:, np.arange(n_rows), codes])
     chances: FloatArray = np.einsum("m,mrc->rc", weights, stacked)
     return HeldOut(chances, dict(zip(found, weights.tolist(), strict=True)), neighbours, distances)
@@ -144,10 +144,10 @@ def _forests(n_rows: int, rng: np.random.Generator) -> dict[str, Any]:
         "oob_score": True,
         "max_samples": MOST_IN_BAG if n_rows > MOST_IN_BAG else None,
     }
-    one, other = rng.integers(2**31), rng.integers(2**31)
+    first, second = rng.integers(2**31), rng.integers(2**31)
     return {
-        "forest": RandomForestClassifier(min_samples_leaf=5, random_state=int(one), **common),
-        "extra trees": ExtraTreesClassifier(min_samples_leaf=3, random_state=int(other), **common),
+        "forest": RandomForestClassifier(min_samples_leaf=5, random_state=int(first), **common),
+        "extra trees": ExtraTreesClassifier(min_samples_leaf=3, random_state=int(second), **common),
     }
 
 

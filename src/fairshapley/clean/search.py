@@ -109,7 +109,7 @@ def suspects(
         data = _without_source(data, rows, target, test, names, drop, seed)
     judged = _judge(data, np.arange(len(data.codes)), data.codes, share, seed)
     near = data.codes[judged.seen.neighbours[:, : NEIGHBOURS[0]]]
-    votes = np.stack([(near == one).sum(axis=1) for one in range(len(data.classes))], axis=1)
+    votes = np.stack([(near == code).sum(axis=1) for code in range(len(data.classes))], axis=1)
     away = judged.seen.distances[:, : NEIGHBOURS[0]].mean(axis=1)
     rare = np.bincount(data.codes)[data.codes] < FOLDS
     return Suspects(
@@ -183,13 +183,13 @@ def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) ->
     else:
         table, notes, named = None, (), names
         given = [(rows, target, "")] if test is None else [(rows, target, ""), (*test, "_test")]
-        pairs = [_arrays(*one) for one in given]
+        pairs = [_arrays(*part) for part in given]
     X, labels = pairs[0]  # noqa: N806
     codes, _ = label_codes(labels, labels[:1], len(X), 1)
     classes, sizes = np.unique(labels), np.bincount(codes)
     _check(X, labels, sizes)
     if (sizes < FOLDS).any():
-        small = quoted([str(one) for one in classes[sizes < FOLDS]])
+        small = quoted([str(name) for name in classes[sizes < FOLDS]])
         notes = (*notes, f"classes of fewer than {FOLDS} rows cannot be judged: {small}")
     known = None
     for features, truths in pairs[1:]:
@@ -201,7 +201,7 @@ def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) ->
     scaler = StandardScaler().fit(X)
     if known is not None:
         known = scaler.transform(others[0]), known[1]
-    named = check_names(named, len(X)) or tuple(f"row {one}" for one in range(1, len(X) + 1))
+    named = check_names(named, len(X)) or tuple(f"row {number}" for number in range(1, len(X) + 1))
     return _Data(scaler.transform(X), codes, classes, known, labels, named, notes, table)
 
 
@@ -218,7 +218,9 @@ def _from_table(
     used = [target, *drop, *([] if names is None else [names])]
     for name in used:
         column_of(table, name, "training", "a parameter names it")
-    encoder = Preprocessor.fit(table, [one for one in table.column_names if one not in used])
+    encoder = Preprocessor.fit(
+        table, [column for column in table.column_names if column not in used]
+    )
     pairs = []
     for part, what in ((table, "training"), (test, "test")):
         if part is not None:
@@ -232,7 +234,7 @@ def _from_table(
             pairs.append((encoder.encode(found, what), labels))
     named: Any = row_labels(rows)
     if names is not None:
-        named = [one or "" for one in as_texts(table.column(names))]
+        named = [name or "" for name in as_texts(table.column(names))]
     return table, encoder.notes, named, pairs
 
 
@@ -265,7 +267,7 @@ def _without_source(
     quickly without each column of categories, and without the one that shows most wrong labels.
     """
     rng = side_generator(seed, "sources")
-    some = rng.permutation(len(data.codes))[:MOST_CHECKED]
+    sample = rng.permutation(len(data.codes))[:MOST_CHECKED]
     best, hidden = data, 0.0
     for name, categories in _category_columns(data.table, {target, names}):
         try:
@@ -273,9 +275,11 @@ def _without_source(
         except InputError:
             continue  # no other column says anything
         kinds, codes = np.unique(categories, return_inverse=True)
-        seen = held_out(found.points[some], found.codes[some], rng, len(found.classes), quick=True)
+        seen = held_out(
+            found.points[sample], found.codes[sample], rng, len(found.classes), quick=True
+        )
         for source in odd_sources(
-            name, kinds.tolist(), codes[some], seen.chances, data.codes[some]
+            name, kinds.tolist(), codes[sample], seen.chances, data.codes[sample]
         ):
             wrong = source.most * source.rows.mean()
             if source.probability > LIKELY and wrong > best.hidden:
@@ -311,33 +315,41 @@ def _judge(data: _Data, rows: IntArray, codes: IntArray, share: float | None, se
     if data.column is not None:
         name, kinds, categories = data.column
         found = odd_sources(name, kinds, categories[rows], seen.chances, codes)
-        sources = [one for one in found if one.probability > LIKELY]
+        sources = [source for source in found if source.probability > LIKELY]
     odd = np.zeros(len(codes), dtype=bool)
-    for one in sources:
-        odd |= one.rows
+    for source in sources:
+        odd |= source.rows
     # What most rows do is right.
     if odd.mean() > LIKELY:
         sources, odd = [], np.zeros(len(codes), dtype=bool)
     known = share
     if share is not None and sources:
-        known = (share - sum(one.share * one.rows.mean() for one in sources)) / (1 - odd.mean())
+        known = (share - sum(source.share * source.rows.mean() for source in sources)) / (
+            1 - odd.mean()
+        )
         known = min(max(known, SHARES[0]), MOST_WRONG)
     classes = np.zeros_like(seen.chances)
     classes[~odd], mistakes = true_classes(seen.chances[~odd], codes[~odd], known)
     rest = 1 - odd.mean()
     total, upper = mistakes.share * rest, mistakes.upper * rest
     upper += 0.0 if sources else data.hidden
-    for one in sources:
-        right = np.eye(n_classes)[codes[one.rows]]
-        classes[one.rows] = one.probability * one.classes + (1 - one.probability) * right
-        total += one.probability * one.share * one.rows.mean()
-        upper += chance_range(int(one.rows.sum()), one.most, one.most)[1] * one.rows.mean()
+    for source in sources:
+        right = np.eye(n_classes)[codes[source.rows]]
+        classes[source.rows] = (
+            source.probability * source.classes + (1 - source.probability) * right
+        )
+        total += source.probability * source.share * source.rows.mean()
+        upper += (
+            chance_range(int(source.rows.sum()), source.most, source.most)[1] * source.rows.mean()
+        )
     # That a source differs for a good reason is never ruled out.
     mistakes = replace(mistakes, share=total, lower=mistakes.lower * rest, upper=min(1.0, upper))
-    own = np.arange(len(codes)), codes
-    wrong = 1 - classes[own]
-    classes[own] = -1.0  # what is suggested is another class
-    return _Judged(wrong, classes.argmax(axis=1), seen.chances[own], seen, mistakes, tuple(sources))
+    given = np.arange(len(codes)), codes
+    wrong = 1 - classes[given]
+    classes[given] = -1.0  # what is suggested is another class
+    return _Judged(
+        wrong, classes.argmax(axis=1), seen.chances[given], seen, mistakes, tuple(sources)
+    )
 
 
 def _values(data: _Data, seed: int) -> FloatArray:
@@ -364,8 +376,8 @@ def _values(data: _Data, seed: int) -> FloatArray:
 
 def _checked(data: _Data, judged: _Judged, share: float | None, seed: int) -> Checks | None:
     """A model without the suspects, and labels made wrong on purpose."""
-    some = side_generator(seed, "checks").permutation(len(data.codes))[:MOST_CHECKED]
-    held, rows = some[: len(some) // FOLDS], some[len(some) // FOLDS :]
+    shuffled = side_generator(seed, "checks").permutation(len(data.codes))[:MOST_CHECKED]
+    held, rows = shuffled[: len(shuffled) // FOLDS], shuffled[len(shuffled) // FOLDS :]
     if (np.bincount(data.codes[rows]) >= FOLDS).sum() < 2:
         return None
     test = data.test or (data.points[held], data.codes[held])
@@ -373,7 +385,7 @@ def _checked(data: _Data, judged: _Judged, share: float | None, seed: int) -> Ch
     part = _judge(data, rows, data.codes[rows], share, seed) if data.test is None else judged
     used = rows if data.test is None else np.arange(len(data.codes))
     points, codes = data.points[used], data.codes[used]
-    best = max(PENALTIES, key=lambda one: part.seen.weights[f"logistic C={one:g}"])
+    best = max(PENALTIES, key=lambda penalty: part.seen.weights[f"logistic C={penalty:g}"])
 
     def score(keep: BoolArray, labels: IntArray) -> float:
         if np.ptp(labels[keep]) == 0:
@@ -394,7 +406,7 @@ def _checked(data: _Data, judged: _Judged, share: float | None, seed: int) -> Ch
         counts,
         np.array([score(rank >= count, codes) for count in counts]),
         np.array(
-            [score(rank >= 0, np.where(rank < one, part.suggestions, codes)) for one in counts]
+            [score(rank >= 0, np.where(rank < count, part.suggestions, codes)) for count in counts]
         ),
         n_removed,
         score(rank >= n_removed, codes),

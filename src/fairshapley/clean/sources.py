@@ -67,32 +67,32 @@ def odd_sources(
     sizes = np.bincount(codes, minlength=n_classes) / len(codes)
     blind = [_mixed(np.eye(n_classes), sizes, rate) for rate in EVERYWHERE]
     fits = [best_power(logs, codes, rates) for rates in blind]
-    usual, (_, power) = min(zip(blind, fits, strict=True), key=lambda one: one[1][0])
+    usual, (_, power) = min(zip(blind, fits, strict=True), key=lambda fit: fit[1][0])
     logs = power * logs
     found = []
     for category in np.flatnonzero(np.bincount(categories) >= LEAST_ROWS):
         rows = categories == category
-        own, labels = logs[rows], codes[rows]
+        of_source, labels = logs[rows], codes[rows]
         seen = np.eye(n_classes) / 2
-        np.add.at(seen, (own.argmax(axis=1), labels), 1)
+        np.add.at(seen, (of_source.argmax(axis=1), labels), 1)
         turned = np.eye(n_classes)[seen.argmax(axis=1)]
         forms = [("random", _mixed(np.eye(n_classes), sizes, rate)) for rate in RANDOM]
         if (turned != np.eye(n_classes)).any():
             forms += [("turned round", _mixed(turned, sizes, 1 - rate)) for rate in TURNED]
-        fits = [best_power(own, labels, rates, FLATTEST) for _, rates in forms]
+        fits = [best_power(of_source, labels, rates, FLATTEST) for _, rates in forms]
         costs = np.array([cost for cost, _ in fits]) + np.log(len(forms) * len(names))
-        if costs.min() > label_cost(own, labels, usual):
+        if costs.min() > label_cost(of_source, labels, usual):
             continue
-        odds = np.exp(min(_harder(own, labels, usual) - costs.min(), 700.0))
+        odds = np.exp(min(_harder(of_source, labels, usual) - costs.min(), 700.0))
         weights = np.exp(costs.min() - costs)
         weights /= weights.sum()
         if odds < UNLIKELY:
             continue
         each = [
-            posterior(np.exp(power * own), rates, labels)
+            posterior(np.exp(power * of_source), rates, labels)
             for (_, rates), (_, power) in zip(forms, fits, strict=True)
         ]
-        wrong = np.array([1 - one[np.arange(len(labels)), labels].mean() for one in each])
+        wrong = np.array([1 - chosen[np.arange(len(labels)), labels].mean() for chosen in each])
         found.append(
             Source(
                 column,

@@ -124,42 +124,42 @@ class Suspects:
         few, done, n_rows = self.mistakes, self.checks, len(self.names)
         span = f"{100 * few.lower:.2g} to {100 * few.upper:.2g} %"
         have = "has" if self.n_likely == 1 else "have"
-        said = [
+        sentences = [
             f"{self.n_likely:,} of {n_rows:,} rows {have} a label that is probably wrong; about "
             f"{100 * few.share:.2g} % of all labels are ({span}){PATTERNS[few.pattern]}"
         ]
         if few.upper == 0:
-            said = ["no row looks like one with a wrong label"]
+            sentences = ["no row looks like one with a wrong label"]
         elif not self.n_likely and few.upper > SMALL:
-            said = [
+            sentences = [
                 f"of no single row is the label probably wrong, but up to {100 * few.upper:.2g} % "
                 f"of all labels may be ({span}): the features do not rule it out"
             ]
         if few.pair is not None:
             taken, label = (str(self.classes[place]) for place in few.pair)
-            said[0] += f", {quoted([taken])} labelled {quoted([label])}"
-        said += [
-            f"labels of {one.column} = {quoted([one.category])} look {one.pattern}: about "
-            f"{100 * one.share:.2g} % of its {int(one.rows.sum()):,} labels are wrong, if its "
-            "rows do not differ from all others for a good reason; they were judged by models "
+            sentences[0] += f", {quoted([taken])} labelled {quoted([label])}"
+        sentences += [
+            f"labels of {source.column} = {quoted([source.category])} look {source.pattern}: about "
+            f"{100 * source.share:.2g} % of its {int(source.rows.sum()):,} labels are wrong, if "
+            "its rows do not differ from all others for a good reason; they were judged by models "
             "that do not know that column"
-            for one in self.sources
+            for source in self.sources
         ]
         if few.upper - few.lower > WIDE and not self.sources:
-            said.append(
+            sentences.append(
                 "the features do not tell wrong labels from hard rows: how many are wrong is "
                 "hardly known, so that the order of the suspects means more than their "
                 "probabilities; give the share of wrong labels if you know it"
             )
         likely = self.probability > LIKELY
         classes = dict.fromkeys(self.labels[likely].tolist())
-        if whole := [str(one) for one in classes if likely[self.labels == one].all()]:
-            said.append(
+        if whole := [str(class_) for class_ in classes if likely[self.labels == class_].all()]:
+            sentences.append(
                 f"all rows with the label {quoted(whole)} are suspects: this may be a rare "
                 "class that the features do not show; look at them before you remove any"
             )
         if done is not None:
-            said += [
+            sentences += [
                 f"of {several(done.planted, 'label')} made wrong on purpose, {done.found:,} "
                 f"{'was' if done.found == 1 else 'were'} among the first {done.planted:,} new "
                 f"suspects (AUC {done.auc:.3f})",
@@ -168,7 +168,7 @@ class Suspects:
                 f"{done.random.min():.4g} to {done.random.max():.4g} without as many at random "
                 f"({len(done.random)} draws)",
             ]
-        return said
+        return sentences
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -191,8 +191,8 @@ class Suspects:
             "distance": self.distance[rows].tolist(),
         }
         if self.table is not None:
-            own = self.table.take(rows)
-            for name, column in zip(own.column_names, own.columns, strict=True):
+            given = self.table.take(rows)
+            for name, column in zip(given.column_names, given.columns, strict=True):
                 found[name if name not in found else f"{name} (given)"] = column.to_pylist()
         return found
 
@@ -225,7 +225,7 @@ class Suspects:
     def shown(self, most: int) -> tuple[list[str], list[list[str]]]:
         """Headings and the first suspects, for people."""
         columns = list(self.columns(most).items())[:SHOWN]
-        rows = zip(*([_cell(one) for one in column] for _, column in columns), strict=True)
+        rows = zip(*([_cell(value) for value in column] for _, column in columns), strict=True)
         return [name.replace("_", " ") for name, _ in columns], [list(row) for row in rows]
 
 

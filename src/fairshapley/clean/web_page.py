@@ -30,12 +30,15 @@ def page(found: Suspects, title: str) -> str:
     """The page as a text; everything from the data is escaped."""
     headings, rows = found.shown(MOST_ROWS)
     parts = [f"<title>{_safe(title)}</title></head><body><h1>{_safe(title)}</h1>"]
-    parts += [f"<p>{_safe(said)}.</p>" for said in found.sentences()]
+    parts += [f"<p>{_safe(sentence)}.</p>" for sentence in found.sentences()]
     if found.checks is not None:
         scores = zip(
             found.checks.counts, found.checks.removed, found.checks.relabelled, strict=True
         )
-        lines = [[f"{count:,}", f"{one:.4g}", f"{other:.4g}"] for count, one, other in scores]
+        lines = [
+            [f"{count:,}", f"{removed:.4g}", f"{relabelled:.4g}"]
+            for count, removed, relabelled in scores
+        ]
         heads = ["first suspects", "score when removed", "score when relabelled"]
         parts += ["<h2>A model without them</h2>", _table(heads, lines)]
     weights = [[name, f"{weight:.2f}"] for name, weight in found.weights.items()]
@@ -50,7 +53,7 @@ def _safe(text: str) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{_safe(one)}</th>' for one in headings)
+    head = "".join(f'<th scope="col">{_safe(heading)}</th>' for heading in headings)
     cells = ("".join(f"<td>{_safe(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -49,7 +49,7 @@ class Aim:
         given = checks.flag("signs", self.signs) + checks.flag("order", self.order)
         for name in ("top", "bottom"):
             if (k := getattr(self, name)) is not None:
-                checks.settle(self, **{name: checks.whole(name, k)})
+                checks.set_fields(self, **{name: checks.whole(name, k)})
                 given += 1
         if given != 1:
             what = "two things at once" if given else "nothing"

@@ -62,7 +62,7 @@ class PlannedLooks(Rule):
 
     def __post_init__(self) -> None:
         give_up = checks.flag("give_up", self.give_up)
-        checks.settle(self, delta=check_delta(self.delta), give_up=give_up)
+        checks.set_fields(self, delta=check_delta(self.delta), give_up=give_up)
 
     @abstractmethod
     def judge(self, snapshot: Snapshot, level: float) -> Look:
@@ -179,7 +179,7 @@ class Fair(PlannedLooks):
         super().__post_init__()
         check_bound(self.bound, BOUNDS)
         xi = None if self.xi is None else check_xi(self.xi)
-        checks.settle(self, epsilon1=check_epsilon1(self.epsilon1), xi=xi)
+        checks.set_fields(self, epsilon1=check_epsilon1(self.epsilon1), xi=xi)
 
     @property
     def certified_by(self) -> str:

@@ -49,7 +49,7 @@ class Budget:
                 plain: float = checks.real(name, limit, above=0, error=BudgetError)
             else:
                 plain = checks.whole(name, limit, error=BudgetError)
-            checks.settle(self, **{unit: plain})
+            checks.set_fields(self, **{unit: plain})
 
     def limits(self) -> dict[str, float]:
         """The limits that are set, by unit."""
@@ -231,7 +231,7 @@ class _Threshold(Rule):
     def __post_init__(self) -> None:
         number = checks.real(f"{type(self).__name__}(at_least=…)", self.at_least, above=0)
         whole = isinstance(self.at_least, int | np.integer)
-        checks.settle(self, at_least=int(self.at_least) if whole else number)
+        checks.set_fields(self, at_least=int(self.at_least) if whole else number)
 
 
 @dataclass(frozen=True)

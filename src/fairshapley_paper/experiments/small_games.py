@@ -105,7 +105,7 @@ def _both_readings(
         written,
         name=f"{name}-code",
         title=f"{title}, as the authors' program does it",
-        scenarios=tuple(one for one in scenarios if not one.form_of),
+        scenarios=tuple(scenario for scenario in scenarios if not scenario.form_of),
         methods=tuple(
             name for name in (*ALL_METHODS, *PROGRAM_METHODS) if name not in GREEDY_METHODS
         ),

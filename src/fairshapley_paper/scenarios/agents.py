@@ -12,7 +12,7 @@ from fairshapley._basics.types import FloatArray
 from fairshapley.games.information import InformationGame
 from fairshapley.randomness import side_generator
 from fairshapley_paper.datasets import Dataset, load, standardise
-from fairshapley_paper.experiment import Played, Setup
+from fairshapley_paper.experiment import ScenarioGame, Setup
 from fairshapley_paper.scenarios.tables import tabulated
 
 N_AGENTS = 10
@@ -33,13 +33,13 @@ _KERNEL = (
 )
 
 
-def hotel_reviews(setup: Setup) -> Played:
+def hotel_reviews(setup: Setup) -> ScenarioGame:
     """Ten agents with reviews drawn at random, as 8 extracted features."""
     rows = PROGRAM_HOTEL_ROWS if setup.reading == "program" else HOTEL_ROWS
     return _agents(load("hotel_reviews"), rows[setup.size], setup)
 
 
-def uber_lyft(setup: Setup) -> Played:
+def uber_lyft(setup: Setup) -> ScenarioGame:
     """Ten agents with rides drawn at random, 12 features."""
     rides = load("uber_lyft")
     note = (
@@ -49,7 +49,7 @@ def uber_lyft(setup: Setup) -> Played:
     return _agents(rides, RIDE_ROWS[setup.size], setup, (note,))
 
 
-def _agents(data: Dataset, rows: int, setup: Setup, notes: tuple[str, ...] = ()) -> Played:
+def _agents(data: Dataset, rows: int, setup: Setup, notes: tuple[str, ...] = ()) -> ScenarioGame:
     generator = side_generator(setup.seed, f"paper agents of {data.name}")
     drawn = generator.choice(len(data), N_AGENTS * rows, replace=False)
     features = standardise(data.X[drawn])

@@ -16,7 +16,7 @@ from fairshapley_paper.datasets import (
     paper_used_cars,
     standardise,
 )
-from fairshapley_paper.experiment import Played, Setup
+from fairshapley_paper.experiment import ScenarioGame, Setup
 from fairshapley_paper.scenarios.tables import tabulated
 
 ROWS = 100
@@ -35,26 +35,26 @@ _SCALE = (
 )
 
 
-def credit_card(setup: Setup) -> Played:
+def credit_card(setup: Setup) -> ScenarioGame:
     """Ten providers with rows drawn from all payments up to 1000."""
     payments = card_amounts(load("creditcard")).select(split="main")
     return _drawn(payments.X, _rows(setup, PROGRAM_CARD_ROWS), setup, "paper credit card")
 
 
-def rides(setup: Setup) -> Played:
+def rides(setup: Setup) -> ScenarioGame:
     """Ten providers of 50 rides each, as the agents of P3 have them."""
     return _drawn(load("uber_lyft").X, RIDES, setup, "paper volume of rides")
 
 
-def used_cars(setup: Setup) -> Played:
+def used_cars(setup: Setup) -> ScenarioGame:
     """Eight providers, each with cars of one make."""
     cars = paper_used_cars(load("used_cars"))
     generator = side_generator(setup.seed, "paper used cars")
     rows = _rows(setup, PROGRAM_CAR_ROWS)
     providers = []
     for make in PAPER_MAKES:
-        own = cars.select(group=make).X
-        providers.append(own[generator.choice(len(own), rows, replace=False)])
+        offered = cars.select(group=make).X
+        providers.append(offered[generator.choice(len(offered), rows, replace=False)])
     return _volume(providers, PAPER_MAKES)
 
 
@@ -64,7 +64,7 @@ def _rows(setup: Setup, program: int) -> int:
     return program if setup.reading == "program" else ROWS
 
 
-def _drawn(features: FloatArray, rows: int, setup: Setup, purpose: str) -> Played:
+def _drawn(features: FloatArray, rows: int, setup: Setup, purpose: str) -> ScenarioGame:
     """Ten providers with rows drawn from all."""
     generator = side_generator(setup.seed, purpose)
     drawn = generator.choice(len(features), N_PROVIDERS * rows, replace=False)
@@ -72,7 +72,7 @@ def _drawn(features: FloatArray, rows: int, setup: Setup, purpose: str) -> Playe
     return _volume(providers, [f"provider {place}" for place in range(1, N_PROVIDERS + 1)])
 
 
-def _volume(providers: list[FloatArray], names: Sequence[str]) -> Played:
+def _volume(providers: list[FloatArray], names: Sequence[str]) -> ScenarioGame:
     rows = standardise(np.concatenate(providers))
     game = VolumeGame(np.split(rows, len(providers)), OMEGA, player_names=list(names))
     return tabulated(game, notes=(_SCALE,))

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from fairshapley._basics.checks import ROUNDING
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import AllCoalitions
 from fairshapley.games.game import TableGame
 from fairshapley.randomness import side_generator
 from fairshapley_paper.datasets import Dataset, load
-from fairshapley_paper.experiment import Played, Setup
+from fairshapley_paper.experiment import ScenarioGame, Setup
 
 ROWS = {"full": 2000, "quick": 500, "tiny": 150}
 COMPONENTS = 7
@@ -34,7 +35,7 @@ _NOTES = {
 }
 
 
-def explained_rows(setup: Setup, name: str) -> Played:
+def explained_rows(setup: Setup, name: str) -> ScenarioGame:
     """The game of one data set: its 7 principal components, of iris the 4 features themselves."""
     data = load(name)
     if name == "covertype":
@@ -42,7 +43,7 @@ def explained_rows(setup: Setup, name: str) -> Played:
     return _as_programmed(setup, data) if setup.reading == "program" else _as_written(setup, data)
 
 
-def _as_written(setup: Setup, data: Dataset) -> Played:
+def _as_written(setup: Setup, data: Dataset) -> ScenarioGame:
     """The game of the text: rows drawn at random, and a model of them."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.neighbors import KNeighborsClassifier
@@ -61,7 +62,7 @@ def _as_written(setup: Setup, data: Dataset) -> Played:
     utilities = neighbourhood_expectation(model.predict_proba(rows)[:, CLASS], rows)
     note = f"the model is fitted to the {len(rows):,} rows that it explains"
     game = TableGame(utilities, player_names=names)
-    return Played(game, notes=(note, *_NOTES.get(data.name, ())))
+    return ScenarioGame(game, notes=(note, *_NOTES.get(data.name, ())))
 
 
 def _players(data: Dataset, seed: int) -> tuple[FloatArray, list[str]]:
@@ -73,7 +74,7 @@ def _players(data: Dataset, seed: int) -> tuple[FloatArray, list[str]]:
     return rows, [f"component {place}" for place in range(1, COMPONENTS + 1)]
 
 
-def _as_programmed(setup: Setup, data: Dataset) -> Played:
+def _as_programmed(setup: Setup, data: Dataset) -> ScenarioGame:
     """The game of the authors' program: its models, its split, its neighbours."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import RandomForestClassifier
@@ -99,16 +100,20 @@ def _as_programmed(setup: Setup, data: Dataset) -> Played:
     with warnings.catch_warnings():  # 300 steps may not be the end
         warnings.simplefilter("ignore")
         model.fit(fitted, answers)
-    utilities = signed_expectation(model.predict_proba(explained)[:, CLASS], explained)
+    utilities = neighbourhood_expectation(
+        model.predict_proba(explained)[:, CLASS], explained, signed=True
+    )
     note = (
         f"the model ({type(model).__name__}) is fitted to {len(fitted):,} rows and explains "
         f"{len(explained):,} others; near is from 0.9x to 1.1x"
     )
-    return Played(TableGame(utilities, player_names=names), notes=(note,))
+    return ScenarioGame(TableGame(utilities, player_names=names), notes=(note,))
 
 
-def neighbourhood_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return all utilities of the text's reading: near is within ±10 % of a row's own value.
+def neighbourhood_expectation(
+    predictions: FloatArray, rows: FloatArray, *, signed: bool = False
+) -> FloatArray:
+    """Return all utilities where a row is near that is within ±10 % in each feature.
 
     Parameters
     ----------
@@ -116,6 +121,8 @@ def neighbourhood_expectation(predictions: FloatArray, rows: FloatArray) -> Floa
         The prediction of each row.
     rows
         The rows, one column for each player.
+    signed
+        The program's reading, in which a negative number is near to nothing, itself included.
 
     Returns
     -------
@@ -126,35 +133,16 @@ def neighbourhood_expectation(predictions: FloatArray, rows: FloatArray) -> Floa
     --------
     >>> neighbourhood_expectation(np.array([1.0, 0.0]), np.array([[1.0], [-1.0]]))
     array([0.5, 0.5])
+    >>> neighbourhood_expectation(np.array([1.0, 0.5]), np.array([[1.0], [-1.0]]), signed=True)
+    array([0.75, 0.5 ])
     """
+    if signed:
+        low, high = (1 - TOLERANCE) * rows[:, None], (1 + TOLERANCE) * rows[:, None]
+        return _expectation(predictions, (low <= rows) & (rows <= high))
     # 1.1 is within ±10 % of 1.0, although 1.1 − 1.0 > 0.1 in floating point: the edge belongs to
     # the neighbourhood, up to the rounding of numbers of nine digits.
-    width = TOLERANCE * (1 + 1e-9) * np.abs(rows)
+    width = TOLERANCE * (1 + ROUNDING) * np.abs(rows)
     return _expectation(predictions, np.abs(rows - rows[:, None]) <= width[:, None])
-
-
-def signed_expectation(predictions: FloatArray, rows: FloatArray) -> FloatArray:
-    """All utilities of the reading in which negative numbers are near to nothing.
-
-    Parameters
-    ----------
-    predictions
-        The prediction of each row.
-    rows
-        The rows, one column for each player.
-
-    Returns
-    -------
-    array
-        2**n utilities, the index a bit mask.
-
-    Examples
-    --------
-    >>> signed_expectation(np.array([1.0, 0.0]), np.array([[1.0], [-1.0]]))
-    array([0.5, 0.5])
-    """
-    low, high = (1 - TOLERANCE) * rows[:, None], (1 + TOLERANCE) * rows[:, None]
-    return _expectation(predictions, (low <= rows) & (rows <= high))
 
 
 def _expectation(predictions: FloatArray, near: BoolArray) -> FloatArray:

@@ -11,10 +11,10 @@ from importlib.resources import files
 import numpy as np
 
 from fairshapley.games.game import TableGame
-from fairshapley_paper.experiment import Played, Setup
+from fairshapley_paper.experiment import ScenarioGame, Setup
 
 
-def federation(_setup: Setup, name: str) -> Played:
+def federation(_setup: Setup, name: str) -> ScenarioGame:
     """The agents of one federation.
 
     The paper normalises the values of each round to add up to 1 and averages them. With v(∅) = 0
@@ -33,10 +33,10 @@ def federation(_setup: Setup, name: str) -> Played:
         f"trained with {description}",
     )
     names = [f"agent {place}" for place in range(1, n_agents + 1)]
-    return Played(TableGame(utilities, player_names=names), notes=notes)
+    return ScenarioGame(TableGame(utilities, player_names=names), notes=notes)
 
 
-def equal_models(_setup: Setup, n_agents: int) -> Played:
+def equal_models(_setup: Setup, n_agents: int) -> ScenarioGame:
     """The limit of a federation in which every coalition's model is equally accurate.
 
     With v(∅) = 0 whoever comes first has the whole utility: the size of every error follows from
@@ -45,4 +45,4 @@ def equal_models(_setup: Setup, n_agents: int) -> Played:
     utilities = np.ones(1 << n_agents)
     utilities[0] = 0.0
     note = "no federation: v(S) = 1 for every S but ∅, what late rounds of an iid split come to"
-    return Played(TableGame(utilities), notes=(note,))
+    return ScenarioGame(TableGame(utilities), notes=(note,))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fairshapley.draws import AllCoalitions
 from fairshapley.games import abilities
 from fairshapley.games.game import Game, TableGame
-from fairshapley_paper.experiment import Played
+from fairshapley_paper.experiment import ScenarioGame
 
 
-def tabulated(game: Game, *, notes: tuple[str, ...] = ()) -> Played:
+def tabulated(game: Game, *, notes: tuple[str, ...] = ()) -> ScenarioGame:
     """The same game as a table; its true values follow by enumeration."""
     values = game(AllCoalitions(game.n_players).masks(0, 1 << game.n_players))
-    return Played(TableGame(values, player_names=abilities.player_names(game)), notes=notes)
+    return ScenarioGame(TableGame(values, player_names=abilities.player_names(game)), notes=notes)

@@ -15,7 +15,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
 from fairshapley_paper.datasets import Dataset, image_rows, load, standardise
-from fairshapley_paper.experiment import Played, Setup, Size
+from fairshapley_paper.experiment import ScenarioGame, Setup, Size
 
 LearnerName = Literal["logistic", "knn", "svc", "ridge"]
 
@@ -52,7 +52,7 @@ def build_points(
     duplicated: bool = False,
     flipped: float = 0.0,
     base: int = 2,
-) -> Played:
+) -> ScenarioGame:
     """The game of a scenario of data points.
 
     Parameters
@@ -85,7 +85,7 @@ def build_points(
         facts["pairs"] = np.stack([np.arange(count), np.arange(count) + count], axis=1)
     make = partial(make_game, learner, (rows_x, y), chosen.base)
     facts["held_out"] = make(chosen.held_out)
-    return Played(make((validation_x, validation_y)), facts=facts)
+    return ScenarioGame(make((validation_x, validation_y)), facts=facts)
 
 
 def draw_rows(name: str, count: int, seed: int, base: int = 2) -> DrawnRows:
@@ -106,8 +106,8 @@ def draw_rows(name: str, count: int, seed: int, base: int = 2) -> DrawnRows:
     order, y, take = _shuffled(name, seed)
     first = order[: count + 2]
     if name != "diabetes":
-        other = 1 + int(np.flatnonzero(y[first[1:]] != y[first[0]])[0])
-        first[[1, other]] = first[[other, 1]]
+        second = 1 + int(np.flatnonzero(y[first[1:]] != y[first[0]])[0])
+        first[[1, second]] = first[[second, 1]]
     last = count + 2 + VALIDATION_ROWS
     parts = (first[2:], order[count + 2 : last], first[:base], order[last : last + HELD_OUT_ROWS])
     reference = take(first)

@@ -100,7 +100,7 @@ class RegressionAdjusted(Estimator[AdjustedState, Draw]):
     def __post_init__(self) -> None:
         checks.choice("proxy", self.proxy, ("auto", "linear", "none"))
         pool, model = checks.flag("pool", self.pool), checks.flag("model", self.model)
-        checks.settle(self, pool=pool, model=model)
+        checks.set_fields(self, pool=pool, model=model)
 
     @property
     def traits(self) -> Traits:

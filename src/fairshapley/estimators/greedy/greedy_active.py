@@ -197,19 +197,19 @@ class GreedyActive(Estimator[ActiveState, WeightedDraw]):
         for one in fields(self):
             value = getattr(self, one.name)
             if isinstance(value, np.generic):  # plain numbers are what a journal can hold
-                checks.settle(self, **{one.name: value.item()})
+                checks.set_fields(self, **{one.name: value.item()})
             if one.type == "bool":
                 checks.flag(one.name, value)
         if not isinstance(self.proposal, str):
             # Hashable, and the same whether it came as an array or out of a journal.
-            checks.settle(self, proposal=plain_probabilities(self.proposal))
+            checks.set_fields(self, proposal=plain_probabilities(self.proposal))
         else:
             checks.choice("proposal", self.proposal, ("pooled", "per-player"))
         checks.choice("selection", self.selection, ("greedy", "uniform"))
         checks.real("alpha", self.alpha, least=0)
-        checks.settle(self, bootstrap=checks.whole("bootstrap", self.bootstrap, least=2))
+        checks.set_fields(self, bootstrap=checks.whole("bootstrap", self.bootstrap, least=2))
         if self.batch is not None:
-            checks.settle(self, batch=checks.whole("batch", self.batch))
+            checks.set_fields(self, batch=checks.whole("batch", self.batch))
         if self.xi is not None:
             checks.real("xi", self.xi, least=0)
         if self.epsilon1 is not None:

@@ -92,7 +92,7 @@ class UnbiasedKernelSHAP(Sampling[ListedCoalitions]):
     paired: bool = True
 
     def __post_init__(self) -> None:
-        checks.settle(self, paired=checks.flag("paired", self.paired))
+        checks.set_fields(self, paired=checks.flag("paired", self.paired))
 
     @property
     def traits(self) -> Traits:

@@ -52,7 +52,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
 
     def __post_init__(self) -> None:
         flags = {name: checks.flag(name, getattr(self, name)) for name in ("walk", "antithetic")}
-        checks.settle(self, **flags)
+        checks.set_fields(self, **flags)
         if self.antithetic and not self.walk:
             raise InputError(
                 "antithetic permutations need whole walks: use MonteCarlo(antithetic=True), "

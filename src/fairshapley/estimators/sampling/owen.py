@@ -66,7 +66,9 @@ class Owen(Sampling[Neighbourhoods]):
     def __post_init__(self) -> None:
         checks.choice("levels", self.levels, ("random", "grid"))
         antithetic = checks.flag("antithetic", self.antithetic)
-        checks.settle(self, antithetic=antithetic, grid=checks.whole("grid", self.grid, least=2))
+        checks.set_fields(
+            self, antithetic=antithetic, grid=checks.whole("grid", self.grid, least=2)
+        )
         if self.levels == "grid" and self.antithetic and self.grid % 2:
             raise InputError(
                 f"antithetic levels come in pairs, grid is {self.grid}: give an even number"

@@ -183,7 +183,7 @@ class Orthogonal(SpreadWalks):
     def __post_init__(self) -> None:
         if self.vectors is not None:
             remedy = "give None for the complete basis"
-            checks.settle(self, vectors=checks.whole("vectors", self.vectors, remedy=remedy))
+            checks.set_fields(self, vectors=checks.whole("vectors", self.vectors, remedy=remedy))
 
     def group_sizes(self, n_players: int) -> tuple[int, int]:
         """Return the walks of the first and of the largest group."""
@@ -233,7 +233,7 @@ class Sobol(SpreadWalks):
                 f"points must be a power of two such as 16 or 64, it is {self.points!r}: only then "
                 "do the points of a Sobol sequence fill every axis evenly"
             )
-        checks.settle(self, points=points)
+        checks.set_fields(self, points=points)
 
     def start(self, problem: Problem) -> SamplingState:
         """Return a state without contributions; raise InputError if there are too many players."""
