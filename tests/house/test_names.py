@@ -21,7 +21,7 @@ SPOKEN = (
 SHARED = {
     *("GameFacts", "as_numbers", "check_classes", "check_files", "describe", "described"),
     *("finish", "fit_kernel", "kind_of", "money", "null_players", "number", "prepare"),
-    *("same_seed", "solve", "value_range", "write"),
+    *("Part", "joined", "same_seed", "solve", "value_range", "write"),
 }
 
 
