@@ -76,7 +76,8 @@ class Walks:
     @property
     def marginals(self) -> int:
         """Each walk gives one marginal contribution of every player."""
-        return int(self.ranks.size)
+        walks, n_players = self.ranks.shape
+        return int(walks * n_players)
 
     def __len__(self) -> int:
         walks, n_players = self.ranks.shape

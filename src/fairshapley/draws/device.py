@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_ch
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.draws.coalitions import DivisibleDraw
+from fairshapley.draws.coalitions import DivisibleDraw, Walks
 from fairshapley.randomness import device_generator
 from fairshapley.semivalues import log_binomial
 
@@ -173,12 +173,10 @@ class DeviceUnits:
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceWalks:
-    """Whole permutations: the n − 1 coalitions between ∅ and N on each of them."""
+class DeviceWalks(Walks):
+    """Whole permutations, whose ranks are a tensor on a device."""
 
     ranks: Tensor
-    """The place of each player on each walk, (walks, players)"""
-    antithetic: bool
 
     @classmethod
     def draw(
@@ -193,16 +191,7 @@ class DeviceWalks:
         ranks = keys.argsort(dim=1).to(torch.int32)
         if antithetic:
             ranks = torch.stack([ranks, n_players - 1 - ranks], dim=1).reshape(-1, n_players)
-        return cls(ranks, antithetic)
-
-    @property
-    def marginals(self) -> int:
-        """Each walk gives one marginal contribution of every player."""
-        return int(self.ranks.numel())
-
-    def __len__(self) -> int:
-        walks, n_players = self.ranks.shape
-        return int(walks * (n_players - 1))
+        return cls(ranks, group=2 if antithetic else 1)
 
     @property
     def sizes(self) -> Tensor:
@@ -211,12 +200,6 @@ class DeviceWalks:
 
         walks, n_players = self.ranks.shape
         return torch.arange(1, n_players, device=self.ranks.device).repeat(walks)
-
-    def cut(self, coalitions: int) -> DeviceWalks | None:
-        """Return the first walks, with their reverses, of at most so many coalitions."""
-        count = coalitions // max(1, self.ranks.shape[1] - 1)
-        count -= count % 2 if self.antithetic else 0
-        return DeviceWalks(self.ranks[:count], self.antithetic) if count else None
 
     def columns(self, start: int, stop: int) -> Tensor:
         """Return the coalitions `start` … `stop` − 1."""
@@ -241,7 +224,7 @@ class DeviceWalks:
         path[:, -1] = full
         marginals = torch.diff(path, dim=1) * torch.as_tensor(weights, device=path.device)
         rows = marginals.gather(1, self.ranks.long())
-        return 0.5 * (rows[::2] + rows[1::2]) if self.antithetic else rows
+        return 0.5 * (rows[::2] + rows[1::2]) if self.group == 2 else rows
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """Return the coalitions `start` … `stop` − 1, as rows on the host."""

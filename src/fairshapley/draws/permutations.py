@@ -31,6 +31,21 @@ def random_ranks(rng: np.random.Generator, rows: int, n_players: int) -> RankArr
     return ranks
 
 
+def with_reverses(ranks: RankArray) -> RankArray:
+    """Return every permutation, each followed by its reverse.
+
+    Examples
+    --------
+    >>> with_reverses(np.array([[0, 1, 2]], dtype=np.uint16))
+    array([[0, 1, 2],
+           [2, 1, 0]], dtype=uint16)
+    """
+    n_players = ranks.shape[1]
+    last = np.asarray(n_players - 1, dtype=ranks.dtype)
+    pairs: RankArray = np.stack([ranks, last - ranks], axis=1)
+    return pairs.reshape(-1, n_players)
+
+
 def random_sizes(rng: np.random.Generator, rows: int, weights: FloatArray) -> IntArray:
     """Draw `rows` sizes with the probabilities `weights`."""
     cumulative = np.cumsum(weights)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws.permutations import RankArray
+from fairshapley.draws.permutations import RankArray, with_reverses
 
 
 @lru_cache(maxsize=64)
@@ -155,7 +155,4 @@ def orthogonal_directions(rng: np.random.Generator, vectors: int, n_players: int
 
 def orthogonal_ranks(rng: np.random.Generator, vectors: int, n_players: int) -> RankArray:
     """Draw 2·`vectors` permutations from orthogonal directions, each followed by its reverse."""
-    ranks = ranks_of(orthogonal_directions(rng, vectors, n_players))
-    last = np.asarray(n_players - 1, dtype=ranks.dtype)
-    pairs: RankArray = np.stack([ranks, last - ranks], axis=1)
-    return pairs.reshape(-1, n_players)
+    return with_reverses(ranks_of(orthogonal_directions(rng, vectors, n_players)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.estimators.estimator import Estimate
@@ -29,17 +29,10 @@ def may_overflow() -> np.errstate:
 
 
 class Means:
-    """Count or weight, mean and sums of squared and cubed deviations in every entry of a table.
+    """Count, mean and sums of squared and cubed deviations in every entry of a table.
 
     Batches are merged by the formulas of Chan, Golub & LeVeque and of Pébay, which lose no accuracy
     when the mean is large against the deviations.
-
-    Parameters
-    ----------
-    *shape
-        The shape of the table.
-    counts
-        The type of the counts; weights are floats.
 
     Examples
     --------
@@ -49,11 +42,9 @@ class Means:
     (array([0, 2]), array([0., 2.]), array([0., 2.]))
     """
 
-    def __init__(self, *shape: int, counts: DTypeLike = np.int64) -> None:
-        self.counts: NDArray[Any] = np.zeros(shape, dtype=counts)
-        self.means: FloatArray = np.zeros(shape)
-        self.squares: FloatArray = np.zeros(shape)
-        self.cubes: FloatArray = np.zeros(shape)
+    def __init__(self, entries: int) -> None:
+        self.counts: IntArray = np.zeros(entries, dtype=np.int64)
+        self.means, self.squares, self.cubes = np.zeros((3, entries))
 
     def merge_at(
         self,

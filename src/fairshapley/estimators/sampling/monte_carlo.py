@@ -10,6 +10,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
 from fairshapley.draws.device import DeviceWalks
+from fairshapley.draws.permutations import with_reverses
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Problem, Traits
 from fairshapley.estimators.rounds import (
@@ -23,7 +24,7 @@ from fairshapley.estimators.sampling.family import Sampling, SamplingState, grou
 
 
 @dataclass(frozen=True, kw_only=True)
-class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
+class MonteCarlo(Sampling[Walks | SingleMarginals]):
     """Monte Carlo estimation from permutations drawn uniformly.
 
     Parameters
@@ -74,9 +75,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
         alone = problem.semivalue.weights(problem.n_players)
         return super().weights(problem) if self.walk else alone
 
-    def ask(
-        self, state: SamplingState, rng: np.random.Generator
-    ) -> Walks | SingleMarginals | DeviceWalks | None:
+    def ask(self, state: SamplingState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
         """Draw a few permutations: whole walks, or one marginal of each of the next players."""
         n_players, device = state.problem.n_players, state.problem.device
         if not self.walk:
@@ -90,23 +89,19 @@ class MonteCarlo(Sampling[Walks | SingleMarginals | DeviceWalks]):
             return DeviceWalks.draw(rng, count, n_players, device, antithetic=self.antithetic)
         walks = walks_of_round(state.told, steps, state.problem.in_flight, long=True)
         ranks = random_ranks(rng, walks, n_players)
-        if self.antithetic:
-            last = np.asarray(n_players - 1, dtype=ranks.dtype)
-            ranks = np.stack([ranks, last - ranks], axis=1).reshape(-1, n_players)
-        return Walks(ranks, group=2 if self.antithetic else 1)
+        return Walks(with_reverses(ranks), group=2) if self.antithetic else Walks(ranks)
 
     def contributions(
-        self, state: SamplingState, draw: Walks | SingleMarginals | DeviceWalks, values: FloatArray
+        self, state: SamplingState, draw: Walks | SingleMarginals, values: FloatArray
     ) -> FloatArray:
         """Return the weighted marginals of each walk, or the mean of each antithetic pair."""
         assert not isinstance(draw, SingleMarginals)  # noqa: S101 - for the types: see `tell`
         problem = state.problem
         rows = draw.contributions(values, problem.empty, problem.full, state.weights)
-        return group_means(rows, 2) if self.antithetic and isinstance(draw, Walks) else rows
+        on_host = not isinstance(draw, DeviceWalks)  # which gives means of pairs itself
+        return group_means(rows, 2) if self.antithetic and on_host else rows
 
-    def tell(
-        self, state: SamplingState, draw: Walks | SingleMarginals | DeviceWalks, values: FloatArray
-    ) -> None:
+    def tell(self, state: SamplingState, draw: Walks | SingleMarginals, values: FloatArray) -> None:
         """Fold in the marginal contributions."""
         if not isinstance(draw, SingleMarginals):
             super().tell(state, draw, values)
