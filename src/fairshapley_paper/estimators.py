@@ -164,7 +164,7 @@ class SingleAntithetic(MonteCarlo):
         last = np.asarray(state.problem.n_players - 1, dtype=half.ranks.dtype)
         sizes = np.stack([half.sizes, last - half.sizes], axis=1).ravel()
         ranks = np.stack([half.ranks, last - half.ranks], axis=1).reshape(-1, half.ranks.shape[1])
-        return SingleMarginals(np.repeat(half.players, 2), sizes, ranks)
+        return SingleMarginals(np.repeat(half.players, 2), sizes, ranks, group=2)
 
     def tell(self, state: SamplingState, draw: Any, values: FloatArray) -> None:
         """Fold in the means of the pairs."""
@@ -252,8 +252,8 @@ def placed_weights(
     below, above = np.zeros((2, *q.shape))
     below[:, 1:] = np.cumsum(q, axis=1)[:, :-1]
     above[:, :-1] = np.cumsum(q[:, ::-1], axis=1)[:, -2::-1]
-    places = ranks[rows, players]
-    is_behind = ranks > places[:, None]
+    placed = ranks[rows, players]
+    is_behind = ranks > placed[:, None]
     # Places that never happen have the weight 0.
     behind = np.divide(base * places, below, out=np.zeros_like(q), where=below > 0)
     before = np.divide(base * places[::-1], above, out=np.zeros_like(q), where=above > 0)
@@ -261,7 +261,7 @@ def placed_weights(
     weights = np.where(
         is_behind, np.take_along_axis(behind, at, axis=1), np.take_along_axis(before, at, axis=1)
     )
-    weights[rows, players] = base[places] / q[rows, places]
+    weights[rows, players] = base[placed] / q[rows, placed]
     return weights
 
 

@@ -140,7 +140,7 @@ def test_doubts_say_why_nothing_is_stated(given, said):
 def test_a_result_says_so_in_print():
     game = fs.games.SumOfUnanimity(12, seed=1)
     early, late = (fs.estimate(game, "mc", budget=spent, seed=0) for spent in (100, 2000))
-    assert "Nothing is certified: a value is the mean of 8 contributions" in str(early)
+    assert "Nothing is certified: a value is the mean of 9 contributions" in str(early)
     assert "probability" not in str(early)
     assert late.findings().doubts == ()
     assert "Nothing is certified" not in str(late)

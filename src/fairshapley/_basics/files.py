@@ -90,7 +90,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise InputError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another"
+        ) from error
 
 
 def check_replaceable(target: Path) -> None:

@@ -138,15 +138,19 @@ class SingleMarginals:
     players: IntArray
     sizes: IntArray
     ranks: RankArray
+    group: int = field(default=1, kw_only=True)
+    """How many consecutive marginals belong together"""
 
     unit_length: ClassVar[int] = 2
 
-    def cut(self, coalitions: int) -> SingleMarginals | None:
-        """Return the first marginals, with at most so many coalitions."""
-        count = coalitions // 2
+    def cut(self, coalitions: int) -> Self | None:
+        """Return the first groups of marginals, with at most so many coalitions."""
+        count = coalitions // (2 * self.group) * self.group
         if count < 1:
             return None
-        return SingleMarginals(self.players[:count], self.sizes[:count], self.ranks[:count])
+        return replace(
+            self, players=self.players[:count], sizes=self.sizes[:count], ranks=self.ranks[:count]
+        )
 
     @property
     def marginals(self) -> int:
