@@ -71,7 +71,7 @@ class Cache:
         """Remember utilities."""
         self._young.update(entries)
 
-    def turn(self) -> None:
+    def start_generation(self) -> None:
         """Start a new generation when the young one is full; called between rounds."""
         if len(self._young) <= self.generation_size:
             return

@@ -240,9 +240,9 @@ class Dispatcher:
                 time.sleep(pause or 0.0)
         for ticket, answer in answers:
             self._land(self._flying.pop(ticket), answer)
-        return self._settled()
+        return self._finished()
 
-    def _settled(self) -> Iterator[Chunk]:
+    def _finished(self) -> Iterator[Chunk]:
         while self._begun:
             chunk = self._begun[0]
             if chunk.halves is not None:

@@ -240,7 +240,7 @@ class Evaluator:
         """Return v(∅) and v(N); they cannot be skipped."""
         values = self.evaluate(self.ends()).values
         if self.noise is not None:
-            empty, full = self.noise.settle_first(values)
+            empty, full = self.noise.take_first(values)
         else:
             empty, full = values.tolist()
         if self.tally.skipped:
@@ -312,7 +312,7 @@ class Evaluator:
         if self._looked_up is not None and self._looked_up[0] is draw:
             yield self._looked_up[1]
             return
-        self.cache.turn()
+        self.cache.start_generation()
         count, remembers = len(draw), self._remembers(draw)
         step = count if remembers else PART_BYTES // entry_bytes(self.n_players)
         for start in range(0, max(1, count), max(1, step)):

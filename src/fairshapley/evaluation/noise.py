@@ -146,7 +146,7 @@ class Noise:
         masks[FIRST_ENDS:] = True
         return ListedCoalitions.of(masks)
 
-    def settle_first(self, values: FloatArray) -> tuple[float, float]:
+    def take_first(self, values: FloatArray) -> tuple[float, float]:
         """The ends as the rounds take them."""
         for end, drawn in zip(self.ends, values.reshape(2, FIRST_ENDS), strict=True):
             end.add(drawn)
@@ -191,7 +191,7 @@ class Noise:
             known[inside & (sizes == 0)], known[inside & (sizes == self.n_active)] = self.known
         return np.concatenate([packed, seeds], axis=1), known
 
-    def settle(self, draw: RepeatedDraw, values: FloatArray) -> FloatArray:
+    def average_repeats(self, draw: RepeatedDraw, values: FloatArray) -> FloatArray:
         """The utilities of a round; what was drawn twice is the mean of both."""
         own, (empties, fulls) = len(draw.inner), draw.ends
         told = values[:own].copy()

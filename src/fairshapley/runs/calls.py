@@ -146,9 +146,9 @@ def estimate(
             in_flight=getattr(opened, "in_flight", 1),
         )
         _check_certifiable(plan)
-        plan, there = staying_on_device(game, plan, engine=opened, journal=journal)
+        plan, device_form = staying_on_device(game, plan, engine=opened, journal=journal)
         with evaluating(
-            game, facts, engine=opened, journal=journal, on_error=on_error, on_device=there
+            game, facts, engine=opened, journal=journal, on_error=on_error, on_device=device_form
         ) as evaluator:
             return _execute(plan, evaluator, seed, started, progress, verify)
 

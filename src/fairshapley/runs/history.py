@@ -46,7 +46,7 @@ class Recorder:
         self._checkpoints: list[Checkpoint] = []
         self._waiting: list[tuple[SizeArray, FloatArray]] = []
         self._rows = 0
-        self._there: list[tuple[Any, Any]] = []
+        self._present: list[tuple[Any, Any]] = []
         """Sizes and utilities that wait on a device"""
         width = -(-(n_players + 1) // MOST_BINS)
         self._bin = (np.arange(n_players + 1) // width).astype(np.intp)
@@ -56,8 +56,8 @@ class Recorder:
     def add(self, sizes: SizeArray, values: FloatArray) -> None:
         """Take the utilities of a round; NaN, an evaluation skipped, is left out."""
         if not isinstance(values, np.ndarray):
-            self._there.append((sizes, values))
-            if sum(len(part) for _, part in self._there) >= FOLD_THERE:
+            self._present.append((sizes, values))
+            if sum(len(part) for _, part in self._present) >= FOLD_THERE:
                 self._fold_there()
             return
         self._waiting.append((sizes, values))
@@ -84,8 +84,8 @@ class Recorder:
         """Add up what is on a device; only sums for each size leave it."""
         import torch
 
-        sizes, values = (torch.cat(parts) for parts in zip(*self._there, strict=True))
-        self._there = []
+        sizes, values = (torch.cat(parts) for parts in zip(*self._present, strict=True))
+        self._present = []
         middle = float(values.mean())
         found = sums_by_size(sizes, values - middle, len(self._bin)).cpu().numpy()
         counts, sums, squares = (
@@ -124,7 +124,7 @@ class Recorder:
     def records(self) -> dict[str, Any]:
         """The fields of a result: its history and its profile."""
         self._fold()
-        if self._there:
+        if self._present:
             self._fold_there()
         return {"history": tuple(self._checkpoints), "profile": tuple(self._profile())}
 

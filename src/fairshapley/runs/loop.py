@@ -339,7 +339,7 @@ class Run:
         self._latest = self._asked = None
         try:
             if evaluator.noise is not None and isinstance(wanted, RepeatedDraw):
-                values, sizes = evaluator.noise.settle(wanted, values), sizes[: len(draw)]
+                values, sizes = evaluator.noise.average_repeats(wanted, values), sizes[: len(draw)]
                 self._note_noise()
             estimator.tell(self.state, draw, values)
             self.rounds += 1

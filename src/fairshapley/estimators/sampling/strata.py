@@ -236,7 +236,7 @@ class Sweep:
     def __init__(self, n_players: int, blocks: int) -> None:
         self.n_players = n_players
         self.blocks = blocks
-        self.turn = 0
+        self.position = 0
         self.visited: BoolArray = np.zeros((n_players, blocks), dtype=bool)
         self.between = Means(n_players)
         """The means of the pairs"""
@@ -250,11 +250,11 @@ class Sweep:
     @property
     def finished(self) -> bool:
         """Whether every player has visited every block."""
-        return self.turn >= self.n_players * -(-self.blocks // BLOCKS_PER_TURN)
+        return self.position >= self.n_players * -(-self.blocks // BLOCKS_PER_TURN)
 
     def choose(self, rng: np.random.Generator, marginals: int) -> tuple[IntArray, IntArray]:
         """Return the next players and the blocks of each, for about so many marginals."""
-        lap, first = divmod(self.turn, self.n_players)
+        lap, first = divmod(self.position, self.n_players)
         visits = min(BLOCKS_PER_TURN, self.blocks - BLOCKS_PER_TURN * lap)
         turns = max(1, marginals // (2 * visits))
         players = np.arange(first, min(self.n_players, first + turns))
@@ -267,7 +267,7 @@ class Sweep:
     def add(self, players: IntArray, blocks: IntArray, pairs: FloatArray) -> None:
         """Fold in the pairs of contributions, shape (players, blocks of a player, 2)."""
         self.visited[players[:, None], blocks] = True
-        self.turn += len(players)
+        self.position += len(players)
         valid = ~np.isnan(pairs)
         both = valid.all(axis=2)
         kept = np.where(valid, pairs, 0.0).sum(axis=2)

@@ -58,7 +58,7 @@ class StratifiedState:
     """Of all marginal contributions of each (player, stratum)"""
     asked: IntArray
     """(n, strata): marginal contributions asked for, skipped ones too"""
-    turn: int = 0
+    next_player: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
             if sweep.blocks < strata.count:
                 chosen = strata.at((chosen + rng.random(len(chosen))) / sweep.blocks)
         else:
-            players = (state.turn + np.arange(marginals)) % n_players
+            players = (state.next_player + np.arange(marginals)) % n_players
             # D'Hondt's rule: the next sample goes where share/(samples + 1) is largest.
             shares = (strata.masses * (strata.mean_sizes + 1.0)) ** (2 / 3)
             behind = shares / (state.asked[players] + 1)
@@ -165,7 +165,7 @@ class Stratified(Estimator[StratifiedState, StratumMarginals]):
         if state.sweep is not None and draw.blocks is not None:
             self._tell_pairs(state, state.sweep, draw, draw.blocks, marginals)
             return
-        state.turn = int(draw.players[-1] + 1) % state.problem.n_players
+        state.next_player = int(draw.players[-1] + 1) % state.problem.n_players
 
     def _tell_pairs(
         self,

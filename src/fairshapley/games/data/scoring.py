@@ -133,7 +133,7 @@ class Metric(ABC):
 
     def device_scores(self, predictions: Array) -> Array:
         """The score of each model, in the namespace and on the device of the predictions."""
-        return _beside(predictions, self.score(predictions))
+        return _like(predictions, self.score(predictions))
 
     @abstractmethod
     def weighed(self, predictions: Array, weightings: Sequence[FloatArray | None]) -> FloatArray:
@@ -203,12 +203,12 @@ class MeanMetric(Metric):
         xp = array_namespace(values)
         values, total = xp.astype(values, xp.float64), float(values.shape[-1])
         if weights is not None:
-            values, total = values * _beside(values, weights, xp.float64), float(weights.sum())
+            values, total = values * _like(values, weights, xp.float64), float(weights.sum())
         elif isinstance(values, np.ndarray):
             # The order of a sum follows the layout: the same one for a single row and for many.
             values = np.ascontiguousarray(values)
         # By an array: a GPU multiplies by the reciprocal of a number, which differs in a last bit.
-        return self.of_mean(xp.sum(values, axis=-1) / _beside(values, [total], xp.float64), weights)
+        return self.of_mean(xp.sum(values, axis=-1) / _like(values, [total], xp.float64), weights)
 
     def left_out(self, predictions: Array, groups: TestGroups) -> FloatArray:
         """The score of each model without each group of test rows, by one matrix product."""
@@ -226,7 +226,7 @@ class Accuracy(MeanMetric):
 
     def rows(self, predictions: Array) -> Array:
         """Whether the class is predicted."""
-        return predictions == _beside(predictions, self.targets)
+        return predictions == _like(predictions, self.targets)
 
     def best_prediction(self) -> Array:
         """The most frequent class, of those that a model can predict."""
@@ -244,7 +244,7 @@ class LogLikelihood(MeanMetric):
         xp = array_namespace(predictions)
         # A sum with one term that is not 0: picking it is no part of the array API.
         truth = self.targets[:, None] == np.arange(self.n_classes)
-        of_truth = xp.sum(predictions * _beside(predictions, truth, predictions.dtype), axis=-1)
+        of_truth = xp.sum(predictions * _like(predictions, truth, predictions.dtype), axis=-1)
         return xp.log(xp.clip(of_truth, PROBABILITY_CLIP, 1.0))
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
@@ -269,7 +269,7 @@ class F1(Metric):
         scores = []
         for one in self._found():
             predicted, true = predictions == one, self.targets == one
-            hits = _sums(predicted & _beside(predictions, true), counting)
+            hits = _sums(predicted & _like(predictions, true), counting)
             said = _sums(predicted, counting) + true @ counting
             scores.append(2 * hits / np.maximum(said, TINY_WEIGHT))
         return _average(scores)
@@ -315,7 +315,7 @@ class NegMSE(MeanMetric):
 
     def rows(self, predictions: Array) -> Array:
         """The squared error."""
-        return (predictions - _beside(predictions, self.targets, predictions.dtype)) ** 2
+        return (predictions - _like(predictions, self.targets, predictions.dtype)) ** 2
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
         """Errors count against a model."""
@@ -361,7 +361,7 @@ class Pinball(MeanMetric):
     def rows(self, predictions: Array) -> Array:
         """Too low costs the quantile, too high the rest to 1."""
         xp = array_namespace(predictions)
-        short = _beside(predictions, self.targets, predictions.dtype) - predictions
+        short = _like(predictions, self.targets, predictions.dtype) - predictions
         return xp.maximum(self.quantile * short, (self.quantile - 1) * short)
 
     def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
@@ -383,7 +383,7 @@ class MAE(Pinball):
     def rows(self, predictions: Array) -> Array:
         """The absolute error."""
         xp = array_namespace(predictions)
-        return xp.abs(predictions - _beside(predictions, self.targets, predictions.dtype))
+        return xp.abs(predictions - _like(predictions, self.targets, predictions.dtype))
 
 
 METRICS: dict[str, type[Metric]] = {
@@ -399,7 +399,7 @@ METRICS: dict[str, type[Metric]] = {
 }
 
 
-def _beside(predictions: Array, values: Array, dtype: Array = None) -> Array:
+def _like(predictions: Array, values: Array, dtype: Array = None) -> Array:
     """A numpy array as one of the namespace and the device of the predictions."""
     xp = array_namespace(predictions)
     return xp.asarray(values, dtype=dtype, device=device(predictions))
@@ -408,7 +408,7 @@ def _beside(predictions: Array, values: Array, dtype: Array = None) -> Array:
 def _sums(values: Array, weights: FloatArray) -> FloatArray:
     """The sums of each row of values under each column of weights (test rows, …)."""
     xp = array_namespace(values)
-    return _host(xp.astype(values, xp.float64) @ _beside(values, weights, xp.float64))
+    return _host(xp.astype(values, xp.float64) @ _like(values, weights, xp.float64))
 
 
 def _average(scores: list[FloatArray]) -> FloatArray:
@@ -456,7 +456,7 @@ def _areas(
     for weights in weightings:
         counts = np.stack([positive, ~positive]) * (1.0 if weights is None else weights)
         sorted_counts = (
-            xp.reshape(xp.take(_beside(scores, one, xp.float64), places, axis=0), scores.shape)
+            xp.reshape(xp.take(_like(scores, one, xp.float64), places, axis=0), scores.shape)
             for one in counts
         )
         hits, misses = (
