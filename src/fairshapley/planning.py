@@ -21,7 +21,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import BudgetError, InputError
 from fairshapley.estimators import Estimator
-from fairshapley.estimators.exact import Exact
+from fairshapley.estimators.exact import Exact, coalitions_needed
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.prices import Prices
@@ -36,7 +36,7 @@ from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
-from fairshapley.semivalues import Semivalue
+from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget
 from fairshapley.stopping.planned import PlannedLooks
 
@@ -224,8 +224,9 @@ def forecast(
     """
     n_players = abilities.number_of_players(game)
     limits, _ = run_limits(parse_budget(budget), until, n_players, method)
-    chosen = resolve_method(method, n_players, limits, until, "raise")
-    allowed = min(2**n_players, UNLIMITED)
+    kind = parse_semivalue(semivalue)
+    chosen = resolve_method(method, n_players, limits, until, "raise", semivalue=kind)
+    allowed = min(coalitions_needed(n_players, kind), UNLIMITED)
     if not isinstance(chosen, Exact) and limits is not None:
         allowed = min(allowed, limits.evaluations or limits.marginals or UNLIMITED)
     prices = Prices.of(game)

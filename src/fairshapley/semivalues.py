@@ -20,6 +20,9 @@ from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 
+EFFICIENT = ("shapley", "owen")
+"""The names of values that add up to v(N) − v(∅)"""
+
 
 def log_binomial(n: int, k: FloatArray) -> FloatArray:
     """The logarithm of C(n, k), elementwise in `k`."""

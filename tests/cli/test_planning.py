@@ -25,11 +25,11 @@ def test_hopeless_plans_are_refused_with_what_to_do_instead(folder, monkeypatch)
     monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: HOPELESS)
     done = run("value", *DATA, "--quiet")
     assert done.exit_code == 2
-    for words in ("85 days", "--group-by", "--sample", "--method knn", "--seconds", "--anyway"):
+    for words in ("85 days", "--group-by", "--sample", "--method knn", "--seconds", "anyway=yes"):
         assert words in done.stderr
     grouped = run("value", *DATA, "--quiet", "--group-by", "supplier")
     assert "--group-by" not in grouped.stderr, "groups are not advised to be groups"
-    told = run("value", *DATA, "--anyway", "--budget", 60)
+    told = run("value", *DATA, "--option", "anyway=yes", "--budget", 60)
     assert (told.exit_code, "85 days" in told.stderr) == (0, True)
 
 

@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -48,6 +49,27 @@ def test_quiet_says_nothing_on_standard_error(folder):
     done = run("value", *DATA, "--budget", 300, "--quiet")
     assert done.exit_code == 0
     assert done.stderr == ""
+
+
+def test_a_table_names_unions_and_the_shell_values_them(folder):
+    header, *rows = example_rows(24, seed=1)
+    rows = [[*row, "sea" if row[3] == "north" else "land"] for row in rows]
+    write_csv(folder / "unions.csv", [[*header, "company"], *rows])
+    options = ("--target", "label", "--test", "test.csv", "--group-by", "supplier", "--quiet")
+    done = run("value", "unions.csv", *options, "--union-by", "company", "--out", "v.json")
+    assert done.exit_code == 0, done.stderr
+    assert "Owen values" in done.stdout
+    named = {"group_by": "supplier", "union_by": "company"}
+    made = fs.table_game("unions.csv", "label", test="test.csv", **named)
+    assert set(made.unions) == {"sea", "land"}
+    assert "company" not in " ".join(made.feature_names)
+    expected = fs.exact(made.game, unions=made.unions).values
+    np.testing.assert_allclose(fs.Result.load("v.json").values, expected, atol=1e-12)
+    rows[0][-1] = "air"
+    write_csv(folder / "unions.csv", [[*header, "company"], *rows])
+    done = run("value", "unions.csv", *options, "--union-by", "company")
+    assert done.exit_code != 0
+    assert "name one union for each player" in done.stderr
 
 
 def test_groups_are_the_players_and_few_of_them_are_exact(folder):

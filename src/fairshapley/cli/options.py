@@ -62,6 +62,12 @@ class DataOptions(FileOptions):
     group_by: str | None = data_option(
         None, "Rows with the same value here (a supplier, a client) are one player.", "COL"
     )
+    union_by: str | None = data_option(
+        None,
+        "Players with the same value here (a supplier's company, a row's supplier) are a union: "
+        "Owen values, by which unions divide first. It is no feature.",
+        "COL",
+    )
     sample: int | None = data_option(
         None, "Value N of the rows, drawn at random by --option split-seed.", "N"
     )
@@ -162,9 +168,7 @@ class ValueOptions:
         "X",
     )
     seed: Seed = 0
-    anyway: bool = run_option(
-        False, "Start also when the run is expected to take very long.", name="--anyway"
-    )
+    anyway: bool = advanced(False, "yes: start also when the run is expected to take very long.")
 
 
 @dataclass(frozen=True)

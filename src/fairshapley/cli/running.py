@@ -34,9 +34,8 @@ from fairshapley.planning import Forecast, Tolerance, equal_share, forecast
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
-from fairshapley.runs.calls import estimate, resolve_method, run_limits
+from fairshapley.runs.calls import estimate, kind_of_value, resolve_method, run_limits
 from fairshapley.runs.setup import opened_journal
-from fairshapley.semivalues import parse_semivalue
 from fairshapley.stopping import Budget, Decided, Fair
 from fairshapley.tables import TabularGame
 
@@ -69,7 +68,7 @@ class RunSettings:
     notes: tuple[str, ...]
 
 
-def run_settings(run: RunOptions, game: Game) -> RunSettings:
+def run_settings(run: RunOptions, game: Game, unions: Sequence[str] | None = None) -> RunSettings:
     """Return the settings of the options, checked; the game gets its prices."""
     n_players = game.n_players
     if run.price is not None:
@@ -85,8 +84,10 @@ def run_settings(run: RunOptions, game: Game) -> RunSettings:
     limit = Budget(evaluations, run.marginals, run.seconds, run.budget_cost)
     method = chosen_method(run.method, run.method_options)
     budget, more = run_limits(limit if limit.limits() else None, until, n_players, method)
-    estimator = resolve_method(method, n_players, budget, until, cast("OnError", run.on_error))
-    parse_semivalue(run.semivalue)
+    semivalue = kind_of_value(run.semivalue, unions, n_players)
+    estimator = resolve_method(
+        method, n_players, budget, until, cast("OnError", run.on_error), semivalue=semivalue
+    )
     root_seed(run.seed)
     if run.xi not in ("auto", "share"):
         given_xi(run.xi)
@@ -95,7 +96,7 @@ def run_settings(run: RunOptions, game: Game) -> RunSettings:
         "budget": budget,
         "until": until,
         "engine": run.engine,
-        "semivalue": run.semivalue,
+        "semivalue": semivalue,
         "seed": run.seed,
         "journal": run.journal,
     }
@@ -185,7 +186,9 @@ def announce(planned: Forecast, shorter: str, run: RunOptions, *, quiet: bool) -
     """Say what a run will take and what is shorter; raise InputError when it is hopeless."""
     continued = run.journal is not None and run.journal.exists()
     if planned.seconds > MOST_SECONDS and not (run.anyway or continued):
-        raise InputError(f"{planned}. {shorter}; start it with --anyway, best with --journal")
+        raise InputError(
+            f"{planned}. {shorter}; start it with --option anyway=yes, best with --journal"
+        )
     if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None):
         return
     most = "at most " if run.epsilon1 is not None or run.until is not None else ""
@@ -205,6 +208,7 @@ def value_game(
     inputs: tuple[InputFile, ...],
     title: str,
     labels: tuple[str, ...] | None = None,
+    unions: Sequence[str] | None = None,
     shorter: str = SHORTER,
 ) -> None:
     """Run a game as the options say, and write and print what was found.
@@ -215,10 +219,12 @@ def value_game(
         What is valued, how far, and where the result goes.
     notes, inputs, title, labels
         What was decided on the way to the game, the files behind it, and what the report shows.
+    unions
+        The union of each player, for Owen values.
     shorter
         What to do instead of a long run.
     """
-    settings = run_settings(run, game)
+    settings = run_settings(run, game, unions)
     show_notes((*notes, *settings.notes), quiet=output.quiet)
     announce(forecast(game, settings.estimator, **settings.given), shorter, run, quiet=output.quiet)
     tolerance = chosen_xi(game, run)
@@ -264,7 +270,7 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
 
 def _check_computed(data: DataOptions, run: RunOptions) -> None:
     """Raise an InputError for an option that a method without sampling cannot follow."""
-    usable = {"--method", "--xi", "--seed", "--engine", "--anyway"}
+    usable = {"--method", "--xi", "--seed", "--engine", "--option anyway"}
     what, more = "leaves each player out", "--journal"
     refused = changed_options(run) | {f"--option {name}" for name in run.method_options}
     if run.method == KNN:

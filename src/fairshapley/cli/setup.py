@@ -99,7 +99,9 @@ def load_game(data: DataOptions) -> TabularGame:
     most = data.max_rows if data.sample is None else None
     if data.sample is not None and data.sample > data.max_rows:
         raise InputError(f"--sample {data.sample:,} is more than --option max-rows={data.max_rows}")
-    train, test = read_files(data, (data.group_by, data.id_column, data.split_by), most)
+    train, test = read_files(
+        data, (data.group_by, data.union_by, data.id_column, data.split_by), most
+    )
     shared = {field.name for field in fields(FileOptions)}
     own = {name: value for name, value in vars(data).items() if name not in shared}
     return table_game(train, target, test=test, names=data.id_column, drop=data.drop or (), **own)

@@ -140,6 +140,11 @@ class Estimator(ABC, Generic[State, Drawn]):
     (its estimates take no time)"""
 
     @property
+    def takes_unions(self) -> bool:
+        """Whether it can keep unions of players together, for Owen values."""
+        return False
+
+    @property
     def pools(self) -> bool:
         """Whether players that the game declares identical get one value, the mean of theirs."""
         return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshapley.fairness.levels import check_xi
+from fairshapley.semivalues import EFFICIENT
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -76,7 +77,7 @@ def _exact(result: Result) -> Iterator[str]:
     """Exact values have no errors, and Shapley values add up to v(N) − v(∅)."""
     if (result.standard_errors != 0).any():
         yield "standard_errors must be 0 where the values are exact"
-    if result.game.endpoints is None or result.semivalue != "shapley":
+    if result.game.endpoints is None or result.semivalue not in EFFICIENT:
         return
     empty, full = result.game.endpoints
     total = math.fsum(result.values)

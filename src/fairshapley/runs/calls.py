@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,8 +11,13 @@ from typing import Any
 from fairshapley._basics import checks
 from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
-from fairshapley.estimators import METHODS, Estimator, RegressionAdjusted
-from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, check_enumerable
+from fairshapley.estimators import METHODS, Estimator, MonteCarlo, RegressionAdjusted
+from fairshapley.estimators.exact import (
+    MAX_EXACT_PLAYERS,
+    Exact,
+    check_enumerable,
+    coalitions_needed,
+)
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal import Journal, RunRecord
@@ -34,8 +40,9 @@ from fairshapley.runs.setup import (
     opened_journal,
     staying_on_device,
 )
-from fairshapley.semivalues import Semivalue, parse_semivalue
+from fairshapley.semivalues import Semivalue, Shapley, parse_semivalue
 from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
+from fairshapley.unions import MOST_LISTED, OwenValue
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
@@ -48,6 +55,7 @@ def estimate(
     budget: int | Budget | None = None,
     until: Rule | None = None,
     semivalue: str | Semivalue = "shapley",
+    unions: Iterable[object] | None = None,
     xi: float = 1e-3,
     seed: int | None = None,
     engine: EngineOption = None,
@@ -60,7 +68,7 @@ def estimate(
 
     A `FederatedGame` is valued round by round, each round with all evaluations of the budget and
     an equal share of its seconds and cost; `Result.run.parts` holds the rounds. Ctrl-C then gives
-    no result. With a rule the total is valued as one game.
+    no result. With a rule or unions the total is valued as one game.
 
     Parameters
     ----------
@@ -76,6 +84,10 @@ def estimate(
         A rule such as ``fs.Fidelity(at_least=10) | fs.Seconds(at_least=60)``.
     semivalue
         "shapley", "banzhaf", "beta(16,1)" or an object such as ``fs.BetaShapley(16, 1)``.
+    unions
+        The union of each player, such as the company of each supplier: the values are then Owen
+        values, by which unions divide first, and each among its members after. Exact from the
+        coalitions that keep unions together, or estimated by "mc".
     xi
         ξ = ε2/ε1, the tolerance near zero, in the unit of the utility.
     seed
@@ -118,7 +130,8 @@ def estimate(
     started = time.monotonic()
     if on_error not in ("raise", "skip"):
         raise InputError("must be 'raise' or 'skip'", parameter="on_error", received=on_error)
-    if isinstance(game, FederatedGame) and len(game.rounds) > 1 and until is None:
+    by_rounds = until is None and unions is None
+    if isinstance(game, FederatedGame) and len(game.rounds) > 1 and by_rounds:
         one_round = partial(
             estimate, method=method, semivalue=semivalue, xi=xi, verify=verify, progress=progress,
             on_error=on_error,
@@ -131,13 +144,17 @@ def estimate(
     limits, notes = run_limits(parse_budget(budget), until, n_players, method, random=facts.random)
     if seed is not None:
         seed = root_seed(seed)
+    kind = kind_of_value(semivalue, unions, n_players)
+    if isinstance(kind, OwenValue):
+        facts = replace(facts, identical_players=kind.alike(facts.identical_players))
+        notes = (*notes, kind.described())
     with opened_engine(engine, game) as opened:
         plan = Plan(
             game=facts,
             estimator=resolve_method(
-                method, facts.n_active, limits, until, on_error, random=facts.random
+                method, facts.n_active, limits, until, on_error, random=facts.random, semivalue=kind
             ),
-            semivalue=parse_semivalue(semivalue),
+            semivalue=kind,
             xi=check_xi(xi),
             budget=limits,
             until=until,
@@ -153,16 +170,25 @@ def estimate(
             return _execute(plan, evaluator, seed, started, progress, verify)
 
 
-def exact(game: Game, semivalue: str | Semivalue = "shapley") -> Result:
-    """The exact values, by evaluating every coalition (up to 25 players).
+def exact(
+    game: Game,
+    semivalue: str | Semivalue = "shapley",
+    *,
+    unions: Iterable[object] | None = None,
+) -> Result:
+    """Return the exact values, by evaluating every coalition (up to 25 players).
+
+    With `unions`, as in `estimate`, only coalitions that keep unions together are evaluated.
 
     Examples
     --------
     >>> import fairshapley as fs
     >>> fs.exact(fs.games.TableGame([0, 0, 0, 1]), "banzhaf").values
     array([0.5, 0.5])
+    >>> fs.exact(fs.games.Airport([1.0, 2.0, 4.0]), unions=["north", "north", "south"]).values
+    array([0.25, 0.75, 3.  ])
     """
-    return estimate(game, Exact(), semivalue=semivalue)
+    return estimate(game, Exact(), semivalue=semivalue, unions=unions)
 
 
 def resume(
@@ -244,6 +270,19 @@ def _execute(
     return run.execute(progress, repeats=count if count or _is_own(evaluator.game) else 0)
 
 
+def kind_of_value(
+    semivalue: str | Semivalue, unions: Iterable[object] | None, n_players: int
+) -> Semivalue:
+    """Return the semivalue, or the Owen value of the unions."""
+    parsed = parse_semivalue(semivalue)
+    if unions is None:
+        return parsed
+    if not isinstance(parsed, Shapley):
+        message = f"unions have Owen values, which extend Shapley values, not {parsed.name} values"
+        raise InputError(message, remedy="leave {semivalue} or {unions} out")
+    return OwenValue.of(unions, n_players)
+
+
 def _is_own(game: Game | None) -> bool:
     """Whether a utility is the user's own code, of which nothing is known."""
     own = not type(game).__module__.startswith("fairshapley.") or isinstance(game, FunctionGame)
@@ -275,6 +314,15 @@ def _check_certifiable(plan: Plan) -> None:
         raise InputError(
             f"{plan.estimator.name} takes some utilities as known exactly, which those of a random "
             "game never are: use 'auto', 'adjusted', 'mc' or 'kernel'"
+        )
+    if isinstance(plan.semivalue, OwenValue) and not plan.estimator.takes_unions:
+        raise InputError(
+            f"{plan.estimator.name} cannot keep unions together",
+            remedy="give {method:'auto'}, 'mc' or 'exact'",
+        )
+    if isinstance(plan.semivalue, OwenValue) and facts.random and plan.estimator.name == "exact":
+        raise InputError(
+            "exact Owen values need utilities that are not random", remedy="give {method:'mc'}"
         )
     for rule in plan.rules:
         rule.check_players(facts.n_players)
@@ -361,13 +409,14 @@ def resolve_method(
     on_error: OnError,
     *,
     random: bool = False,
+    semivalue: Semivalue | None = None,
 ) -> Estimator[Any, Any]:
     """The estimator of a name; "auto" is exact when all coalitions fit the budget.
 
     Not where utilities are random: all coalitions alike would spend most on those that hardly
     count, and leave eight times the noise on ten players.
     """
-    limits = budget or Budget()
+    limits, needed = budget or Budget(), coalitions_needed(n_players, semivalue)
     if isinstance(method, Estimator):
         chosen = method
     elif method == "auto":
@@ -376,11 +425,15 @@ def resolve_method(
         # Finite-sample bounds need contributions of a known range, which a proxy does not have.
         bounded = any(rule.certified_by == "bernstein" for rule in rules)
         allowed = limits.evaluations or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
-        fits = n_players <= MAX_EXACT_PLAYERS and 1 << n_players <= allowed and not random
+        in_unions = isinstance(semivalue, OwenValue)
+        most = MOST_LISTED if in_unions else 1 << MAX_EXACT_PLAYERS
+        fits = needed <= min(most, allowed) and not random
         if fits and not marginals and on_error != "skip":
             chosen = METHODS["exact"]()
         elif marginals or bounded:
             chosen = METHODS["mc"]()
+        elif in_unions:
+            chosen = MonteCarlo(antithetic=True)
         else:
             chosen = RegressionAdjusted(model=not rules)
     elif isinstance(method, str) and method in METHODS:
@@ -392,9 +445,9 @@ def resolve_method(
             f"or an estimator object such as fs.MonteCarlo(){near_miss(str(method), names)}"
         )
     if isinstance(chosen, Exact):
-        check_enumerable(n_players)
+        check_enumerable(n_players, semivalue)
         limit = limits.evaluations
-        least = exact_draws(n_players) if random else 1 << n_players
+        least = exact_draws(n_players) if random else needed
         if limit is not None and limit < least:
             raise BudgetError(
                 f"exact values of {n_players} players take {least:,} evaluations, the "

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from fairshapley._basics import bits
 from fairshapley._basics.threads import one_thread
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.estimators.exact import exact_values
+from fairshapley.estimators.exact import exact_values, owen_values
 from fairshapley.evaluation.cache import Cache, Replicates
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.games.game import MAX_TABLE_PLAYERS
@@ -26,6 +26,7 @@ from fairshapley.games.player_data import group_numbers
 from fairshapley.randomness import root_seed, side_generator
 from fairshapley.results.records import Copies
 from fairshapley.semivalues import Banzhaf, Semivalue, Shapley, log_binomial
+from fairshapley.unions import OwenValue
 
 # A regression on fewer coalitions for each player mostly shows its own noise.
 LEAST_PER_PLAYER = 4
@@ -68,6 +69,8 @@ def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -
     array([[2., 3.]])
     """
     n_players = masks.shape[1]
+    if isinstance(semivalue, OwenValue):
+        return _owen_values(masks, utilities, semivalue)
     if _all_known(masks):
         order = np.argsort(masks @ (1 << np.arange(n_players)))
         return np.stack([exact_values(one, semivalue) for one in utilities[order].T], axis=1)
@@ -81,6 +84,17 @@ def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -
     except LinAlgError:
         return None
     return None if found is None or not np.isfinite(found).all() else found
+
+
+def _owen_values(masks: BoolArray, utilities: FloatArray, owen: OwenValue) -> FloatArray | None:
+    """Return Owen values, where all coalitions that they need are known."""
+    if owen.n_coalitions > len(masks):
+        return None
+    places = {key: place for place, key in enumerate(bits.keys(masks))}
+    found = [places.get(key, -1) for key in bits.keys(owen.coalitions())]
+    if min(found) < 0:
+        return None
+    return np.stack([owen_values(one, owen) for one in utilities[found].T], axis=1)
 
 
 def _all_known(masks: BoolArray) -> bool:
@@ -142,7 +156,7 @@ def value_errors(
     array([0., 0.])
     """
     n_players = masks.shape[1]
-    if _all_known(masks):
+    if _all_known(masks) or isinstance(semivalue, OwenValue):
         return np.zeros(n_players)
     inner, weights, members = _weighted(masks, semivalue)
     empty = utilities[~masks.any(axis=1)][0]
@@ -234,6 +248,8 @@ def _with_costs(
     together, values = list(copies.players), evidence.values
     kept = np.delete(np.arange(len(values)), others)
     rows = ~masks[:, others].any(axis=1) & ~np.isnan(known)
+    if isinstance(semivalue, OwenValue):
+        semivalue = semivalue.among(kept)
     without, utilities = masks[rows][:, kept], known[rows]
     alone = values_from(without, utilities[:, None], semivalue) if len(kept) > 1 else None
     if alone is None:

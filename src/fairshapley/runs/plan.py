@@ -22,6 +22,7 @@ from fairshapley.results.result import Result
 from fairshapley.results.serialising import sealed, with_fields
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, rule_from_configuration
+from fairshapley.unions import OwenValue
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,6 +95,11 @@ class Plan:
         """Whether the run may stop at any round because of what was estimated."""
         return any(rule.looks_freely for rule in self.rules)
 
+    @property
+    def unions(self) -> list[str] | None:
+        """The union of each player, for Owen values."""
+        return list(self.semivalue.unions) if isinstance(self.semivalue, OwenValue) else None
+
     def configuration(self) -> dict[str, Any]:
         """What the estimate depends on, as plain data."""
         game = self.game
@@ -103,6 +109,7 @@ class Plan:
             "identical_players": [list(pair) for pair in game.identical_players],
             "in_flight": self.in_flight if self.in_flight > 1 else None,
             "prices": list(game.prices),
+            "unions": self.unions,
             "random": {"same_seed": game.same_seed} if game.random else None,
         }
         return {
@@ -144,7 +151,9 @@ class Plan:
             return cls(
                 game=RunGame.from_record(record),
                 estimator=estimator,
-                semivalue=parse_semivalue(record.configuration["semivalue"]),
+                semivalue=OwenValue(tuple(map(str, record.configuration["unions"])))
+                if "unions" in record.configuration
+                else parse_semivalue(record.configuration["semivalue"]),
                 xi=float(record.configuration["xi"]),
                 budget=budget,
                 until=until,

@@ -128,6 +128,7 @@ def staying_on_device(
         or facts.n_players < LEAST_DEVICE_PLAYERS
         or facts.n_nulls
         or facts.random
+        or plan.unions
         or journal is not None
         or plan.on_error == "skip"
         or not isinstance(engine, SerialEngine)

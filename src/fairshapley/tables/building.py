@@ -48,6 +48,8 @@ class TabularGame:
     """A name for each column of `features`"""
     test_numbers: tuple[int, ...]
     """The number of each test row in its file, from 1"""
+    unions: tuple[str, ...] | None = None
+    """The union of each player, see `union_by` of `table_game`"""
 
     @property
     def features(self) -> FloatArray:
@@ -100,6 +102,7 @@ def table_game(
     task: str = "auto",
     metric: str | None = None,
     group_by: str | None = None,
+    union_by: str | None = None,
     names: str | None = None,
     drop: Sequence[str] = (),
     sample: int | None = None,
@@ -135,6 +138,9 @@ def table_game(
         As in `DataGame`; by default "accuracy", or "r2".
     group_by
         A column whose values are the players; it is no feature.
+    union_by
+        A column whose values are unions of players, such as the companies of suppliers; it is no
+        feature. `TabularGame.unions` has them for the `unions` of `estimate`.
     names
         A column with a name for each row; it is no feature.
     drop
@@ -186,7 +192,7 @@ def table_game(
             f"all rows of one {group_by!r:.60} would be scored on, and it would get no value",
             remedy=("give another column than {group_by} as {split_by}", "give {test} rows"),
         )
-    roles = (group_by, names, split_by, split_time, weights, *drop)
+    roles = (group_by, union_by, names, split_by, split_time, weights, *drop)
     others = [name for name in roles if name is not None]
     if target in others:
         raise InputError(f"{target!r:.60} is the target, and has another role too: give it one")
@@ -255,7 +261,26 @@ def table_game(
         wanted,
         fitted.feature_names,
         tuple(scored.numbers.tolist()),
+        None
+        if union_by is None
+        else _unions(rows, union_by, players, list(game.player_names or ())),
     )
+
+
+def _unions(
+    rows: _Part, column: str, players: Sequence[str], order: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the union of each player, which all its rows must name."""
+    found: dict[str, str] = {}
+    for player, union in zip(players, rows.texts(column, "union_by="), strict=True):
+        if found.setdefault(player, union) != union:
+            raise InputError(
+                f"the rows of {player!r:.60} name the unions {found[player]!r:.60} and "
+                f"{union!r:.60}",
+                parameter="union_by",
+                remedy="name one union for each player",
+            )
+    return tuple(found[player] for player in order)
 
 
 def _read(data: Any, what: str, but: Collection[str | None]) -> _Part:

@@ -33,7 +33,7 @@ def plan_run(
     from fairshapley.planning import forecast
 
     made = load_game(data)
-    settings = run_settings(run, made.game)
+    settings = run_settings(run, made.game, made.unions)
     show_notes((*made.notes, *settings.notes), quiet=quiet)
     tolerance = chosen_xi(made.game, run)
     planned = forecast(

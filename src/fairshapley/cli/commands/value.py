@@ -42,5 +42,6 @@ def value_table(
         inputs=input_files(data.train, data.test),
         title=title,
         labels=made.labels,
+        unions=made.unions,
         shorter=SHORTER if data.group_by else SHORTER_ROWS,
     )

@@ -21,6 +21,7 @@ from fairshapley.estimators.rounds import (
     walks_of_round,
 )
 from fairshapley.estimators.sampling.family import Sampling, SamplingState, group_means
+from fairshapley.unions import OwenValue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,11 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
         return Traits(efficient=self.walk, independent=not self.walk)
 
     @property
+    def takes_unions(self) -> bool:
+        """Walks can keep unions together; single marginals cannot."""
+        return self.walk
+
+    @property
     def min_device_budget(self) -> int | None:
         """Some rounds of whole walks."""
         return DEVICE_ROUNDS * DEVICE_FIRST if self.walk else None
@@ -78,6 +84,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
     def ask(self, state: SamplingState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
         """Draw a few permutations: whole walks, or one marginal of each of the next players."""
         n_players, device = state.problem.n_players, state.problem.device
+        semivalue = state.problem.semivalue
         if not self.walk:
             count = min(n_players, ROUND_MARGINALS)
             players: IntArray = (state.told + np.arange(count)) % n_players
@@ -88,7 +95,10 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
             count = device_units(state.told, n_players, steps)
             return DeviceWalks.draw(rng, count, n_players, device, antithetic=self.antithetic)
         walks = walks_of_round(state.told, steps, state.problem.in_flight, long=True)
-        ranks = random_ranks(rng, walks, n_players)
+        if isinstance(semivalue, OwenValue):
+            ranks = semivalue.ranks(rng, walks)
+        else:
+            ranks = random_ranks(rng, walks, n_players)
         return Walks(with_reverses(ranks), group=2) if self.antithetic else Walks(ranks)
 
     def contributions(

@@ -25,6 +25,7 @@ from fairshapley.results.payouts.amounts import Money, apportion, money, shown, 
 from fairshapley.results.payouts.table import Negative, Payout
 from fairshapley.results.test_set import another_set
 from fairshapley.results.warnings import baseline_warning, copies_sentences
+from fairshapley.semivalues import EFFICIENT
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -169,7 +170,7 @@ def _notes(
         else:
             treated = f"{'is' if below == 1 else 'are'} charged, and the others share that as well"
         notes.append(f"{several(below, 'player')} with a negative value {treated}")
-    if result.semivalue != "shapley":
+    if result.semivalue not in EFFICIENT:
         notes.append(
             f"{result.semivalue} values do not add up to v(N) − v(∅): the amounts are shares of "
             "their own sum"
@@ -242,7 +243,7 @@ def _signed_bounds(lower: Fractions, upper: Fractions, sizes: Fractions, units: 
 
 def _gain(result: Result) -> float | None:
     """Return v(N) − v(∅), to which the true values add up; None where it is not known."""
-    if result.game.endpoints is None or result.semivalue != "shapley" or result.exact:
+    if result.game.endpoints is None or result.semivalue not in EFFICIENT or result.exact:
         return None  # exact values add up to it themselves, but for rounding
     gain = result.game.endpoints[1] - result.game.endpoints[0]
     return gain if math.isfinite(gain) else None

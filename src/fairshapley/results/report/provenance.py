@@ -44,6 +44,7 @@ def snippet(result: Result) -> str:
         game = f"game = …  # {_game_comment(result)}"
         return f"import fairshapley as fs\n\n{game}\nvalues = fs.leave_one_out(game)"
     method, extra = _method(result.run.configuration["method"])
+    unions = result.run.configuration.get("unions")
     arguments = ["game", method]
     if budget := result.run.limits.get("budget"):
         given = [f"{unit}={limit!r}" for unit, limit in budget.items() if limit is not None]
@@ -51,7 +52,7 @@ def snippet(result: Result) -> str:
     if until := result.run.limits.get("until"):
         arguments.append(f"until={_rule(until) or '…'}")
     arguments += [
-        f"semivalue={result.semivalue!r}",
+        f"unions={unions!r}" if unions else f"semivalue={result.semivalue!r}",
         f"xi={result.xi!r}",
         f"seed={result.seed!r}",
     ]
