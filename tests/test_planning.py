@@ -108,7 +108,7 @@ def test_a_pilot_predicts_the_tolerance_of_a_budget():
     planned = forecast(game, "mc", budget=3000, pilot=True, seed=5, xi=1.0)
     run = fs.estimate(game, "mc", budget=3000, seed=5, xi=1.0)
     assert planned.needed is None
-    assert planned.epsilon1 / 1.5 < run.findings().tightest < 1.5 * planned.epsilon1
+    assert planned.epsilon1 / 1.5 < run.findings().certificate.tightest < 1.5 * planned.epsilon1
     small = forecast(fs.games.SumOfUnanimity(4, seed=1), "mc", budget=100, pilot=True)
     assert small.epsilon1 == 0.0
 

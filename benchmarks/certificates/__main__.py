@@ -2,9 +2,9 @@
 
 Each run is ``until=fs.Fair(epsilon1=0.5, delta=0.1, xi=mean |φ|)`` with the method adjusted; the
 tables are those of ``$FAIRSHAPLEY_DATA/games``. Finished runs are kept in `runs.csv`, so that the
-command may be stopped and given again; ``--write`` writes the table.
+command may be stopped and given again; ``--fresh`` begins anew, ``--write`` writes the table.
 
-``python -m benchmarks.certificates --first 100 --seeds 4 --write``
+``python -m benchmarks.certificates --first 100 --seeds 4 --workers 16 --fresh --write``
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import csv
 import os
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 import fairshapley as fs
+from benchmarks.certificates.parallel import in_processes
 
 EPSILON1, DELTA = 0.5, 0.1
 # Evaluations for each player, and never all coalitions: an exact value proves nothing of a bound.
@@ -75,21 +77,32 @@ def kept(path: Path) -> dict[tuple[str, int, int], dict[str, int]]:
         }
 
 
-def complete(path: Path, seeds: range, part: int, parts: int) -> None:
-    """Compute the runs that are missing, this part of them."""
+@lru_cache(maxsize=1)
+def table_of(family: str, number: int) -> NDArray[np.float64]:
+    """Return the utilities of one game."""
+    return next(table for name, at, table in tables() if (name, at) == (family, number))
+
+
+def measure(case: tuple[str, int, int]) -> dict[str, str | int]:
+    """Return the row of a family, a game and a seed."""
+    family, number, seed = case
+    row: dict[str, str | int] = {"family": family, "game": number, "seed": seed}
+    return row | dict(run(table_of(family, number), seed))
+
+
+def complete(path: Path, seeds: range, workers: int) -> None:
+    """Compute the runs that are missing."""
     known = kept(path)
+    cases = [(family, number, seed) for family, number, _ in tables() for seed in seeds]
+    missing = [case for case in cases if case not in known]
     fresh = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, FIELDS)
         if fresh:
             writer.writeheader()
-        for seed in seeds:
-            for place, (family, number, table) in enumerate(tables()):
-                if (family, number, seed) in known or place % parts != part:
-                    continue
-                about = {"family": family, "game": number, "seed": seed}
-                writer.writerow(about | run(table, seed))
-                stream.flush()
+        for row in in_processes(measure, missing, workers):
+            writer.writerow(row)
+            stream.flush()
 
 
 def upper_bound(wrong: int, certificates: int) -> float:
@@ -168,11 +181,11 @@ def cost(rows: list[dict[str, int]], share: float) -> str:
 
 HEAD = """# Certificates: cost, and how many are wrong
 
-`python -m benchmarks.certificates --first 100 --seeds 4 --write`. Games whose every utility is
-known; (ε1, δ) = (0.5, 0.1), ξ = mean |φ|, method adjusted, at most 40 evaluations per player and
-never all coalitions. A certificate is wrong when A0 does not hold for some player. *Before*: the
-same runs with version 0.2.0 (commit 36dab5b), which did not allow for coalitions that were not
-drawn, nor for skewness.
+`python -m benchmarks.certificates --first 100 --seeds 4 --workers 16 --fresh --write`. Games whose
+every utility is known; (ε1, δ) = (0.5, 0.1), ξ = mean |φ|, method adjusted, at most 40 evaluations
+per player and never all coalitions. A certificate is wrong when A0 does not hold for some player.
+*Before*: the same runs with version 0.2.0 (commit 36dab5b), which did not allow for coalitions that
+were not drawn, nor for skewness.
 
 In one game of cluster-explanation-12 utilities reach from 10³ to 10³⁹: what a few rare coalitions
 add cannot be known from others without a stated range of the utility.
@@ -194,12 +207,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--part", default="0/1", help="this part of the games, such as 1/4")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--fresh", action="store_true", help="forget the runs so far")
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--write", action="store_true", help="write RESULTS.md")
     given = parser.parse_args()
-    part, parts = map(int, given.part.split("/"))
-    complete(given.runs, range(given.first, given.first + given.seeds), part, parts)
+    if given.fresh:
+        given.runs.unlink(missing_ok=True)
+    complete(given.runs, range(given.first, given.first + given.seeds), given.workers)
     text = report(kept(given.runs), HERE / "before.csv")
     print(text)
     if given.write:

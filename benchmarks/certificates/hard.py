@@ -2,33 +2,37 @@
 
 A certificate is wrong when A0 does not hold for some player; intervals are wrong when one of them
 misses; signs when one of a value beyond ξ/100 is. Settings of `fairshapley.fairness.unseen` were
-chosen on the games of `GAMES`; those of `HELD_OUT` were made afterwards. Finished runs are kept in
-`hard.csv` (one row for each game, method and aim); ``report`` writes HARD.md beside the file of an
-earlier version, `hard_before.csv`.
+chosen on the games of `GAMES`; those of `HELD_OUT` were made afterwards. A cell is a game with a
+method and an aim: it has up to ``--seeds`` runs, and none is begun after ``--seconds`` once there
+are ``--least``. Finished cells are kept in `hard.csv`; ``--fresh`` begins anew. ``report`` writes
+HARD.md beside the file of an earlier version, `hard_before.csv`.
 
-``python -m benchmarks.certificates.hard run --methods mc kernel --seeds 40``, then ``… report``
+``python -m benchmarks.certificates.hard run --workers 16 --fresh``, then ``… report``
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import time
 from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import beta
 
 import fairshapley as fs
 from benchmarks.certificates.hard_games import SETS, HardGame, scale
+from benchmarks.certificates.parallel import in_processes
 
 HERE = Path(__file__).parent
 RUNS, BEFORE = HERE / "hard.csv", HERE / "hard_before.csv"
 FIELDS = ("set", "game", "method", "aim", "runs", "stated", "wrong", "median")
 EPSILON1, DELTA, MOST = 0.5, 0.1, 40
 AIMS = ("fair", "signs", "intervals at 15", "intervals at 40")
-# Runs of larger games take longer: of these there are fewer.
-LARGE, FEWER = 20, 5
+METHODS = ("mc", "kernel", "adjusted", "owen", "sobol", "orthogonal", "stratified")
 
 
 def run(game: HardGame, method: str, aim: str, seed: int) -> tuple[bool, bool, float]:
@@ -70,33 +74,51 @@ def run(game: HardGame, method: str, aim: str, seed: int) -> tuple[bool, bool, f
     return bool(known.any()), bool(missed.any()), spent
 
 
-def complete(path: Path, sets: list[str], methods: list[str], seeds: int) -> None:
+class Cell(NamedTuple):
+    """One game with one method and aim, and how many runs it may have."""
+
+    kind: str
+    game: str
+    method: str
+    aim: str
+    seeds: int
+    least: int
+    seconds: float
+
+
+@lru_cache(maxsize=4)
+def game_of(kind: str, name: str) -> HardGame:
+    """Return a game; its values take longer than a run."""
+    return SETS[kind][name]()
+
+
+def measure(cell: Cell) -> tuple[str | int, ...]:
+    """Return the row of a cell."""
+    game, rows, started = game_of(cell.kind, cell.game), [], time.monotonic()
+    for seed in range(cell.seeds):
+        if seed >= cell.least and time.monotonic() - started > cell.seconds:
+            break
+        rows.append(run(game, cell.method, cell.aim, seed))
+    costs = [spent for stated, _, spent in rows if stated]
+    median = f"{np.median(costs):.1f}" if costs else ""
+    counts = len(rows), sum(row[0] for row in rows), sum(row[1] for row in rows)
+    return (*cell[:4], *counts, median)
+
+
+def complete(path: Path, cells: list[Cell], workers: int) -> None:
     """Compute the cells that are missing."""
     known = {tuple(row[name] for name in FIELDS[:4]) for row in kept(path)}
+    missing = [cell for cell in cells if cell[:4] not in known]
     fresh = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, FIELDS)
+        writer = csv.writer(stream)
         if fresh:
-            writer.writeheader()
-        for kind in sets:
-            for name, make in SETS[kind].items():
-                game: HardGame | None = None
-                for method in methods:
-                    for aim in AIMS:
-                        if (kind, name, method, aim) in known:
-                            continue
-                        game = game or make()
-                        few = game.n_players > LARGE and method == "adjusted"
-                        rows = [
-                            run(game, method, aim, seed)
-                            for seed in range(max(4, seeds // FEWER) if few else seeds)
-                        ]
-                        costs = [spent for stated, _, spent in rows if stated]
-                        cell = (len(rows), sum(r[0] for r in rows), sum(r[1] for r in rows))
-                        median = f"{np.median(costs):.1f}" if costs else ""
-                        values = (kind, name, method, aim, *cell, median)
-                        writer.writerow(dict(zip(FIELDS, values, strict=True)))
-                        stream.flush()
+            writer.writerow(FIELDS)
+        for done, row in enumerate(in_processes(measure, missing, workers), start=1):
+            writer.writerow(row)
+            stream.flush()
+            if done % 100 == 0:
+                print(f"{done} of {len(missing)} cells", flush=True)
 
 
 def kept(path: Path) -> list[dict[str, str]]:
@@ -175,13 +197,12 @@ def _cell(row: dict[str, str] | None) -> str:
 
 HEAD = """# Statements on games made to break them
 
-`python -m benchmarks.certificates.hard run --methods mc kernel --seeds 40`, `… --methods adjusted
-owen sobol orthogonal stratified --seeds 10`, then `… report`. (ε1, δ) = (0.5, 0.1), ξ = mean |φ|
-(a hundredth of it for signs), at most 40 evaluations per player. *Before* is version 0.2.0 (commit
-36dab5b) with the same commands, for mc, kernel and adjusted. A cell is one game with one method and
-aim (with `adjusted` on more than 20 players, 4 runs); it is *above δ* when the exact lower bound
-(95 %) of its share of wrong statements is. Statements that are not made do not count: with doubts,
-nothing is stated.
+`python -m benchmarks.certificates.hard run --workers 16 --fresh`, then `… report`. (ε1, δ) =
+(0.5, 0.1), ξ = mean |φ| (a hundredth of it for signs), at most 40 evaluations per player. A cell is
+one game with one method and aim; it has as many runs as a few seconds allow, at most 200. It is
+*above δ* when the exact lower bound (95 %) of its share of wrong statements is. *Before* is version
+0.2.0 (commit 36dab5b), with 40 runs a cell for mc and kernel and 10 for adjusted. Statements that
+are not made do not count: with doubts, nothing is stated.
 
 """
 
@@ -191,15 +212,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["run", "report"])
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
-    parser.add_argument("--methods", nargs="+", default=["mc"])
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=200, help="at most so many runs a cell")
+    parser.add_argument("--least", type=int, default=10, help="runs a cell has in any case")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of a cell beyond --least")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--fresh", action="store_true", help="forget the cells so far")
     parser.add_argument("--runs", type=Path, default=RUNS)
     given = parser.parse_args()
-    if given.what == "run":
-        complete(given.runs, given.sets, given.methods, given.seeds)
+    if given.what == "report":
+        text = report(kept(given.runs), kept(BEFORE))
+        (HERE / "HARD.md").write_text(f"{HEAD}{text}\n", encoding="utf-8")
         return
-    text = report(kept(given.runs), kept(BEFORE))
-    (HERE / "HARD.md").write_text(f"{HEAD}{text}\n", encoding="utf-8")
+    if given.fresh:
+        given.runs.unlink(missing_ok=True)
+    limits = given.seeds, min(given.seeds, given.least), given.seconds
+    cells = [
+        Cell(kind, name, method, aim, *limits)
+        for kind in given.sets
+        for name in SETS[kind]
+        for method in given.methods
+        for aim in AIMS
+    ]
+    complete(given.runs, cells, given.workers)
 
 
 if __name__ == "__main__":

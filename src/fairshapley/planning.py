@@ -25,7 +25,7 @@ from fairshapley.estimators.exact import Exact, coalitions_needed
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.prices import Prices
-from fairshapley.fairness.certificate import certify
+from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1, XI
 from fairshapley.fairness.looks import planned_look, spent_share
@@ -316,14 +316,9 @@ def _predicted(
         before, by_then = (spent_share(count, n_players) for count in (spent - 1, spent))
         share = by_then - before if spent == needed else 1.0 - by_then
     delta = delta or (aim.delta if aim else DELTA)
-    tightest = certify(
-        after(spent, likely),
-        EPSILON1,
-        delta,
-        xi=result.xi if xi is None else xi,
-        bound=aim.certified_by if aim else "normal",
-        level=share * delta,
-    ).tightest
+    xi, bound = result.xi if xi is None else xi, aim.certified_by if aim else "normal"
+    then = after(spent, likely)
+    tightest = Certificate(then, EPSILON1, delta, xi, bound, share * delta).tightest
     return replace(planned, epsilon1=tightest if tightest < math.inf else None)
 
 

@@ -1,6 +1,8 @@
-"""The paper's propositions on known games: variances, proposals and greedy allocations."""
+"""The paper's propositions: variances, proposals, greedy allocations, what a fidelity is worth."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +12,7 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.estimators.greedy.plan import pick, row_normalised
 from fairshapley.estimators.moments import ROUNDING
+from fairshapley.fairness.levels import check_epsilon1
 from fairshapley.semivalues import Semivalue, parse_semivalue
 
 # The share of α_c in an optimal proposal unless `support` says otherwise: it raises the second
@@ -155,6 +158,112 @@ def greedy_allocation(
     if not budget:
         return np.zeros(len(rates), dtype=np.int64)
     return np.bincount(pick(rates, held, budget, epsilon1), minlength=len(rates)).astype(np.int64)
+
+
+def minimum_fidelity(invariabilities: ArrayLike, budget: float, *, greedy: bool = True) -> float:
+    """The lowest fidelity after m contributions, where those of each player have a fixed variance.
+
+    Greedy selection makes all scores equal, m / Σ 1/r_i (`eq:greedy_k`), which is the most there is
+    (Proposition 2). In equal parts the lowest is m·min r_i / n (`eq:mc_k`), never more, and as
+    much only where all r_i are equal (Proposition 3).
+
+    Parameters
+    ----------
+    invariabilities
+        r_i = (|φ_i| + ξ)²/V_i, the fidelity of one contribution, whose variance is V_i.
+    budget
+        m, all players' contributions together.
+    greedy
+        Whether each contribution goes to the lowest score; else all players get as many.
+
+    Examples
+    --------
+    >>> minimum_fidelity([1.0, 2.0, 4.0], 7), minimum_fidelity([1.0, 2.0, 4.0], 7, greedy=False)
+    (4.0, 2.3333333333333335)
+    """
+    rates = checks.vector(invariabilities, "the invariabilities")
+    if not (rates > 0).all():
+        raise InputError("an invariability is not positive: give (|φ| + ξ)² / variance, with ξ > 0")
+    return float(budget / (1.0 / rates).sum() if greedy else budget * rates.min() / rates.size)
+
+
+class BoundGain(NamedTuple):
+    """What one more contribution does to the bound ∏(1 − 1/(ε1²·f_i)) of Remark 1."""
+
+    factor: float
+    """Δp, by which it grows"""
+    by_invariability: float
+    """The derivative of Δp by r_i, never positive"""
+    by_count: float
+    """The derivative of Δp by m_i, never positive"""
+
+
+def bound_gain(invariability: float, count: float, epsilon1: float) -> BoundGain:
+    """Δp of Remark 1 with its derivatives: 1 + 1/((m + 1)·(ε1²·r·m − 1)).
+
+    Both derivatives are negative wherever the bound says anything, ε1²·r·m > 1: few contributions
+    and a low invariability gain most. (The paper's derivative by r lacks a −1, and its condition
+    for that by m, ε1² < 1/(r·(2m + 1)), holds only where the bound is empty.)
+
+    Parameters
+    ----------
+    invariability, count
+        r_i and m_i of the player that gets the contribution.
+    epsilon1
+        The multiplicative tolerance.
+
+    Examples
+    --------
+    >>> bound_gain(1.0, 3, 1.0)
+    BoundGain(factor=1.125, by_invariability=-0.1875, by_count=-0.09375)
+    """
+    tolerance = check_epsilon1(epsilon1) ** 2
+    beyond = tolerance * invariability * count - 1.0
+    if not beyond > 0:
+        raise InputError(
+            f"ε1²·r·m is {beyond + 1:.4g}, and the bound says nothing up to 1: raise epsilon1, or "
+            "take more contributions first"
+        )
+    factor = 1.0 + 1.0 / ((count + 1) * beyond)
+    by_rate = -tolerance * count / ((count + 1) * beyond**2)
+    slope = tolerance * invariability * (2 * count + 1) - 1.0
+    return BoundGain(factor, by_rate, -slope / ((count + 1) * beyond) ** 2)
+
+
+def pdp_prefers(f: ArrayLike, f_prime: ArrayLike, *, tolerance: float = 1e-9) -> bool:
+    """Whether the Pigou–Dalton principle prefers the fidelity scores `f` to `f_prime`.
+
+    It does when there are players i and j such that (a) everyone else has the same score in
+    both, (b) f_i + f_j = f'_i + f'_j, and (c) |f_i − f_j| < |f'_i − f'_j|.
+
+    Parameters
+    ----------
+    f, f_prime
+        Finite fidelity scores, one per player.
+    tolerance
+        Differences up to this share of the largest score are rounding.
+
+    Examples
+    --------
+    >>> pdp_prefers([20, 10, 5], [25, 5, 5])
+    True
+    >>> pdp_prefers([25, 5, 5], [20, 10, 5])
+    False
+    """
+    scores, scores_prime = np.asarray(f, dtype=np.float64), np.asarray(f_prime, dtype=np.float64)
+    if scores.shape != scores_prime.shape or scores.ndim != 1 or scores.size == 0:
+        shapes = f"{scores.shape} and {scores_prime.shape}"
+        raise InputError(f"give two vectors of equal length, not {shapes}")
+    if not (np.isfinite(scores).all() and np.isfinite(scores_prime).all()):
+        raise InputError("the Pigou–Dalton principle compares finite fidelity scores")
+    slack = tolerance * float(np.abs([scores, scores_prime]).max())
+    changed = np.flatnonzero(np.abs(scores - scores_prime) > slack)
+    # Scores that differ in one place only have another sum; in three or more, (a) fails.
+    if len(changed) != 2:
+        return False
+    pair, pair_prime = scores[changed], scores_prime[changed]
+    same_sum = abs(float(pair.sum() - pair_prime.sum())) <= slack
+    return same_sum and float(np.ptp(pair)) < float(np.ptp(pair_prime)) - slack
 
 
 def _marginals(table: ArrayLike) -> tuple[FloatArray, IntArray]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 import fairshapley as fs
-from fairshapley.fairness import Evidence, certify
+from fairshapley.fairness import Certificate, Evidence
 from fairshapley.fairness.certificate import half_widths
 from fairshapley.fairness.tails import allowed_half_width
 
@@ -76,17 +76,17 @@ def test_looking_at_will_costs_more_than_looking_once(count, level):
 def test_a_normal_certificate_is_one_sided_and_spends_the_level_where_it_is_needed():
     """n = 100, ε1 = 0.5, δ = 0.1: 3.09²·9 when |φ̂| ≫ ξ; of one doubtful player 1.28²·9."""
     one = evidence(np.ones(100), np.append(1 / 1.3 / 3, np.full(99, 1e-3)), counts=10**9)
-    assert certify(one, 0.5, 0.1, xi=0.0).holds
-    assert certify(one, 0.5, 0.1, xi=0.0).failure == pytest.approx(norm.sf(1.3) + norm.sf(3.9))
+    assert Certificate(one, 0.5, 0.1, xi=0.0).holds
+    assert Certificate(one, 0.5, 0.1, xi=0.0).failure == pytest.approx(norm.sf(1.3) + norm.sf(3.9))
     needed = 9 * norm.isf(0.001) ** 2
     for factor, holds in ((1.01, True), (0.99, False)):
         errors = 1.0 / np.sqrt(factor * needed)
         many = evidence(np.ones(100), errors, counts=10**9)
-        assert certify(many, 0.5, 0.1, xi=0.0).holds is holds
+        assert Certificate(many, 0.5, 0.1, xi=0.0).holds is holds
 
 
 def test_the_statement_says_who_how_much_how_sure_and_from_what():
-    certificate = certify(evidence(np.ones(7), 0.01), 0.5, 0.1, xi=0.2)
+    certificate = Certificate(evidence(np.ones(7), 0.01), 0.5, 0.1, xi=0.2)
     text = str(certificate)
     for words in (
         "Each of the 7 values",
@@ -102,7 +102,7 @@ def test_the_statement_says_who_how_much_how_sure_and_from_what():
 
 
 def test_what_is_missing_is_said():
-    certificate = certify(evidence([1.0, 0.5, 2.0], [0.01, 1.0, 2.0]), 0.5, 0.1, xi=0.0)
+    certificate = Certificate(evidence([1.0, 0.5, 2.0], [0.01, 1.0, 2.0]), 0.5, 0.1, xi=0.0)
     assert not certificate.holds
     assert certificate.worst_players.tolist() == [1, 2]
     assert "2 of 3 players are too wide; player 1" in str(certificate)
@@ -111,14 +111,14 @@ def test_what_is_missing_is_said():
 @pytest.mark.parametrize("bound", ["normal", "chebyshev"])
 def test_an_obstacle_refuses_whatever_the_numbers(bound):
     blocked = evidence(np.ones(3), 1e-9, obstacle="it reuses its samples")
-    certificate = certify(blocked, 0.5, 0.1, xi=0.0, bound=bound)
+    certificate = Certificate(blocked, 0.5, 0.1, xi=0.0, bound=bound)
     assert not certificate.holds
     assert str(certificate) == "Not certified at ε1 = 0.5: it reuses its samples."
 
 
 def test_a_large_tolerance_near_zero_is_warned_of():
-    assert "says very little" in str(certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=5.0))
-    assert not certify(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=0.0).warning
+    assert "says very little" in str(Certificate(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=5.0))
+    assert not Certificate(evidence(np.ones(2), 1e-3), 0.5, 0.1, xi=0.0).warning
 
 
 def test_equal_contributions_need_a_range():

@@ -173,17 +173,17 @@ def findings_object(result: Result, delta: float) -> dict[str, Any]:
     said: dict[str, Any] = {"doubts": list(findings.doubts), "sentences": findings.sentences()}
     if findings.doubts:
         return said
-    names, decisions = result.names(), findings.decisions
+    names, decisions, stated = result.names(), findings.decisions, findings.certificate
     signs = decisions.signs()
     return said | {
-        "delta": findings.delta,
-        "epsilon1": findings.tightest,
-        "xi": findings.xi,
+        "delta": stated.delta,
+        "epsilon1": stated.tightest,
+        "xi": stated.xi,
         "positive": int((signs > 0).sum()),
         "negative": int((signs < 0).sum()),
         "ordered_pairs": decisions.settled_pairs(),
         "highest": [names[player] for player in decisions.top(1).candidates],
         "lowest": [names[player] for player in decisions.bottom(1).candidates],
-        "asked_epsilon1": findings.epsilon1,
-        "needed_evaluations": findings.needed,
+        "asked_epsilon1": stated.epsilon1,
+        "needed_evaluations": stated.needed,
     }

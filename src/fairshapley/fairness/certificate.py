@@ -8,12 +8,14 @@ other bounds, and the intervals, give every player an equal share of δ.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import lambertw, stdtrit
 
-from fairshapley._basics.text import block_html, escaped, sentences_html, several, table_html
+from fairshapley._basics import checks
+from fairshapley._basics.text import block_html, sentences_html, several
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
@@ -31,7 +33,7 @@ from fairshapley.fairness.tails import (
     allowed_half_width,
     doubts,
     evaluations_for,
-    fair_failure,
+    fair_tails,
     skew_terms,
 )
 
@@ -40,115 +42,239 @@ BOUNDS = ("normal", "chebyshev", "bernstein")
 FEW_CONTRIBUTIONS = 100
 # A confidence sequence is valid at all times; it is shortest around this many contributions.
 SEQUENCE_TARGET = 1000
-# The players that a notebook shows where a certificate does not hold.
-SHOWN_PLAYERS = 5
+# The tightest ε1 is searched for between these, to 11 digits.
+LEAST_EPSILON1, MOST_EPSILON1, HALVINGS = 1e-9, 1e9, 42
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Whether the estimates are (ε1, ξ·ε1, δ)-Shapley fair, and what that rests on."""
+    """Whether estimates are (ε1, ξ·ε1, δ)-Shapley fair, and what that rests on.
 
-    holds: bool
+    What follows from the arguments is computed when it is first asked for.
+
+    Parameters
+    ----------
+    evidence
+        What is known.
+    epsilon1, delta, xi
+        The tolerance, the tolerated probability of failure, the tolerance near zero.
+    bound
+        See `half_widths`.
+    level
+        The level left for this statement when the run has looked before; by default all of δ.
+    sequential
+        Whether the run looks at will, see `half_widths`.
+    test_set
+        What the choice of the test rows adds to the error of estimation, where that is known.
+
+    Examples
+    --------
+    >>> evidence = Evidence(
+    ...     values=np.array([1.0, 2.0]), standard_errors=np.array([0.1, 0.1]),
+    ...     counts=np.array([400, 400]), evaluations=500,
+    ... )
+    >>> certificate = Certificate(evidence, 0.5, 0.1, 0.01)
+    >>> certificate.holds, round(certificate.tightest, 3)
+    (True, 0.166)
+    """
+
+    evidence: Evidence
     epsilon1: float
-    epsilon2: float
     delta: float
-    level: float
-    """The level spent on this very statement; below δ when the run had looked before"""
-    bound: str
-    values: FloatArray
-    """The values that the certificate speaks of."""
-    half_widths: FloatArray
-    """h_i: with probability at least 1 − δ every |φ̂_i − φ_i| ≤ h_i"""
-    allowed: FloatArray
-    """The largest h_i with which A0 holds for every value in the interval"""
-    evaluations: int
-    reason: str
-    """Why it does not hold; empty when it does"""
-    warning: str
-    """Says so where the statement says little; empty otherwise"""
-    statement: str
-    tightest: float = math.inf
-    """The smallest ε1 that these intervals carry, at the same δ and ξ; infinite when none"""
-    player_names: tuple[str, ...] | None = None
+    xi: float
+    bound: str = "normal"
+    level: float = math.nan
+    sequential: bool = False
     test_set: str = ""
-    """What the choice of the test rows adds to the error of estimation, where that is known"""
-    failure: float = math.nan
-    """The sum of the tails beyond what is allowed, which is at most the level when it holds; NaN
-    for bounds that give equal shares of δ to all players"""
+
+    def __post_init__(self) -> None:
+        delta = check_delta(self.delta)
+        checks.set_fields(
+            self,
+            epsilon1=check_epsilon1(self.epsilon1),
+            delta=delta,
+            xi=check_xi(self.xi),
+            bound=check_bound(self.bound, BOUNDS),
+            level=delta if math.isnan(self.level) else self.level,
+        )
+        if self.bound == "bernstein":
+            _ = self.half_widths  # raises an InputError where no range is known
 
     @property
-    def said(self) -> list[str]:
-        """The statement, what the test set adds, and the warnings, a paragraph each."""
-        beside = [self.test_set] if self.test_set else []
-        warned = [f"Warning: {self.warning}"] if self.warning else []
-        return [self.statement, *beside, *warned]
+    def epsilon2(self) -> float:
+        """The absolute tolerance, ξ·ε1."""
+        return self.xi * self.epsilon1
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """Why nothing is stated with a probability; empty where something is."""
+        return doubts(self.evidence, self.bound)
+
+    @cached_property
+    def half_widths(self) -> FloatArray:
+        """h_i: with probability at least 1 − δ every |φ̂_i − φ_i| ≤ h_i."""
+        return half_widths(
+            self.evidence, self.level, self.bound, delta=self.delta, sequential=self.sequential
+        )
+
+    @cached_property
+    def allowed(self) -> FloatArray:
+        """The largest h_i with which A0 holds for every value in the interval."""
+        return allowed_half_width(self.evidence.values, self.epsilon1, self.epsilon2)
+
+    @cached_property
+    def failure(self) -> float:
+        """The sum of the tails beyond what is allowed, at most the level when it holds.
+
+        NaN where nothing is stated, and for bounds that give equal shares of δ to all players.
+        """
+        if self.bound != "normal" or self.sequential or self.doubts:
+            return math.nan
+        return float(fair_tails(self.evidence, self.epsilon1, self.epsilon2, self.delta).sum())
+
+    @cached_property
+    def holds(self) -> bool:
+        """Whether the values are certified."""
+        if self.doubts:
+            return False
+        if not math.isnan(self.failure):
+            return self.failure <= self.level
+        return bool((self.half_widths <= self.allowed).all())
+
+    @cached_property
+    def tightest(self) -> float:
+        """The smallest ε1 that holds at the same δ and ξ; infinite when none does."""
+        low, high = math.log(LEAST_EPSILON1), math.log(MOST_EPSILON1)
+        if self.evidence.exact:
+            return 0.0
+        if not replace(self, epsilon1=MOST_EPSILON1).holds:
+            return math.inf
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            holds = replace(self, epsilon1=math.exp(middle)).holds
+            low, high = (low, middle) if holds else (middle, high)
+        return math.exp(high)
+
+    @cached_property
+    def needed(self) -> float:
+        """The evaluations with which it is predicted to hold; infinite where there are doubts."""
+        if self.holds:
+            return float(self.evidence.evaluations)
+        if self.doubts:
+            return math.inf
+        return evaluations_for(self.evidence, lambda then: replace(self, evidence=then).holds)
 
     @property
     def worst_players(self) -> IntArray:
-        """The players whose intervals exceed what is allowed, the worst first."""
-        excess = excess_widths(self.half_widths, self.allowed)
-        order = np.argsort(-excess, kind="stable")
-        return order[excess[order] > 1].astype(np.int64)
+        """The players that stand in its way, the one with the widest interval for its value first.
+
+        Their intervals exceed what is allowed; at least one where it does not hold.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = np.nan_to_num(self.half_widths / self.allowed)
+        most = max(int((self.half_widths > self.allowed).sum()), 1)
+        return np.argsort(-excess, kind="stable")[: 0 if self.holds else most].astype(np.int64)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why it does not hold; empty when it does."""
+        if self.doubts or self.holds:
+            return "; ".join(self.doubts)
+        evidence, widths = self.evidence, self.half_widths
+        if unknown := int((all_equal(evidence) & np.isinf(widths)).sum()):
+            return (
+                f"the sampled contributions of {several(unknown, 'player')} were all equal, which "
+                "says nothing about those not sampled: a declared range of the utility bounds them"
+            )
+        if np.isinf(widths).any():
+            return (
+                f"a run that may stop at any time needs at least {FEW_CONTRIBUTIONS} contributions "
+                f"for each player; the fewest of a player are {int(evidence.counts.min())}"
+            )
+        worst = int(self.worst_players[0])
+        return (
+            f"the intervals of {len(self.worst_players)} of {evidence.n_players} players are "
+            f"too wide; {evidence.named(worst)} is known to ± {widths[worst]:.3g} where "
+            f"± {self.allowed[worst]:.3g} is needed"
+        )
+
+    @property
+    def warning(self) -> str:
+        """Why the statement says little; empty otherwise."""
+        mean = float(np.abs(self.evidence.values).mean())
+        if self.doubts or self.evidence.exact or not 0 < LARGE_XI * mean < self.xi:
+            return ""
+        return (
+            f"ξ is {float(f'{self.xi / mean:.2g}'):,g} times the mean |value|: with such a large "
+            "tolerance near zero the statement says very little"
+        )
+
+    @property
+    def tolerance(self) -> str:
+        """What the intervals show of all values together, in words."""
+        share, widths = rounded_up(self.tightest), self.half_widths
+        if np.isinf(widths).any():
+            return f"no tolerance: {self.reason}"
+        if share < 1:
+            return (
+                f"each value differs from the true value by at most {share:g} times its size plus "
+                f"{share * self.xi:.3g}"
+            )
+        why = "no relative tolerance holds for all of them"
+        if share < math.inf:
+            why = f"the tightest ε1 is {share:g}: some may be zero"
+        return f"each value is known to within ± {widths.max():.3g} ({why})"
+
+    @cached_property
+    def statement(self) -> str:
+        """What is certified, or why nothing is and what holds instead."""
+        evidence, chance = self.evidence, f"with a probability of at least {1 - self.delta:.6g}"
+        everyone = f"Each of the {evidence.n_players} values"
+        if self.reason:
+            refused = f"Not certified at ε1 = {self.epsilon1:.6g}: {self.reason}."
+            if np.isinf(self.half_widths).any():
+                return refused
+            return f"{refused} What holds instead, {chance}: {self.tolerance}."
+        if evidence.exact:
+            how = "they have a closed formula"
+            if evidence.evaluations:
+                count = f"{evidence.evaluations:,} evaluations"
+                how = f"all coalitions that count were evaluated ({count})"
+            return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
+        looks = ", allowing for the earlier checks of the run" if self.level < self.delta else ""
+        looks = ", whenever the run is stopped" if self.sequential else looks
+        return (
+            f"{everyone} differs from the true value by at most {self.epsilon1:.6g} times the size "
+            f"of the true value plus {self.epsilon2:.6g}, for all of them together {chance}. So a "
+            f"player who adds nothing is valued within ± {self.epsilon2:.3g}, and identical "
+            "players, or a player who adds no less than another, are valued as they should be up "
+            f"to the sum of their tolerances (A1–A3). This rests on {evidence.evaluations:,} "
+            f"evaluations and on {_ASSUMPTIONS[self.bound]}{looks}, with "
+            f"{'independent' if evidence.independent else 'possibly dependent'} estimates. {_SCOPE}"
+        )
+
+    @property
+    def said(self) -> list[str]:
+        """The statement, what the test set adds, and the warning, a paragraph each."""
+        warned = f"Warning: {self.warning}" if self.warning else ""
+        return [part for part in (self.statement, self.test_set, warned) if part]
 
     def __str__(self) -> str:
         return "\n".join(self.said)
 
     def _repr_html_(self) -> str:
-        """The verdict, the sentences, and the players that stand in its way."""
+        """The verdict, and the sentences."""
         title = f"Certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
-        if not self.half_widths.any():
+        if self.evidence.exact:
             title = "Exact"
         if not self.holds:
-            title = f"Not certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}"
-            if self.tightest < 1:
-                title += f"; ε1 = {rounded_up(self.tightest):g} holds"
-        parts, names = [sentences_html(self.said)], self.player_names
-        worst = self.worst_players[:SHOWN_PLAYERS].tolist()
-        # Without any interval there is nothing to say of single players.
-        if worst and np.isfinite(self.half_widths[worst]).any():
-            rows = [
-                (
-                    f"{player}" if names is None else escaped(names[player]),
-                    f"{self.values[player]:.4g}",
-                    f"{self.half_widths[player]:.3g}",
-                    f"{self.allowed[player]:.3g}",
-                )
-                for player in worst
-            ]
-            parts.append(table_html(("player", "value", "known to ±", "needed ±"), rows))
-        return block_html(title, *parts)
-
-
-def excess_widths(half_widths: FloatArray, allowed: FloatArray) -> FloatArray:
-    """H over what is allowed, 0 for 0/0 and for anything that is allowed without limit."""
-    free = (half_widths <= allowed) & ((allowed == 0) | np.isinf(allowed))
-    with np.errstate(divide="ignore"):
-        return np.where(free, 0.0, half_widths / np.where(free, 1.0, allowed))
-
-
-def tightest_epsilon1(values: FloatArray, half_widths: FloatArray, xi: float) -> float:
-    """The smallest ε1 with which A0 holds for every φ with |φ̂ − φ| ≤ h; infinite when none does.
-
-    It is the largest |φ̂ − φ|/(|φ| + ξ) inside the intervals. Towards zero that is h/(|φ̂| − h + ξ),
-    or |φ̂|/ξ at zero itself; beyond zero it is h/(h − |φ̂| + ξ).
-
-    Examples
-    --------
-    >>> tightest_epsilon1(np.array([1.0, 0.0]), np.array([0.5, 0.5]), xi=0.5)
-    0.5
-    """
-    size = np.abs(values)
-    across = half_widths > size
-    # 0/0 is a value that is known to be 0; anything else over 0 has no tolerance.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = half_widths / (np.abs(size - half_widths) + xi)
-        ratios = np.where(across, np.maximum(ends, size / xi), ends)
-    known = np.where(half_widths == 0, 0.0, np.where(np.isnan(ratios), np.inf, ratios))
-    return float(known.max())
+            held = f"; ε1 = {rounded_up(self.tightest):g} holds" if self.tightest < 1 else ""
+            title = f"Not certified: ε1 = {self.epsilon1:g}, δ = {self.delta:g}{held}"
+        return block_html(title, sentences_html(self.said))
 
 
 def rounded_up(share: float) -> float:
-    """Three digits, never below: a tolerance that is rounded down may not hold.
+    """Return three digits, never below: a tolerance that is rounded down may not hold.
 
     Examples
     --------
@@ -161,50 +287,8 @@ def rounded_up(share: float) -> float:
     return float(f"{math.ceil(share / step) * step:.3g}")
 
 
-def holding(tightest: float, half_widths: FloatArray, xi: float) -> str:
-    """What intervals show of all values together, in words.
-
-    Examples
-    --------
-    >>> holding(0.25, np.array([0.1, 0.2]), xi=0.01)
-    'each value differs from the true value by at most 0.25 times its size plus 0.0025'
-    >>> holding(7.0, np.array([0.1, 0.2]), xi=0.01)
-    'the values are known to between ± 0.1 and ± 0.2 (the tightest ε1 is 7: some may be zero)'
-    """
-    share = rounded_up(tightest)
-    if share < 1:
-        return (
-            f"each value differs from the true value by at most {share:g} times its size plus "
-            f"{share * xi:.3g}"
-        )
-    reach = f"between ± {half_widths.min():.3g} and ± {half_widths.max():.3g}"
-    if len(half_widths) == 1:
-        reach = f"± {half_widths[0]:.3g}"
-    if share == math.inf:
-        return f"the values are known to {reach}, and no relative tolerance holds for all of them"
-    return f"the values are known to {reach} (the tightest ε1 is {share:g}: some may be zero)"
-
-
-def needed_evaluations(certificate: Certificate, evidence: Evidence) -> float:
-    """The evaluations with which the certificate is predicted to hold, as the run has gone so far.
-
-    Intervals shrink with the square root of the number. It is never more than there are
-    coalitions: then the values are exact.
-    """
-    if not math.isnan(certificate.failure):
-        tolerance, near = certificate.epsilon1, certificate.epsilon2
-        return evaluations_for(
-            evidence,
-            certificate.level,
-            lambda then: fair_failure(then, tolerance, near, certificate.delta),
-        )
-    excess = float(excess_widths(certificate.half_widths, certificate.allowed).max())
-    # A ratio above 1e9 counts as infinite, and its square does not overflow.
-    return min(evidence.evaluations * excess**2 if excess < 1e9 else math.inf, evidence.coalitions)
-
-
 def cost_text(needed: float, coalitions: float) -> str:
-    """A predicted number of evaluations in words.
+    """Return a predicted number of evaluations in words.
 
     Examples
     --------
@@ -229,7 +313,7 @@ def half_widths(
     together: bool = True,
     sequential: bool = False,
 ) -> FloatArray:
-    """Half-widths of intervals that cover all players together with probability 1 − level.
+    """Return half-widths of intervals that cover all players together with probability 1 − level.
 
     Parameters
     ----------
@@ -276,7 +360,7 @@ def half_widths(
 
 
 def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -> FloatArray:
-    """Half-widths at a level for each player, from the spread of its contributions."""
+    """Return half-widths at a level for each player, from the spread of its contributions."""
     errors, width = evidence.standard_errors, evidence.contribution_width
     counts = evidence.counts.astype(np.float64)
     if bound == "normal" and sequential:
@@ -298,7 +382,7 @@ def _widths(evidence: Evidence, share: float, bound: str, *, sequential: bool) -
 
 
 def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
-    """h_t/se_t of the confidence sequence of Waudby-Smith et al. 2024 (their equation 10).
+    """Return h_t/se_t of the confidence sequence of Waudby-Smith et al. 2024 (their equation 10).
 
     h_t = s·√(2(tρ²+1)/(t²ρ²)·log(√(tρ²+1)/α)); ρ² makes it shortest at t = SEQUENCE_TARGET.
     """
@@ -306,148 +390,6 @@ def _sequence_factor(counts: FloatArray, alpha: float) -> FloatArray:
     rho2 = (-argument - 1.0) / SEQUENCE_TARGET
     scaled = counts * rho2 + 1.0
     return np.sqrt(2.0 * scaled / (counts * rho2) * np.log(np.sqrt(scaled) / alpha))
-
-
-def certify(
-    evidence: Evidence,
-    epsilon1: float,
-    delta: float,
-    *,
-    xi: float,
-    bound: str = "normal",
-    level: float | None = None,
-    sequential: bool = False,
-) -> Certificate:
-    """Decide whether the estimates are certified as (ε1, ξ·ε1, δ)-Shapley fair.
-
-    Parameters
-    ----------
-    evidence
-        What is known.
-    epsilon1, delta, xi
-        The tolerance, the tolerated probability of failure, the tolerance near zero.
-    bound
-        See `half_widths`.
-    level
-        The level left for this look when the run has looked before; by default all of δ.
-    sequential
-        Whether the run looks at will, see `half_widths`.
-    """
-    tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
-    check_bound(bound, BOUNDS)
-    spent = failure if level is None else level
-    epsilon2, values = xi * tolerance, evidence.values
-    doubted = doubts(evidence, bound)
-    widths = half_widths(evidence, spent, bound, delta=failure, sequential=sequential)
-    allowed = allowed_half_width(values, tolerance, epsilon2)
-    # The sum of tails spends δ on the players in doubt; the other bounds have equal shares.
-    summed = bound == "normal" and not (sequential or doubted)
-    failure_bound = fair_failure(evidence, tolerance, epsilon2, failure) if summed else math.nan
-    reason = "; ".join(doubted)
-    if not reason and not (failure_bound <= spent if summed else (widths <= allowed).all()):
-        reason = _too_wide(evidence, widths, allowed)
-    tightest = tightest_epsilon1(values, widths, xi)
-    if summed:
-        tightest = _tightest(evidence, spent, failure, xi, tightest)
-    chance = f"with a probability of at least {1 - failure:.6g}"
-    if reason:
-        claim = None if np.isinf(widths).any() else holding(tightest, widths, xi)
-        statement = _refused(tolerance, chance, reason, claim)
-    else:
-        within = f" differs from the true value by at most {tolerance:.6g} times the size of the "
-        within += f"true value plus {epsilon2:.6g}"
-        looks = ", whenever the run is stopped" if sequential else ""
-        looks = ", allowing for the earlier checks of the run" if spent < failure else looks
-        statement = _affirmed(evidence, within, epsilon2, chance, _ASSUMPTIONS[bound] + looks)
-    return Certificate(
-        holds=not reason,
-        epsilon1=tolerance,
-        epsilon2=epsilon2,
-        delta=failure,
-        level=spent,
-        bound=bound,
-        values=values,
-        half_widths=widths,
-        allowed=allowed,
-        evaluations=evidence.evaluations,
-        reason=reason,
-        warning="" if doubted else _warning(evidence, xi),
-        statement=statement,
-        tightest=tightest,
-        player_names=evidence.player_names,
-        failure=failure_bound,
-    )
-
-
-def _tightest(evidence: Evidence, level: float, delta: float, xi: float, wide: float) -> float:
-    """The smallest ε1 at which the tails add up to the level, from one that is large enough."""
-    low, high = 0.0, wide
-    for _ in range(40 if 0 < wide < math.inf else 0):
-        middle = 0.5 * (low + high)
-        holds = fair_failure(evidence, middle, middle * xi, delta) <= level
-        low, high = (low, middle) if holds else (middle, high)
-    return high
-
-
-def _too_wide(evidence: Evidence, widths: FloatArray, allowed: FloatArray) -> str:
-    """Why the intervals do not suffice."""
-    if unknown := int((all_equal(evidence) & np.isinf(widths)).sum()):
-        return (
-            f"the sampled contributions of {several(unknown, 'player')} were all equal, which says "
-            "nothing about those not sampled: a declared range of the utility bounds them"
-        )
-    if np.isinf(widths).any():
-        return (
-            f"a run that may stop at any time needs at least {FEW_CONTRIBUTIONS} contributions "
-            f"for each player; the fewest of a player are {int(evidence.counts.min())}"
-        )
-    worst = int(np.argmax(excess_widths(widths, allowed)))
-    return (
-        f"the intervals of {int((widths > allowed).sum())} of {evidence.n_players} players are "
-        f"too wide; {evidence.named(worst)} is known to ± {widths[worst]:.3g} where "
-        f"± {allowed[worst]:.3g} is needed"
-    )
-
-
-def _warning(evidence: Evidence, xi: float) -> str:
-    """What makes a certificate say little."""
-    mean = float(np.abs(evidence.values).mean())
-    if evidence.exact or not 0 < LARGE_XI * mean < xi:
-        return ""
-    times = float(f"{xi / mean:.2g}")
-    return (
-        f"ξ is {times:,g} times the mean |value|: with such a large tolerance near zero the "
-        "statement says very little"
-    )
-
-
-def _refused(tolerance: float, chance: str, reason: str, holds: str | None) -> str:
-    """The statement of a certificate that does not hold: why, and what holds instead."""
-    refused = f"Not certified at ε1 = {tolerance:.6g}: {reason}."
-    if holds is None:
-        return refused
-    return f"{refused} What holds instead, {chance}: {holds}."
-
-
-def _affirmed(
-    evidence: Evidence, within: str, epsilon2: float, chance: str, assumption: str
-) -> str:
-    """The statement of a certificate that holds."""
-    everyone = f"Each of the {evidence.n_players} values"
-    if evidence.exact:
-        how = "they have a closed formula"
-        if evidence.evaluations:
-            count = f"{evidence.evaluations:,} evaluations"
-            how = f"all coalitions that count were evaluated ({count})"
-        return f"{everyone} is exact for this utility: {how}. {_SCOPE}"
-    return (
-        f"{everyone}{within}, for all of them together {chance}. So a player who adds nothing is "
-        f"valued within ± {epsilon2:.3g}, and identical players, or a player who adds no less than "
-        "another, are valued as they should be up to the sum of their tolerances (A1–A3). This "
-        f"rests on {evidence.evaluations:,} evaluations and on {assumption}, with "
-        f"{'independent' if evidence.independent else 'possibly dependent'} "
-        f"estimates. {_SCOPE}"
-    )
 
 
 _ASSUMPTIONS = {

@@ -9,11 +9,6 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.text import block_html, names_table_html, one_line, several
 from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.errors import InputError
-from fairshapley.fairness.certificate import BOUNDS, half_widths
-from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.levels import check_bound, check_delta
-from fairshapley.fairness.tails import doubts
 
 
 @dataclass(frozen=True)
@@ -161,27 +156,6 @@ class Decisions:
         elif len(certain) == k:
             possible = possible[:0]
         return TopPlayers(k, tuple(certain.tolist()), tuple(possible.tolist()))
-
-
-def decide(
-    evidence: Evidence, delta: float, bound: str = "normal", *, level: float, sequential: bool
-) -> Decisions:
-    """Simultaneous intervals at level 1 − δ, or an InputError when nothing may be said.
-
-    Parameters
-    ----------
-    evidence, bound, level, sequential
-        As in `fairshapley.fairness.certificate.certify`.
-    delta
-        The tolerated probability that any statement is wrong.
-    """
-    failure = check_delta(delta)
-    check_bound(bound, BOUNDS)
-    if doubted := doubts(evidence, bound):
-        raise InputError(f"nothing can be said with confidence: {'; '.join(doubted)}")
-    widths = half_widths(evidence, level, bound, delta=failure, sequential=sequential)
-    low, high = evidence.values - widths, evidence.values + widths
-    return Decisions(low, high, failure, evidence.player_names)
 
 
 def _end(bound: float) -> str:

@@ -58,7 +58,8 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
     if not result.exact:
         findings = result.findings()
         lines += findings.sentences()
-        if not findings.certificate.holds and (more := money(result, findings.needed)):
+        stated = findings.certificate
+        if not stated.holds and (more := money(result, stated.needed)):
             lines.append(f"so many evaluations cost about {more}")
     lines.append(both_errors(result, result.run.asked.get("delta", DELTA)))
     return [line for line in lines if line]

@@ -187,8 +187,7 @@ class Result(Stored, Shared):
         bound
             "normal", "chebyshev", or "bernstein" for finite samples.
         """
-        certificate = self.findings(epsilon1, delta, xi, bound).certificate
-        return replace(certificate, test_set=both_errors(self, delta))
+        return self.findings(epsilon1, delta, xi, bound).certificate
 
     def decisions(self, delta: float = DELTA, bound: str = "normal") -> Decisions:
         """Signs, differences, orders and the top k that hold together at level 1 − δ."""
@@ -217,8 +216,8 @@ class Result(Stored, Shared):
             return False
         if self.run.sequential:
             return aim.settled_by(findings.decisions)
-        failure = aim.failure(self.evidence, self.xi, findings.delta)
-        return failure <= self.run.level_share * findings.delta
+        stated = findings.certificate
+        return aim.failure(self.evidence, self.xi, stated.delta) <= stated.level
 
     def findings(
         self,
@@ -254,15 +253,11 @@ class Result(Stored, Shared):
             if sequential and bound != "normal" and not (found.obstacle or found.exact):
                 reason = "the run looked at its estimates after every round; use the normal bound"
                 found = replace(found, obstacle=reason)
-            kept[known] = Findings(
-                evidence=found,
-                epsilon1=known[0],
-                delta=known[1],
-                xi=known[2],
-                bound=bound,
-                level_share=self.run.level_share,
-                sequential=sequential,
+            level, test_set = self.run.level_share * known[1], both_errors(self, known[1])
+            certificate = Certificate(
+                found, known[0], known[1], known[2], bound, level, sequential, test_set
             )
+            kept[known] = Findings(certificate)
         return kept[known]
 
     def predict(

@@ -6,20 +6,21 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 from fairshapley._basics import checks
 from fairshapley.fairness.aims import Aim
-from fairshapley.fairness.certificate import (
-    BOUNDS,
-    certify,
-    cost_text,
-    needed_evaluations,
-    rounded_up,
+from fairshapley.fairness.certificate import BOUNDS, Certificate, cost_text, rounded_up
+from fairshapley.fairness.findings import Findings
+from fairshapley.fairness.levels import (
+    DELTA,
+    EPSILON1,
+    check_bound,
+    check_delta,
+    check_epsilon1,
+    check_xi,
 )
-from fairshapley.fairness.decisions import decide
-from fairshapley.fairness.levels import DELTA, check_bound, check_delta, check_epsilon1, check_xi
 from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.tails import doubts, evaluations_for
 from fairshapley.stopping.rules import Rule, Snapshot, evaluation_limit
@@ -35,11 +36,16 @@ class Look:
     """What a look has shown."""
 
     holds: bool
-    said: str
-    """What is reached, or why it is not"""
+    say: Callable[[], str]
+    """Words what is reached, or why it is not: that takes longer than the look, and most looks do
+    not ask"""
     predict: Callable[[], float]
-    """Computes the evaluations that it is predicted to take: among many players that takes longer
-    than the look, and most looks do not ask"""
+    """Computes the evaluations that it is predicted to take, which takes longer too"""
+
+    @cached_property
+    def said(self) -> str:
+        """What is reached, or why it is not."""
+        return self.say()
 
     @cached_property
     def needed(self) -> float:
@@ -193,23 +199,18 @@ class Fair(PlannedLooks):
 
     def judge(self, snapshot: Snapshot, level: float) -> Look:
         """Return whether the values are certified."""
-        found = certify(
-            snapshot.evidence,
-            self.epsilon1,
-            self.delta,
-            xi=snapshot.xi if self.xi is None else self.xi,
-            bound=self.bound,
-            level=level,
-            sequential=snapshot.sequential,
-        )
-        predict = partial(needed_evaluations, found, snapshot.evidence)
-        if found.holds:
-            said = f"certified as {self.aim_at(snapshot)}"
-            return Look(True, said, lambda: found.evaluations)
-        holds = ""
-        if found.tightest < math.inf:
-            holds = f"; what holds is ε1 = {rounded_up(found.tightest):g}"
-        return Look(False, f"not certified: {found.reason}{holds}", predict)
+        xi = snapshot.xi if self.xi is None else self.xi
+        limits = self.bound, level, snapshot.sequential
+        found = Certificate(snapshot.evidence, self.epsilon1, self.delta, xi, *limits)
+
+        def say() -> str:
+            if found.holds:
+                return f"certified as {self.aim_at(snapshot)}"
+            known = found.tightest < math.inf
+            held = f"; what holds is ε1 = {rounded_up(found.tightest):g}" if known else ""
+            return f"not certified: {found.reason}{held}"
+
+        return Look(found.holds, say, lambda: found.needed)
 
 
 @dataclass(frozen=True)
@@ -257,15 +258,22 @@ class Decided(Aim, PlannedLooks):
         evidence, xi, delta = snapshot.evidence, snapshot.xi, self.delta
         if snapshot.sequential:
             # Another rule may stop the run at any time: then only a confidence sequence holds.
-            settled = self.settled_by(decide(evidence, delta, level=delta, sequential=True))
+            stated = Certificate(evidence, EPSILON1, delta, xi, sequential=True)
+            settled = self.settled_by(Findings(stated).decisions)
         else:
             settled = self.failure(evidence, xi, delta) <= level
-        if not settled:
-            predict = partial(
-                evaluations_for, evidence, level, lambda then: self.failure(then, xi, delta)
-            )
-            return Look(False, f"{self} not settled at δ = {delta:g}", predict)
-        said = f"decided at δ = {delta:g}: {self.answer(evidence)}"
-        if not snapshot.sequential and self.failure(evidence, 0.0, delta) > level:
-            said += f"; what differs by no more than ξ = {xi:g} may go either way"
-        return Look(True, said, lambda: evidence.evaluations)
+
+        def say() -> str:
+            if not settled:
+                return f"{self} not settled at δ = {delta:g}"
+            said = f"decided at δ = {delta:g}: {self.answer(evidence)}"
+            if not snapshot.sequential and self.failure(evidence, 0.0, delta) > level:
+                said += f"; what differs by no more than ξ = {xi:g} may go either way"
+            return said
+
+        def predict() -> float:
+            if settled:
+                return evidence.evaluations
+            return evaluations_for(evidence, lambda then: self.failure(then, xi, delta) <= level)
+
+        return Look(settled, say, predict)

@@ -12,9 +12,13 @@ from hypothesis.extra.numpy import arrays
 import fairshapley as fs
 from fairshapley.estimators.exact import exact_values
 from fairshapley.estimators.greedy.greedy_active import GreedyActive
-from fairshapley.fairness.pigou_dalton import pdp_prefers
 from fairshapley.semivalues import parse_semivalue
-from fairshapley_paper.theory import greedy_allocation, importance_variance, optimal_proposal
+from fairshapley_paper.theory import (
+    greedy_allocation,
+    importance_variance,
+    optimal_proposal,
+    pdp_prefers,
+)
 
 XI = 0.1
 tables = st.integers(2, 5).flatmap(

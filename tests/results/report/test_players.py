@@ -24,7 +24,7 @@ def test_the_players_at_both_ends_are_named():
 @pytest.mark.parametrize("delta", [0.3, 0.01])
 def test_the_smallest_tolerance_is_where_the_certificate_turns(delta):
     result = by_hand(standard_errors=np.full(60, 0.002))
-    edge = result.findings(delta=delta).tightest
+    edge = result.findings(delta=delta).certificate.tightest
     assert result.certificate(edge * 1.0001, delta).holds
     assert not result.certificate(edge * 0.9999, delta).holds
 

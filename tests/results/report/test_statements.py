@@ -51,7 +51,7 @@ def test_what_does_not_hold_is_said_with_what_is_known_and_its_cost():
     worst = result.names()[certificate.worst_players[0]]
     assert f"“\u2068{worst}\u2069”" in short
     assert "No tolerance below 100 %" in tolerance
-    assert f"would take {cost_text(findings.needed, 2.0**60)}; 12,345 were made" in cost
+    assert f"would take {cost_text(findings.certificate.needed, 2.0**60)}; 12,345 were made" in cost
     evaluations = result.predict(0.5, 0.1, bound="normal").evaluations
     assert f"{float(f'{evaluations:.2g}'):,.0f} evaluations" in predicted
 
@@ -191,7 +191,7 @@ def test_the_tolerance_near_zero_is_the_one_that_was_asked_for():
 def test_the_confidence_is_the_one_that_was_asked_for(rule):
     game = fs.games.SumOfUnanimity(10, seed=1)
     result = fs.estimate(game, until=rule, budget=600, seed=0, progress=False)
-    assert result.findings().delta == 0.02
+    assert result.findings().certificate.delta == 0.02
     if result.findings().doubts:
         pytest.fail("the run is too short for any statement")
     page = inner("section", report_html(result))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from fairshapley._basics import checks
 from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
@@ -96,7 +97,7 @@ def compute_guarantee(
     Example: fairshapley paper guarantee values.json --epsilon1 0.5
     """
     from fairshapley.cli.setup import load_result
-    from fairshapley.fairness.guarantees import guarantee, minimum_fidelity, required_fidelity
+    from fairshapley.fairness.guarantees import guarantee, required_fidelity
 
     if (run is None) == (players is None):
         raise InputError("give a saved result, or --players: one of them")
@@ -113,5 +114,6 @@ def compute_guarantee(
     needed = required_fidelity(count, epsilon1, delta, independent=not dependent, bound=bound)
     emit(f"ε1 = {epsilon1:g} with δ = {delta:g} takes a fidelity of {needed:.4f} of every player")
     if invariability is not None:
-        samples = needed / minimum_fidelity([invariability] * count, 1.0)
+        rate = checks.real("invariability", invariability, above=0)
+        samples = needed * count / rate
         emit(f"that is {samples:,.0f} marginal contributions (Corollary 1)")

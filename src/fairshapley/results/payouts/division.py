@@ -94,7 +94,7 @@ def payout(
         )
     values = averaged.astype(np.float64)
     bounds, estimation = _band(result, held, groups, negative, whole)
-    others, test_set = _other_bounds(result, values, negative, whole, held.delta)
+    others, test_set = _other_bounds(result, values, negative, whole, held.certificate.delta)
     total = sum(weights)
 
     def amounts_of(units: Any) -> tuple[Decimal, ...]:
@@ -111,7 +111,7 @@ def payout(
         values=values,
         lower=lower,
         upper=upper,
-        delta=held.delta,
+        delta=held.certificate.delta,
         negative=negative,
         names=result.names(),
         notes=(*notes, estimation, *test_set),

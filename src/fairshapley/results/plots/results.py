@@ -103,7 +103,7 @@ def _caption(result: Result, findings: Findings, drawn: int, simultaneous: bool)
         label += ", ± 1 standard error\n" + why.replace("$", r"\$")
     else:
         together = "all together" if simultaneous else "each on its own"
-        label += f", {100 * (1 - findings.delta):.4g} % intervals {together}"
+        label += f", {100 * (1 - findings.certificate.delta):.4g} % intervals {together}"
     valued = int(np.isfinite(result.values).sum())
     if drawn < valued:
         label += f"\nhighest and lowest {drawn} of {valued:,} players"

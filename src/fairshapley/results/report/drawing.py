@@ -114,7 +114,7 @@ def tolerance_curves(result: Result) -> dict[str, list[tuple[float, float]]]:
     """Return pairs (ε1, δ) that the certificate and Proposition 1 state; none where doubts are."""
     if result.exact or result.findings().doubts:
         return {}
-    certified = [(result.findings(delta=delta).tightest, delta) for delta in LEVELS]
+    certified = [(result.findings(delta=delta).certificate.tightest, delta) for delta in LEVELS]
     lines = {"certified": [pair for pair in certified if pair[0] <= LARGEST_TOLERANCE]}
     scores, independent = result.fidelity(), result.evidence.independent
     for bound in ("normal", "chebyshev"):

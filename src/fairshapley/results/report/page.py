@@ -59,7 +59,8 @@ def report_html(
     if "xi" in result.run.asked:  # all of the page is at the tolerance that was asked for
         result = replace(result, xi=result.run.asked["xi"])
     findings = result.findings(epsilon1, delta)
-    epsilon1, delta, smallest = findings.epsilon1, findings.delta, findings.tightest
+    stated = findings.certificate
+    epsilon1, delta, smallest = stated.epsilon1, stated.delta, stated.tightest
     table = PlayerTable.of(result, epsilon1=epsilon1, delta=delta, labels=labels)
     drawn = charts(result, table, epsilon1, delta)
     scripts = [_plotly(), *(source(name) for name in ("common.js", "table.js", "charts.js"))]
@@ -79,9 +80,9 @@ def report_html(
             written=written,
             findings=findings,
             asked=asked,
-            cost=cost_text(findings.needed, result.evidence.coalitions),
+            cost=cost_text(stated.needed, result.evidence.coalitions),
             prediction=None
-            if findings.doubts or findings.certificate.holds
+            if findings.doubts or stated.holds
             else result.predict(epsilon1, delta, bound="normal"),
             unknown=int(np.isnan(result.standard_errors).sum()),
             computable=result.n_players <= MAX_EXACT_PLAYERS,
