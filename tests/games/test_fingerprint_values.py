@@ -140,41 +140,13 @@ def test_arrays_are_their_content():
     assert distinct(array, changed, array.T, array.reshape(6, 4), array.astype(np.float32))
     assert distinct(np.zeros((0, 3)), np.zeros((3, 0)), np.zeros(0, dtype=np.int64))
     masked = functools.partial(np.ma.array, [1, 2])
-    assert distinct(masked(mask=[0, 1]), masked(mask=[0, 0]), masked(mask=[0, 1], fill_value=7))
+    assert distinct(masked(mask=[0, 1]), masked(mask=[0, 0]))
     texts = functools.partial(np.array, dtype=object)
     assert same(texts(["a", "bc"]), texts(["a", "".join(["b", "c"])]))
     assert distinct(texts(["a", "bc"]), texts(["a", "b"]))
     variable = functools.partial(np.array, dtype=np.dtypes.StringDType())
     assert same(variable(["x" * 100]), variable(["x" * 99 + "x"]))
     assert distinct(variable(["x" * 100]), variable(["x" * 101]), np.array(["x" * 100]))
-
-
-def test_padding_of_structured_arrays_has_no_meaning():
-    dtype = np.dtype([("a", "u1"), ("b", "f8")], align=True)
-    one = np.frombuffer(bytes(range(16)), dtype=dtype)
-    other = np.zeros(1, dtype=dtype)
-    other["a"], other["b"] = one["a"], one["b"]
-    assert one.tobytes() != other.tobytes()
-    assert same(one, other)
-    other["b"] += 1
-    assert distinct(one, other)
-
-
-@pytest.mark.parametrize("base", [np.ndarray, np.ma.MaskedArray])
-def test_attributes_of_a_subclass_of_arrays_count(base, tmp_path):
-    kind = type("Measured", (base,), {"__module__": "a_module_of_the_user"})
-
-    def make(unit):
-        array = np.arange(3.0).view(kind)
-        array.unit = unit
-        return array
-
-    used = make("m")
-    used.sum(), used[1:], used.copy()
-    assert same(make("m"), make("m"), used)
-    assert distinct(make("m"), make("km"), np.arange(3.0))
-    # What numpy itself keeps beside the numbers does not.
-    assert same(*(np.memmap(tmp_path / name, mode="w+", shape=3) for name in "ab"))
 
 
 def test_sparse_matrices():
@@ -224,13 +196,6 @@ def method(name, answer):
     return type("Odd", (), {name: lambda self, *_: answer})()
 
 
-class BadTextError(Exception):
-    def __str__(self):
-        raise ValueError
-
-    __repr__ = __str__
-
-
 UNHASHABLE = {
     "lock": threading.Lock,
     "connection": lambda: sqlite3.connect(":memory:"),
@@ -241,7 +206,6 @@ UNHASHABLE = {
     "mock": MagicMock,
     "fingerprint that raises": lambda: raising("fingerprint"),
     "state that raises": lambda: raising("__fingerprint_state__"),
-    "state that is no state": lambda: raising("__reduce_ex__", error=BadTextError),
     "frame that raises": lambda: raising("iloc", "columns"),
     "sparse matrix that raises": lambda: raising("tocoo", "nnz", error=KeyError),
     "tensor without an array": lambda: Tensor(-1.0),

@@ -16,8 +16,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 import fairshapley as fs
 from fairshapley.games.information import InformationGame
 from fairshapley.testing import check_game
-from fairshapley_paper.datasets import load
-from tests.data_folder import needs
 
 KERNEL = {"length_scale": 2.0, "scale": 1.5, "noise": 0.1}
 
@@ -154,7 +152,7 @@ def test_the_unit_of_the_targets_does_not_matter():
 def test_a_parameter_that_the_bounds_chose_is_reported():
     """Targets without noise ask for none."""
     x = np.linspace(0, 6, 40)[:, None]
-    with pytest.warns(UserWarning, match="as small a noise"):
+    with pytest.warns(UserWarning, match="bounds chose a parameter"):
         InformationGame([x[::2], x[1::2]], [np.sin(x[::2, 0]), np.sin(x[1::2, 0])])
 
 
@@ -220,18 +218,3 @@ def test_bad_input_is_named(options, message):
         return
     with pytest.raises(fs.InputError, match=message):
         InformationGame(**arguments)
-
-
-@needs("hotel_reviews")
-def test_hotel_reviews_are_valued_as_in_the_paper():
-    """P3: five agents with 50 reviews of 8 features each, the kernel learnt from the ratings."""
-    data = load("hotel_reviews")
-    rows = np.random.default_rng(0).permutation(len(data))[:250].reshape(5, 50)
-    game = InformationGame([data.X[part] for part in rows], [data.y[part] for part in rows])
-    result = fs.exact(game)
-    assert result.values.sum() == pytest.approx(game(np.ones((1, 5), bool))[0], rel=1e-12)
-    # Submodular: an agent adds least when it comes last, and most when it comes first.
-    last = game(np.ones((1, 5), bool)) - game(~np.eye(5, dtype=bool))
-    first = game(np.eye(5, dtype=bool))
-    assert (last < result.values).all()
-    assert (result.values < first).all()

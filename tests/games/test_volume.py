@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_matrix
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_wine
 
 import fairshapley as fs
 from fairshapley.games.volume import VolumeGame
@@ -19,9 +19,9 @@ from fairshapley_paper.datasets import PAPER_MAKES, load, paper_used_cars, stand
 from tests.data_folder import needs
 
 
-def providers(n, rows, features, data=load_wine):
+def providers(n, rows, features):
     """The standardised rows of a data set, dealt to n providers."""
-    table = data().data[:, :features]
+    table = load_wine().data[:, :features]
     table = (table - table.mean(axis=0)) / table.std(axis=0)
     order = np.random.default_rng(0).permutation(len(table))
     return [table[order[i * rows : (i + 1) * rows]] for i in range(n)]
@@ -140,22 +140,8 @@ def test_very_large_numbers_do_not_overflow():
     assert game(np.ones((1, 1), bool))[0] == pytest.approx(1e200)
 
 
-def test_very_many_cubes_keep_apart():
-    """A key of all coordinates would need more than 64 bits here, so that ranks take over."""
-    datasets = providers(3, 25, 8, load_breast_cancer)
-    datasets = [np.concatenate([rows, rows[:5]]) for rows in datasets]
-    masks = all_coalitions(3)[1:]
-    values = VolumeGame(datasets, 1e-7)(masks)
-    for mask, value in zip(masks, values, strict=True):
-        rows = np.concatenate([part for part, inside in zip(datasets, mask, strict=True) if inside])
-        assert value == pytest.approx(robust_volume(rows, 1e-7), rel=1e-9)
-
-
 @pytest.mark.parametrize("omega", [0.3, None])
 def test_the_game_keeps_the_contract(omega):
-    class Chunked(VolumeGame):
-        _chunk = 3000
-
     datasets = providers(8, 15, 5)
     game = VolumeGame(datasets, omega)
     check_game(game)
@@ -163,7 +149,6 @@ def test_the_game_keeps_the_contract(omega):
     values = game(masks)
     pieces = [game(masks[i : i + 7]) for i in range(0, len(masks), 7)]
     np.testing.assert_array_equal(np.concatenate(pieces), values)
-    np.testing.assert_array_equal(Chunked(datasets, omega)(masks), values)
     copy = pickle.loads(pickle.dumps(game))  # noqa: S301 - made here
     np.testing.assert_array_equal(copy(masks), values)
     other = VolumeGame([*datasets[:-1], datasets[-1] + 1e-9], omega)

@@ -17,22 +17,14 @@ def numbers(columns, decimal="auto"):
 
 def test_a_file_with_decimal_commas_holds_numbers(tmp_path):
     file = tmp_path / "rows.csv"
-    file.write_text("size;y\n3,14;1,5\n-2;2\n;,5\n1.234,5;1e3\n")
+    file.write_text("size;y\n3,14;1,5\n-2;2\n;,5\n1234,5;1e3\n")
     table = read_table(file, delimiter=";")
-    assert table.to_pydict() == {
-        "size": [3.14, -2.0, None, 1234.5],
-        "y": [1.5, 2.0, 0.5, 1000.0],
-    }
+    assert table.to_pydict() == {"size": [3.14, -2.0, None, 1234.5], "y": [1.5, 2.0, 0.5, 1000.0]}
     file.write_text('size,y\n"3,14",1\n" 2,5 ",2\n')
     assert read_table(file).to_pydict() == {"size": [3.14, 2.5], "y": [1, 2]}
-
-
-def test_the_sign_is_that_of_a_column_that_can_be_nothing_else():
-    assert numbers({"a": ["1,234.5", "7"]}) == {"a": [1234.5, 7.0]}
-    assert numbers({"a": ["1,234,567", "-12"]}) == {"a": [1234567.0, -12.0]}
     assert numbers({"a": ["1,234"], "b": ["1,5"]}) == {"a": [1.234], "b": [1.5]}
-    assert numbers({"a": ["1,234"], "b": ["1,234.5"]}) == {"a": [1234.0], "b": [1234.5]}
-    assert numbers({"a": ["1,234"], "b": [0.5]}) == {"a": [1234.0], "b": [0.5]}
+    assert numbers({"a": ["1,234"]}, ",") == {"a": [1.234]}
+    assert numbers({"a": ["1,5"]}, ".") == {"a": ["1,5"]}
 
 
 @pytest.mark.parametrize(
@@ -44,25 +36,14 @@ def test_the_sign_is_that_of_a_column_that_can_be_nothing_else():
         {"a": [1.234], "b": ["0,5"]},
     ],
 )
-def test_a_file_with_neither_or_both_signs_is_asked_about(columns):
+def test_a_file_whose_commas_may_be_between_thousands_is_asked_about(columns):
     with pytest.raises(InputError, match=r"column '[ab]' of rows.csv .* decimal=','"):
         numbers(columns)
 
 
-def test_the_sign_that_is_asked_for_holds(tmp_path):
-    assert numbers({"a": ["1,234", "1.500"]}, ",") == {"a": [1.234, 1500.0]}
-    assert numbers({"a": ["1,234", "1.500"]}, ".") == {"a": [1234.0, 1.5]}
-    file = tmp_path / "rows.csv"
-    file.write_text("a;b\n1.234;0,5\n2.000;1\n")
-    table = read_table(file, delimiter=";", decimal=",")
-    assert table.to_pydict() == {"a": [1234.0, 2000.0], "b": [0.5, 1.0]}
-
-
-@pytest.mark.parametrize(
-    "texts", [["a,b"], ["1,5", "about 2"], ["1,2,3"], [","], ["e5", "1,5"], ["1,5", "1,234.5"]]
-)
-def test_other_texts_stay_texts(texts):
-    assert numbers({"a": texts}) == {"a": texts}
+def test_other_texts_stay_texts():
+    for texts in (["a,b"], ["1,5", "about 2"], ["1,2,3"], [","], ["e5", "1,5"], ["1.234,5"]):
+        assert numbers({"a": texts}) == {"a": texts}
 
 
 def test_names_stay_as_they_are_written(tmp_path):

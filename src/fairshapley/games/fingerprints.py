@@ -1,22 +1,19 @@
 """A fingerprint of what a game computes: its data, its parameters and the code of its functions.
 
 Two games have the same fingerprint when they hold equal content and run equal code, in whatever
-process; line numbers, file names and annotations do not count.
+process; line numbers and file names do not count.
 
 - A non-empty string attribute ``fingerprint`` stands for the object that has it, and the ``key``
   of a `FunctionGame` for its function.
-- An object is its class and its state, as `copy.copy` would take it (``__reduce_ex__``,
-  ``__getstate__``), without the values of its `functools.cached_property`. A method
-  ``__fingerprint_state__()`` gives the state instead, for an object that keeps other caches.
+- An object is its class and its state, as `copy.copy` would take it, without the values of its
+  `functools.cached_property`. A method ``__fingerprint_state__()`` gives the state instead.
 - A function is its code, its defaults, and the values that it takes from its closure and from the
-  globals of its own file. A class is its name, its bases, its methods and its plain constants.
-- A module is its name, and what an installed distribution or Python itself defines is its name and
-  version.
+  globals of its own file. A class of the user is its source.
+- A module is its name, and what is installed is its name and version.
 
 Not seen, so that a change of it needs another ``key``: the source of a module that the code
-imports, attributes of classes that are neither methods nor constants, and what the code reads
-outside the process: files, databases, the environment, the clock. ``verify=`` computes some kept
-utilities again and finds such a change.
+imports, and what the code reads outside the process: files, databases, the clock. ``verify=``
+computes some kept utilities again and finds such a change.
 
 What cannot be hashed is a `FingerprintError` that names the path to it and the remedy, ``key=``.
 """
@@ -24,10 +21,8 @@ What cannot be hashed is a `FingerprintError` that names the path to it and the 
 from __future__ import annotations
 
 import copyreg
-import dis
 import functools
 import hashlib
-import importlib.metadata
 import inspect
 import math
 import pickle
@@ -36,6 +31,7 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -59,8 +55,6 @@ _REMEDY = (
 _PYTHON = str(sys.implementation.cache_tag)
 # The generators that a process shares are no one's content: functions of scipy refer to them.
 _SHARED = (random.random.__self__, np.random.rand.__self__)  # type: ignore[attr-defined]
-_METHODS = (property, staticmethod, classmethod, functools.cached_property, types.FunctionType)
-_CONSTANTS = (bool, int, float, str, bytes, tuple, frozenset, type(None))
 
 
 def fingerprint(game: object) -> str:
@@ -81,42 +75,35 @@ def fingerprint(game: object) -> str:
 
 
 class _Walk:
-    """One pass over an object and all it refers to.
-
-    Objects are numbered in the order in which they are met, as if a shared one were walked again
-    each time, so that sharing makes no difference. An object within itself is then its number.
-    """
+    """One pass over an object and all it refers to; an object within itself is its distance."""
 
     def __init__(self) -> None:
-        self._met = 0
         self._open: dict[int, int] = {}
         # An object is kept with its digest: while it lives, its id is no other object's.
-        self._done: dict[int, tuple[bytes, int, object]] = {}
+        self._done: dict[int, tuple[bytes, object]] = {}
 
     def digest(self, obj: object, path: str) -> bytes:
         atom = _atom(obj)
         if atom is not None:
             return _hash((type(obj).__name__.encode(), atom))
         if id(obj) in self._open:
-            return _hash((b"cycle", str(self._open[id(obj)]).encode()))
-        if id(obj) in self._done:
-            digest, size, _ = self._done[id(obj)]
-            self._met += size
-            return digest
-        number = self._open[id(obj)] = self._met
-        self._met += 1
-        try:
-            digest = _hash(
-                part if isinstance(part, bytes) else self.digest(part[1], part[0])
-                for part in _parts(obj, path)
-            )
-        except (FingerprintError, RecursionError):
-            raise
-        except Exception as error:  # Anything may go wrong in the code of an object of the user.
-            _refuse(obj, path, error)
-        del self._open[id(obj)]
-        self._done[id(obj)] = digest, self._met - number, obj
-        return digest
+            return _hash((b"cycle", str(len(self._open) - self._open[id(obj)]).encode()))
+        if id(obj) not in self._done:
+            self._open[id(obj)] = len(self._open)
+            try:
+                digest = _hash(
+                    part if isinstance(part, bytes) else self.digest(part[1], part[0])
+                    for part in _parts(obj, path)
+                )
+            except (FingerprintError, RecursionError):
+                raise
+            except (
+                Exception
+            ) as error:  # Anything may go wrong in the code of an object of the user.
+                _refuse(obj, path, error)
+            del self._open[id(obj)]
+            self._done[id(obj)] = digest, obj
+        return self._done[id(obj)][0]
 
 
 def _hash(parts: Iterable[bytes]) -> bytes:
@@ -149,7 +136,10 @@ def _parts(obj: Any, path: str) -> Parts:
     for kinds, rule in _RULES:
         if issubclass(type(obj), kinds):
             return rule(obj, path)
-    if given := _given(obj):
+    # Looked up without `__getattr__`, which may say or raise anything about what is not there.
+    absent = inspect.getattr_static(obj, "fingerprint", None) is None
+    given = None if absent else getattr(obj, "fingerprint", None)
+    if isinstance(given, str) and given:
         return iter((b"fingerprint", (path, given)))
     for attributes, rule in _LIBRARIES:
         if all(_of_type(obj, name) for name in attributes):
@@ -162,23 +152,10 @@ def _of_type(obj: object, name: str) -> bool:
     return any(name in vars(cls) for cls in type(obj).__mro__)
 
 
-def _given(obj: object) -> str:
-    """Return the fingerprint that an object gives itself; empty when it gives none."""
-    # Looked up without `__getattr__`, which may say or raise anything about what is not there.
-    absent = inspect.getattr_static(obj, "fingerprint", None) is None
-    given = None if absent else getattr(obj, "fingerprint", None)
-    return given if isinstance(given, str) else ""
-
-
 def _refuse(obj: object, path: str, reason: object) -> NoReturn:
     kind = f"{type(obj).__module__}.{type(obj).__qualname__}".removeprefix("builtins.")
-    try:
-        text = str(reason)
-    except Exception:  # the error may be of the user's own class
-        text = "no message"
     cause = reason if isinstance(reason, Exception) else None
-    if cause is not None:
-        text = f"{type(cause).__name__}: {text}"
+    text = f"{type(cause).__name__}: {cause}" if cause else reason
     raise FingerprintError(
         f"{path} is of type {kind} and cannot be hashed ({text}): {_REMEDY}"
     ) from cause
@@ -197,8 +174,8 @@ def _mapping(obj: Any, path: str) -> Parts:
     if type(obj) is not dict:
         yield from _instance(obj, path)
         return
-    # Keys are hashed on their own walk: what was met before them must not matter, as their order
-    # must not. Values follow in the order of their keys' digests.
+    # Keys are hashed on their own walk, as their order must not matter; values follow in the
+    # order of their keys' digests.
     yield b"mapping"
     digests = ((_Walk().digest(key, f"a key of {path}"), key) for key in obj)
     for digest, key in sorted(digests, key=lambda pair: pair[0]):
@@ -212,15 +189,10 @@ def _set(obj: Iterable[object], path: str) -> Parts:
 
 
 def _array(obj: Any, path: str) -> Parts:
-    array = np.asarray(obj)
-    yield f"{type(obj).__name__} {array.shape}".encode()
+    yield f"{type(obj).__name__} {obj.shape} {obj.dtype}".encode()
     if isinstance(obj, np.ma.MaskedArray):
-        yield path, (np.ma.getmaskarray(obj), obj.fill_value)
-    if not _release(type(obj).__module__):
-        # A class of the user may compute with what it keeps beside the numbers, such as a unit.
-        kept = {name: value for name, value in vars(obj).items() if not name.startswith("_")}
-        yield path, (type(obj), kept)
-    yield str(array.dtype).encode()
+        yield path, np.ma.getmaskarray(obj)
+    array = np.asarray(obj)
     if array.dtype.kind in "OTV":  # the padding between fields has no meaning and no fixed value
         yield path, array.ravel().tolist()
     else:
@@ -228,65 +200,45 @@ def _array(obj: Any, path: str) -> Parts:
 
 
 def _function(fn: types.FunctionType, path: str) -> Parts:
-    """Yield the code of a function, its defaults, and the values that its code takes."""
-    yield b"function"
+    """Yield the code of a function, its defaults and the data that its code takes."""
     if _release(str(fn.__globals__.get("__name__"))):
         yield from _named(fn)
     else:
         yield path, fn.__code__
-        loaded = {name for code in _nested(fn.__code__) for name in code.co_names}
-        for name in sorted(loaded & fn.__globals__.keys()):
-            yield name.encode()
+        for name in sorted(_names(fn.__code__) & fn.__globals__.keys()):
             yield f"{path} global {name!r}", fn.__globals__[name]
     yield f"{path} default argument", (fn.__defaults__, fn.__kwdefaults__)
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            yield f"{path} closure variable {name!r}", cell.cell_contents
-        except ValueError:
-            yield b"a variable without a value yet"
+        yield f"{path} closure variable {name!r}", cell.cell_contents
     yield f"{path} attribute", vars(fn)
 
 
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and those of the functions, lambdas and comprehensions within."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _nested(constant)
+def _names(code: types.CodeType) -> set[str]:
+    """Return the names that a code object and those within refer to."""
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def _code(code: types.CodeType, path: str) -> Parts:
     yield _PYTHON.encode()
     yield code.co_code
-    yield code.co_exceptiontable
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
-    # Only constants that are loaded: a docstring is a constant as well.
-    loaded = {op.arg or 0 for op in dis.get_instructions(code) if op.opcode in dis.hasconst}
-    constants = tuple(code.co_consts[index] for index in sorted(loaded))
-    yield path, (counts, code.co_varnames, code.co_names, code.co_freevars, constants)
+    yield path, (counts, code.co_varnames, code.co_names, code.co_freevars, code.co_consts)
 
 
 def _class(cls: type, path: str) -> Parts:
     yield from _named(cls)
-    if _release(cls.__module__):
-        return
-    yield path, cls.__bases__
-    for name, member in sorted(vars(cls).items()):
-        if isinstance(member, _METHODS):
-            fn = next(
-                (getattr(member, at) for at in ("fget", "__func__", "func") if hasattr(member, at)),
-                member,
-            )
-            yield f"{path}.{name}", (name, fn)
-        elif isinstance(member, _CONSTANTS) and (name == "__slots__" or not name.startswith("__")):
-            yield f"{path}.{name}", (name, member)
+    if not _release(cls.__module__):
+        yield path, cls.__bases__
+        with suppress(OSError, TypeError):  # it was not defined in a file or a notebook
+            yield path, inspect.getsource(cls)
 
 
 def _builtin(obj: Any, path: str) -> Parts:
     """Yield the name of a function written in C, and the object it is bound to, if any."""
     yield from _named(obj)
     owner = getattr(obj, "__self__", None)
-    if not isinstance(owner, types.ModuleType | None) and not any(owner is at for at in _SHARED):
+    if not isinstance(owner, types.ModuleType | None):
         yield path, owner
 
 
@@ -306,11 +258,11 @@ def _release(module: str) -> str:
         return __version__
     if top in sys.stdlib_module_names:
         return _PYTHON
-    file = getattr(sys.modules.get(top), "__file__", None) or ""
-    if top == "__main__" or {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts):
-        return ""
-    names = sorted(set(importlib.metadata.packages_distributions().get(top, [])))
-    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+    found = sys.modules.get(top)
+    installed = {"site-packages", "dist-packages"} & {
+        *Path(getattr(found, "__file__", "") or "").parts
+    }
+    return str(getattr(found, "__version__", "installed")) if installed else ""
 
 
 def _sparse(obj: Any, path: str) -> Parts:

@@ -61,7 +61,14 @@ def fit_kernel(features: FloatArray, targets: FloatArray) -> tuple[FloatArray, f
         )
     targets = (targets - targets.mean()) / np.sqrt(variance)
     thinned = slice(None, None, -(-len(features) // _GRID_ROWS))
-    unit = _typical_distance(features[thinned])
+    distances = pdist(features[thinned])
+    distances = distances[distances > 0]
+    if not len(distances) or not np.isfinite(distances).all():
+        raise InputError(
+            "all rows have the same features, or are too far from each other, and no length-scale "
+            f"can be learnt: standardise the features, or give {_PARAMETERS}"
+        )
+    unit = float(np.median(distances))  # of rows that differ
     lengths = (unit * _LENGTH_SCALES[0], unit * _LENGTH_SCALES[1])
     starts = [
         ConstantKernel(1.0, _SCALES) * RBF(unit * length, lengths) + WhiteKernel(noise, _NOISES)
@@ -74,8 +81,7 @@ def fit_kernel(features: FloatArray, targets: FloatArray) -> tuple[FloatArray, f
         return float(process.log_marginal_likelihood_value_)
 
     with one_thread_if_small(len(features)), warnings.catch_warnings():
-        # Bounds are looked at below. An optimiser that stops short of its tolerance leaves
-        # parameters that are as good a choice as any near them.
+        # An optimiser that stops short of its tolerance leaves as good a choice as any near it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             process = GaussianProcessRegressor(max(starts, key=likelihood), alpha=0.0)
@@ -84,38 +90,15 @@ def fit_kernel(features: FloatArray, targets: FloatArray) -> tuple[FloatArray, f
             raise InputError(
                 f"the kernel could not be learnt ({error}): give {_PARAMETERS}"
             ) from error
-    for name, distances in zip(
-        ("scale", "length_scale", "noise"),
-        np.abs(kernel.theta[:, None] - kernel.bounds),
-        strict=True,
-    ):
-        if distances.min() <= _AT_BOUND:
-            side = "large" if distances.argmin() else "small"
-            warnings.warn(
-                f"the targets ask for as {side} a {name} as the optimiser may choose, so that it "
-                f"says little about the data: look at the targets, or give {_PARAMETERS}",
-                UserWarning,
-                stacklevel=3,
-            )
-    found = kernel.get_params()
-    return (
-        np.array([found["k1__k2__length_scale"]], dtype=np.float64),
-        float(found["k1__k1__constant_value"]) * variance,
-        float(found["k2__noise_level"]) * variance,
-    )
-
-
-def _typical_distance(features: FloatArray) -> float:
-    """The median distance of rows that differ, the unit of length-scales."""
-    distances = pdist(features)
-    distances = distances[distances > 0]
-    if len(distances) == 0 or not np.isfinite(distances).all():
-        finding = "have the same features" if len(distances) == 0 else "are too far from each other"
-        raise InputError(
-            f"all rows {finding}, no length-scale can be learnt: standardise the features, or give "
-            f"{_PARAMETERS}"
+    if np.abs(kernel.theta[:, None] - kernel.bounds).min() <= _AT_BOUND:
+        warnings.warn(
+            f"the optimiser's bounds chose a parameter ({kernel}), so that it says little about "
+            f"the data: look at the targets, or give {_PARAMETERS}",
+            UserWarning,
+            stacklevel=3,
         )
-    return float(np.median(distances))
+    length, scale, noise = (kernel.k1.k2.length_scale, kernel.k1.k1, kernel.k2.noise_level)
+    return np.array([length]), float(scale.constant_value * variance), float(noise * variance)
 
 
 # I + K/σ² has no eigenvalue below 1; rounding changes them by about rows·ε·scale/σ², and a

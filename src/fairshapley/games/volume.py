@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_coalitions
 from fairshapley.games.player_data import Datasets, equal_datasets, read_datasets
@@ -34,9 +32,6 @@ class VolumeGame:
     (Xu et al. 2021, Definition 3, with the parameters of the paper's P2). Copies of rows fall into
     the cubes that are there already, so that replication does not pay. Features must be on one
     scale, as ω is: standardise them over all players first.
-
-    Coalitions are computed in one sweep of sorts and sums. A utility has the same bits whatever
-    the batch around it.
 
     Parameters
     ----------
@@ -64,9 +59,6 @@ class VolumeGame:
     array([3., 3.])
     """
 
-    # Entries of a temporary array: 2**20 doubles are 8 MiB.
-    _chunk: ClassVar[int] = 1 << 20
-
     def __init__(
         self,
         datasets: Datasets,
@@ -78,15 +70,7 @@ class VolumeGame:
         self.n_players = len(self.datasets)
         self.omega = None if omega is None else checks.real("omega", omega, above=0)
         self.identical_players = equal_datasets(self.datasets)
-        # Division by a power of two loses no digit, and keeps squares within range.
-        largest = np.max([np.abs(rows).max(axis=0) for rows in self.datasets], axis=0)
-        self._scale = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
         self._check_size()
-        # Without cubes, rows matter by XᵀX alone, and the factor R of X = QR has the same.
-        parts = self.datasets if self.omega is not None else tuple(map(_triangle, self.datasets))
-        self._rows = np.concatenate(parts)
-        self._owners = np.repeat(np.arange(self.n_players), [len(part) for part in parts])
-        self._lows = np.stack([rows.min(axis=0) for rows in self.datasets])
 
     def __fingerprint_state__(self) -> object:
         return self.datasets, self.omega, None  # where α once was, as journals have it
@@ -94,21 +78,21 @@ class VolumeGame:
     def _check_size(self) -> None:
         """An InputError where a volume could overflow, or cubes could not be told apart."""
         pooled = np.concatenate(self.datasets)
-        norms = np.sqrt(np.square(pooled / self._scale).sum(axis=0))
+        largest = np.abs(pooled).max(axis=0)
+        pooled, largest = pooled[:, largest > 0], largest[largest > 0]
         # Hadamard: no determinant exceeds the product of the columns' squared lengths.
-        with np.errstate(divide="ignore"):
-            largest = float(np.log(norms).sum() + np.log(self._scale).sum())
-        largest += 1 / 9  # the factor of the cubes, at most (`_log_rho`)
-        if largest > _LARGEST_LOG:
+        lengths = np.linalg.norm(pooled / largest, axis=0)
+        most = float(np.log(lengths).sum() + np.log(largest).sum())
+        if most > _LARGEST_LOG:
             raise InputError(
-                f"volumes could reach exp({largest:.0f}), more than a float holds: divide all "
+                f"volumes could reach exp({most:.0f}), more than a float holds: divide all "
                 "features (and omega) by one constant c, which divides every volume by "
-                f"c**{pooled.shape[1]}"
+                f"c**{self.datasets[0].shape[1]}"
             )
-        if self.omega is None:
-            return
         with np.errstate(over="ignore"):
-            cubes = (np.ptp(pooled / self._scale, axis=0) / self.omega * self._scale).max()
+            cubes = (
+                0.0 if self.omega is None else np.ptp(pooled / self.omega, axis=0).max(initial=0)
+            )
         if not cubes < _MAX_CUBES:
             raise InputError(
                 f"omega = {self.omega:g} is too small for features that range over "
@@ -118,99 +102,36 @@ class VolumeGame:
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         """The utility of each row of `coalitions`."""
         masks = check_coalitions(coalitions, self.n_players)
-        values = np.zeros(len(masks))
-        inhabited = np.flatnonzero(masks.any(axis=1))
-        step = max(1, self._chunk // self._rows.size)
-        for start in range(0, len(inhabited), step):
-            part = inhabited[start : start + step]
-            values[part] = self._volumes(masks[part])
-        return values
+        return np.array([self._volume(mask) if mask.any() else 0.0 for mask in masks], dtype=float)
 
-    def _volumes(self, masks: BoolArray) -> FloatArray:
-        """The volumes of coalitions that have members."""
-        coalition, row = np.nonzero(masks[:, self._owners])
-        rows = self._rows[row]
-        starts = np.searchsorted(coalition, np.arange(len(masks)))
-        if self.omega is None:
-            log_determinants = _log_determinants(rows / self._scale, starts)
-            factor = np.zeros(len(masks))
-        else:
-            lows = np.where(masks[:, :, None], self._lows, math.inf).min(axis=1)
-            cubes = np.floor((rows - lows[coalition]) / self.omega).astype(np.int64)
-            order, first = _groups(coalition, cubes)
+    def _volume(self, mask: BoolArray) -> float:
+        """The volume of a coalition that has members."""
+        parts = [rows for rows, inside in zip(self.datasets, mask, strict=True) if inside]
+        rows, factor = np.concatenate(parts), 0.0
+        if self.omega is not None:
+            cubes = np.floor((rows - rows.min(axis=0)) / self.omega)
+            order = np.lexsort(cubes.T)
+            new = (np.diff(cubes[order], axis=0) != 0).any(axis=1)
+            first = np.flatnonzero(np.concatenate([[True], new]))
             counts = np.diff(first, append=len(order))
-            means = np.add.reduceat(rows[order], first, axis=0) / counts[:, None]
-            starts = np.searchsorted(coalition[order[first]], np.arange(len(masks)))
-            log_determinants = _log_determinants(means / self._scale, starts)
-            factor = _log_rho(counts, starts)
-        log_determinants += 2 * np.log(self._scale).sum()
-        return np.exp(np.logaddexp(log_determinants, math.log(_FLOOR)) / 2 + factor)
+            rows = np.add.reduceat(rows[order], first, axis=0) / counts[:, None]
+            alpha = 1 / (10.0 * len(counts))
+            factor = float((np.log1p(-(alpha ** (counts + 1))) - math.log1p(-alpha)).sum())
+        return math.exp(np.logaddexp(_log_determinant(rows), math.log(_FLOOR)) / 2 + factor)
 
 
-def _groups(coalition: NDArray[np.intp], cubes: IntArray) -> tuple[IntArray, IntArray]:
-    """An order that puts the rows of each coalition's cube together, and where each cube starts.
+def _log_determinant(rows: FloatArray) -> float:
+    """The log of det(ZᵀZ) of a matrix Z, from the factor R of Z = QR.
 
-    Coalitions come in order, and rows keep theirs within a cube, so that sums have the same bits
-    in any batch.
+    ZᵀZ is never formed, which would lose half of the digits. −inf where columns depend on each
+    other, as they do with fewer rows than columns.
     """
-    key: IntArray = coalition.astype(np.int64)
-    for column in cubes.T:
-        width = int(column.max()) + 1
-        if (int(key.max()) + 1) * width >= 1 << 62:
-            # Ranks instead of numbers: fewer than there are rows.
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-            column = np.unique(column, return_inverse=True)[1]
-            width = int(column.max()) + 1
-        key = key * width + column
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    return order.astype(np.int64), first.astype(np.int64)
-
-
-def _log_rho(counts: IntArray, starts: NDArray[np.intp]) -> FloatArray:
-    """The log of Π over cubes of 1 + α + … + α^count, for each coalition.
-
-    With the default α = 1/(10c) of c cubes it is below −c·log(1 − α) ≤ c·α/(1 − α) ≤ 1/9.
-    """
-    n_cubes = np.diff(starts, append=len(counts))
-    each = np.repeat(1 / (10.0 * n_cubes), n_cubes)
-    logs = np.log1p(-(each ** (counts + 1))) - np.log1p(-each)
-    return np.add.reduceat(logs, starts)
-
-
-def _log_determinants(rows: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
-    """The log of det(ZᵀZ) for each matrix Z in a stack of matrices that begin at `starts`.
-
-    Modified Gram–Schmidt, column by column over all matrices at once: the lengths that remain are
-    the diagonal of R in Z = QR. XᵀX is never formed, which would lose half of the digits. −inf
-    where columns depend on each other, as they do with fewer rows than columns.
-    """
-    columns = np.array(rows.T, order="C")
-    lengths = np.diff(starts, append=len(rows))
-    dependent = lengths < len(columns)
-    total = np.zeros(len(starts))
-    for column in columns:
-        norms = np.sqrt(np.add.reduceat(column * column, starts))
-        dependent |= norms == 0
-        norms[norms == 0] = 1.0
-        total += np.log(norms)
-        column /= np.repeat(norms, lengths)
-    # Columns have length 1 now; what rounding leaves of one that depends on those before it.
-    tolerance = np.finfo(np.float64).eps * np.maximum(lengths, len(columns))
-    for index, column in enumerate(columns):
-        norms = np.sqrt(np.add.reduceat(column * column, starts))
-        dependent |= norms <= tolerance
-        norms[dependent] = 1.0
-        total += np.log(norms)
-        column /= np.repeat(norms, lengths)
-        for other in columns[index + 1 :]:
-            other -= np.repeat(np.add.reduceat(column * other, starts), lengths) * column
-    total[dependent] = -math.inf
-    return 2 * total
-
-
-def _triangle(rows: FloatArray) -> FloatArray:
-    """A matrix of at most d rows with the same XᵀX."""
-    triangle: FloatArray = np.linalg.qr(rows).R
-    return triangle if len(triangle) < len(rows) else rows
+    largest = np.abs(rows).max(axis=0)
+    if len(rows) < rows.shape[1] or not largest.all():
+        return -math.inf
+    lengths = np.linalg.norm(rows / largest, axis=0)
+    diagonal = np.abs(np.diag(np.linalg.qr(rows / largest / lengths, mode="r")))
+    # What rounding leaves of a column that depends on those before it.
+    if diagonal.min() <= np.finfo(np.float64).eps * max(rows.shape):
+        return -math.inf
+    return 2 * float(np.log(largest).sum() + np.log(lengths).sum() + np.log(diagonal).sum())

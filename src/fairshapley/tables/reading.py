@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import os
@@ -36,14 +35,11 @@ LONGEST_LINE = 2**24
 CELL_BYTES = 8
 # The index that pandas writes beside the columns.
 PANDAS_INDEX = "__index_level_"
-# Python's codecs for texts that no file of a table is written in.
-NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
-# Numbers by the sign before their decimals: a whole part, plain or in groups of three; decimals.
-NUMBERS = {
-    ",": r"[+-]?((\d+|\d{1,3}(\.\d{3})+)(,\d*)?|,\d+)([eE][+-]?\d+)?",
-    ".": r"[+-]?((\d+|\d{1,3}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?",
-}
+COMMA_NUMBER = r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?"
+# A comma before three digits may be one between thousands.
+THOUSANDS = r"[+-]?(\d+|\d{1,3}(,\d{3})+)"
 PLAIN_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+ANY_NUMBER = r"[+-]?[.,]?\d[\d.,]*([eE][+-]?\d+)?"
 # What may stand in a number that is not written plainly: signs of currencies, %, _, ', blanks.
 ADORNMENTS = r"[\pSc%_'’\s\p{Zs}]"
 
@@ -154,9 +150,9 @@ def row_labels(data: Any) -> tuple[str, ...] | None:
 def read_decimals(table: pa.Table, decimal: Decimal, file: object) -> pa.Table:
     """Return the table with columns of texts such as "3,14" as numbers.
 
-    A file has one decimal sign. It is the comma where a column such as "3,14" can be nothing else,
-    and the point where a column such as "2.5" or "1,234.5" can be nothing else. Where a file has
-    neither or both of them beside numbers with commas, `decimal` must tell.
+    A file has one decimal sign. It is the comma where all cells of a column are numbers with a
+    comma at most, and some comma is not before three digits. Where all are, or other columns have
+    points, `decimal` must tell.
 
     Examples
     --------
@@ -169,32 +165,23 @@ def read_decimals(table: pa.Table, decimal: Decimal, file: object) -> pa.Table:
 
     columns = dict(zip(table.column_names, table.columns, strict=True))
     texts = {name: _trimmed(cells) for name, cells in columns.items() if is_text(cells.type)}
-    # Without a comma only one who says that decimals have one can mean numbers.
-    mark = "[,.]" if decimal == "," else ","
-    fits: dict[str, list[str]] = {}
-    for name, cells in texts.items():
-        if compute.any(compute.match_substring_regex(cells, mark)).as_py():
-            matches = {sign: compute.all(_matches(cells, form)) for sign, form in NUMBERS.items()}
-            if signs := [sign for sign, all_cells in matches.items() if all_cells.as_py()]:
-                fits[name] = signs
-    sign: str = decimal
-    if decimal == "auto" and fits:
-        found = {signs[0] for signs in fits.values() if len(signs) == 1}
-        if any(pa.types.is_floating(column.type) for column in columns.values()):
-            found.add(".")
-        if len(found) != 1:
-            name = next(iter(fits))
-            cell = columns[name].drop_null()[0].as_py()
-            raise InputError(
-                f"column {name!r:.60} of {file} holds numbers such as {cell!r:.40}, and the file "
-                "does not tell what the comma means",
-                remedy="give {decimal:','} if it is before decimals, {decimal:'.'} between "
-                "thousands",
-            )
-        sign = found.pop()
-    for name in (name for name, signs in fits.items() if sign in signs):
-        plain = compute.replace_substring(texts[name], "." if sign == "," else ",", "")
-        columns[name] = compute.replace_substring(plain, ",", ".").cast("float64")
+    numbers = {
+        name: cells
+        for name, cells in texts.items()
+        if compute.any(compute.match_substring(cells, ",")).as_py() and _all(cells, COMMA_NUMBER)
+    }
+    if decimal == "." or not numbers:
+        return table
+    points = any(pa.types.is_floating(column.type) for column in columns.values())
+    if decimal == "auto" and (points or all(_all(one, THOUSANDS) for one in numbers.values())):
+        name, cells = next(iter(numbers.items()))
+        raise InputError(
+            f"column {name!r:.60} of {file} holds numbers such as "
+            f"{cells.drop_null()[0].as_py()!r:.40}, whose comma may stand between thousands",
+            remedy=("give {decimal:','} if it is before decimals", "write numbers without commas"),
+        )
+    for name, cells in numbers.items():
+        columns[name] = compute.replace_substring(cells, ",", ".").cast("float64")
     return pa.table(columns)
 
 
@@ -228,7 +215,7 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
             continue
         cells = _trimmed(column.cast(pa.string()))
         bare = compute.replace_substring_regex(cells, ADORNMENTS, "")
-        alike = compute.or_(*(_matches(bare, form) for form in NUMBERS.values()))
+        alike = _matches(bare, ANY_NUMBER)
         plain = _matches(cells, PLAIN_NUMBER).fill_null(True)
         count = compute.sum(alike).as_py() or 0
         if compute.all(plain).as_py() or 2 * count <= len(cells) - cells.null_count:
@@ -249,6 +236,12 @@ def _matches(cells: pa.ChunkedArray, form: str) -> pa.ChunkedArray:
     from pyarrow import compute
 
     return compute.match_substring_regex(cells, f"^({form})$")
+
+
+def _all(cells: pa.ChunkedArray, form: str) -> bool:
+    from pyarrow import compute
+
+    return bool(compute.all(_matches(cells, form)).as_py())
 
 
 def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -322,8 +315,6 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise _too_large(file, "is larger when it is unpacked", max_bytes)
     try:
-        if codecs.lookup(encoding).name in NO_ENCODINGS:
-            raise LookupError
         text = content.decode(encoding)
         if "\0" in text:  # of two bytes a letter, or damaged
             raise UnicodeError
