@@ -172,16 +172,16 @@ def test_the_result_has_names_provenance_and_a_certificate(tmp_path):
     np.testing.assert_array_equal(fs.Result.load(tmp_path / "knn.json").values, result.values)
 
 
-def test_equal_points_get_equal_values_unless_a_tie_divides_them():
+def test_equal_points_get_equal_values():
     x = [[0.0], [1.0], [0.0], [0.0]]
     result = knn_shapley(x, [1, 0, 1, 1], [[0.4]], [1], k=2)
     assert result.game.identical_players == ((0, 2), (2, 3))
     assert np.ptp(result.values[[0, 2, 3]]) < 1e-15
-    # Point 1 is as far from the test point as the others, and ties are ordered by row.
-    divided = knn_shapley(x, [1, 0, 1, 1], [[0.5]], [1], k=1)
-    assert divided.game.identical_players == ((2, 3),)
-    assert divided.values[0] > divided.values[2]
-    assert KNNUtilityGame(x, [1, 0, 1, 1], [[0.5]], [1], k=1).identical_players == ((2, 3),)
+    # Point 1 is as far from the test point as the others, and does not come between them.
+    tied = knn_shapley(x, [1, 0, 1, 1], [[0.5]], [1], k=1)
+    assert np.ptp(tied.values[[0, 2, 3]]) < 1e-15
+    game = KNNUtilityGame(x, [1, 0, 1, 1], [[0.5]], [1], k=1)
+    np.testing.assert_allclose(fs.exact(game).values, tied.values, atol=1e-15)
 
 
 def test_frames_sparse_matrices_text_and_columns_are_read():

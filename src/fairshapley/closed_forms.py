@@ -18,7 +18,7 @@ from fairshapley.fairness.levels import XI, check_xi
 from fairshapley.games import abilities
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game
-from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Pairs, Task
+from fairshapley.games.knn import DistanceMetric, KNNUtilityGame, Task
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import assembled
@@ -84,12 +84,12 @@ def knn_shapley(
     game = KNNUtilityGame(
         X, y, X_test, y_test, k=k, task=task, metric=metric, player_names=player_names
     )
-    values, identical = _values(game)
+    values = _values(game)
     method = {"name": "knn_shapley", "k": game.k, "task": game.task, "metric": game.metric}
     fields: dict[str, Any] = {
         "stopped": CLOSED_FORM,
         "evaluations": 0,
-        "identical_players": identical,
+        "identical_players": game.identical_players,
     }
     return exact_result(game, values, method, started, xi=tolerance, **fields)
 
@@ -129,9 +129,8 @@ def exact_result(
     )
 
 
-def _values(game: KNNUtilityGame) -> tuple[FloatArray, Pairs]:
-    """Return the values, and the pairs of points that no test point tells apart."""
-    total, pairs = np.zeros(game.n_players), game.equal_points()
+def _values(game: KNNUtilityGame) -> FloatArray:
+    total = np.zeros(game.n_players)
     for part, order in game.sorted_blocks():
         targets, tests = game.targets[order], game.test_targets[part, None]
         if game.task == "classification":
@@ -139,9 +138,7 @@ def _values(game: KNNUtilityGame) -> tuple[FloatArray, Pairs]:
         else:
             sorted_values = regression_values(targets, tests, game.k)
         total += np.bincount(order.ravel(), sorted_values.ravel(), minlength=game.n_players)
-        if pairs:
-            pairs = game.still_identical(pairs, order)
-    return total / game.n_tests, pairs
+    return total / game.n_tests
 
 
 def classification_values(right: BoolArray, k: int) -> FloatArray:

@@ -19,8 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import fairshapley as fs
 from fairshapley.games.data import DataGame
-from fairshapley.games.data.rows import split_base
-from tests.games.data_samples import CANCER, DIABETES, IRIS, all_coalitions, coalitions_of
+from tests.games.data_samples import CANCER, IRIS, all_coalitions, coalitions_of
 
 # --- what data may look like --------------------------------------------------------------------
 
@@ -90,27 +89,6 @@ def test_classes_that_only_test_rows_have_count_as_wrong():
     assert game(full)[0] == np.mean(y_test != 2)
     f1 = DataGame(GaussianNB(), (X[known], y[known]), (X_test, y_test), "f1", vectorised=False)
     assert 0 < f1(full)[0] <= 2 / 3
-
-
-def test_the_base_of_the_paper_has_one_row_of_each_class():
-    (X, y), test = IRIS
-    base, rest = split_base(X, y, seed=3)
-    assert base[1].tolist() == [0, 1, 2]
-    assert len(rest[1]) == 21
-    again, _ = split_base(X, y, seed=3)
-    np.testing.assert_array_equal(base[0], again[0])
-    both = np.concatenate([base[0], rest[0]])
-    np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(X, axis=0))
-    game = DataGame(LogisticRegression(), rest, test, base=base)
-    assert game(np.zeros((1, 21), dtype=bool))[0] != 1 / 3
-    frame = pd.DataFrame(DIABETES[0][0])
-    base, rest = split_base(frame, DIABETES[0][1], regression=True, seed=None)
-    assert base[0].shape == (1, 10)
-    assert DataGame(Ridge(), rest, (frame, DIABETES[0][1]), "r2", base=base).n_players == 23
-    with pytest.raises(fs.InputError, match="regression=True"):
-        split_base([[1.0], [2.0]], [5, 7])
-    with pytest.raises(fs.InputError, match=r"0\.5, which are no classes: set regression=True"):
-        split_base([[1.0], [2.0], [3.0]], [0.5, 0.5, 0.7])
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "sparse", "text", "objects"])
@@ -189,7 +167,6 @@ FRAME = pd.DataFrame(X[:, :3], columns=list("abc"))
         ({"base": (X, Y), "empty_value": 0.5}, "leave empty_value= out"),
         ({"groups": [1, 2]}, "one label for each of the 24 training rows"),
         ({"groups": [None] + [1] * 23}, "row 0 has no group"),
-        ({"groups": pd.Categorical(["a"] * 24, categories=["a", "b"])}, "group 'b' is empty"),
         ({"train": {"a": (X, Y), "b": (X[:0], Y[:0])}}, r"train\['b'\] is empty"),
         ({"train": {}}, "no data sets"),
         ({"train": {"a": (X, Y)}, "groups": [0] * 24}, "leave groups out"),

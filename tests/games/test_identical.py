@@ -2,28 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 
 import fairshapley as fs
 from fairshapley.fairness import check_fairness
-
-
-def test_iris_has_one_flower_twice():
-    """Rows 101 and 142 are the same; without the labels too."""
-    features, labels = load_iris(return_X_y=True)
-    assert fs.games.identical_rows(features, labels) == ((101, 142),)
-    assert fs.games.identical_rows(features) == ((101, 142),)
-
-
-def test_three_of_a_kind_make_three_pairs():
-    assert fs.games.identical_rows([1, 2, 1, 1]) == ((0, 2), (0, 3), (2, 3))
-    assert fs.games.identical_rows([1, 1], [0, 1]) == ()
-
-
-@pytest.mark.parametrize("columns", [(), (5,), ([1, 2], [1])])
-def test_bad_arrays_are_refused(columns):
-    with pytest.raises(fs.InputError, match="row"):
-        fs.games.identical_rows(*columns)
 
 
 def test_results_report_them_as_pairs_of_symmetry():

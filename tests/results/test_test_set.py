@@ -29,7 +29,7 @@ def suppliers(seed=0, *, numbers=False):
 
 
 def game(test, metric="accuracy", **options):
-    numbers = metric in ("r2", "rmse", "mae", "neg_mse", "pinball")
+    numbers = metric in ("r2", "rmse", "mae", "neg_mse")
     model = LinearRegression() if numbers else LogisticRegression()
     groups = np.repeat(np.arange(N_SUPPLIERS), 20)
     return fs.games.DataGame(
@@ -42,7 +42,7 @@ def game(test, metric="accuracy", **options):
 def test_replicates_are_the_utilities_without_each_group(metric, weighted):
     """As those of games on the test rows that are left."""
     rng = np.random.default_rng(1)
-    numbers = metric in ("r2", "rmse", "mae", "neg_mse", "pinball")
+    numbers = metric in ("r2", "rmse", "mae", "neg_mse")
     x, y = draw(rng, 60, numbers=numbers)
     weights = rng.uniform(0.5, 2, 60) if weighted else None
     whole = game((x, y, weights), metric)

@@ -56,7 +56,7 @@ class DataOptions(FileOptions):
     )
     metric: str | None = data_option(
         None,
-        "accuracy, log_loss, f1 or auc for classes; r2, rmse, mae, neg_mse or pinball(0.9) for "
+        "accuracy, log_loss, f1 or auc for classes; r2, rmse, mae or neg_mse for "
         "numbers, errors with a minus; or a scorer of scikit-learn. By default accuracy or r2.",
     )
     group_by: str | None = data_option(

@@ -12,16 +12,11 @@ from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import FunctionGame, Game, Random, TableGame
 from fairshapley.games.knn import KNNUtilityGame
-from fairshapley.games.player_data import identical_rows
-from fairshapley.games.synthetic import (
-    Additive,
-    Airport,
-    SumOfUnanimity,
-)
+from fairshapley.games.synthetic import Additive, Airport, SumOfUnanimity
 from fairshapley.games.volume import VolumeGame
 
 if TYPE_CHECKING:
-    from fairshapley.games.data import DataGame, split_base
+    from fairshapley.games.data import DataGame
     from fairshapley.games.information import InformationGame
 
 __all__ = [
@@ -42,14 +37,11 @@ __all__ = [
     "VolumeGame",
     "federated",
     "fingerprint",
-    "identical_rows",
-    "split_base",
 ]
 
 _LAZY = {
     "DataGame": "fairshapley.games.data",
     "InformationGame": "fairshapley.games.information",
-    "split_base": "fairshapley.games.data",
 }
 
 

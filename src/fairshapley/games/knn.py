@@ -24,7 +24,6 @@ from fairshapley.games.player_data import (
 
 Task: TypeAlias = Literal["classification", "regression"]
 DistanceMetric: TypeAlias = Literal["euclidean", "manhattan", "chebyshev", "cosine"]
-Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 # What scipy calls them.
 _DISTANCES: dict[str, Any] = {
@@ -47,8 +46,8 @@ class KNNUtilityGame:
     - regression: −((1/k)·Σ_{j≤h} y_{αj} − y)²; v(∅) = −y². A coalition of fewer than k points
       predicts too small a number, as its sum is divided by k all the same: centre the targets.
 
-    v(S) is the mean over the test points. Equal distances are ordered by row. `knn_shapley` has
-    the exact Shapley values for any number of points.
+    v(S) is the mean over the test points. Equal distances are ordered by row, with equal points
+    side by side. `knn_shapley` has the exact Shapley values for any number of points.
 
     Parameters
     ----------
@@ -106,6 +105,9 @@ class KNNUtilityGame:
         self.metric = checks.choice("metric", metric, get_args(DistanceMetric))
         self.player_names = check_names(player_names, self.n_players)
         self.value_range = self._value_range()
+        # Adding 0 makes −0 and 0 the same bytes.
+        content = zip(self.features + 0.0, self.targets + 0.0, strict=True)
+        self.identical_players = equal_content(x.tobytes() + y.tobytes() for x, y in content)
 
     def __fingerprint_state__(self) -> object:
         data = self.features, self.targets, self.test_features, self.test_targets
@@ -113,7 +115,7 @@ class KNNUtilityGame:
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers sort again: the order of all neighbours can be larger than the data.
-        computed = ("_neighbours", "_squares", "identical_players")
+        computed = ("_neighbours", "_squares", "_ties")
         return {name: value for name, value in vars(self).items() if name not in computed}
 
     @property
@@ -137,40 +139,23 @@ class KNNUtilityGame:
         return -error * (1 + 1e-12), 0.0
 
     @cached_property
-    def identical_players(self) -> Pairs:
-        """Pairs of points with equal features and targets that no test point tells apart."""
-        pairs = self.equal_points()
-        for _, order in self.sorted_blocks() if pairs else ():
-            pairs = self.still_identical(pairs, order)
-        return pairs
-
-    def equal_points(self) -> Pairs:
-        """Pairs of points with equal features and targets."""
-        # Adding 0 makes −0 and 0 the same bytes.
-        content = zip(self.features + 0.0, self.targets + 0.0, strict=True)
-        return equal_content(x.tobytes() + y.tobytes() for x, y in content)
-
-    def still_identical(self, pairs: Pairs, order: IntArray) -> Pairs:
-        """The pairs of equal points that the order of their neighbours does not tell apart.
-
-        A third point at the same distance can stand between two equal points, as equal distances
-        are ordered by row. If its target is another, they are not interchangeable.
-        """
-        targets = self.targets[order]
-        changes = np.zeros(order.shape, dtype=np.int32)
-        np.cumsum(targets[:, 1:] != targets[:, :-1], axis=1, out=changes[:, 1:])
-        by_row = np.empty_like(changes)
-        np.put_along_axis(by_row, order, changes, axis=1)
-        first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        equal = (by_row[:, first] == by_row[:, second]).all(axis=0)
-        return tuple(pair for pair, keep in zip(pairs, equal.tolist(), strict=True) if keep)
+    def _ties(self) -> IntArray:
+        """The order of points at one distance: no other stands between two equal ones."""
+        first = np.arange(self.n_players)
+        for one, other in self.identical_players:
+            first[other] = first[one]
+        return np.argsort(first, kind="stable")
 
     def sorted_blocks(self) -> Iterator[tuple[slice, IntArray]]:
         """Blocks of test points, with the training points in order of their distance."""
         step = max(1, self._block // self.n_players)
         for start in range(0, self.n_tests, step):
             part = slice(start, min(start + step, self.n_tests))
-            yield part, _stable_order(self._distances(part)).astype(np.int64, copy=False)
+            distances = self._distances(part)
+            if self.identical_players:
+                yield part, self._ties[_stable_order(distances[:, self._ties])]
+            else:
+                yield part, _stable_order(distances).astype(np.int64, copy=False)
 
     def _distances(self, part: slice) -> FloatArray:
         """Distances, or their squares, of some test points to all training points.

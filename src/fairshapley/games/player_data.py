@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -16,33 +16,6 @@ from fairshapley._basics.frames import column_names, is_dataset, is_frame, read_
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import check_names, real_numbers
-
-
-def identical_rows(*columns: ArrayLike) -> tuple[tuple[int, int], ...]:
-    """The pairs of rows with the same content in all of the given arrays (features, labels, …).
-
-    Training points that are equal are interchangeable to any learner that does not look at their
-    order, so that axiom A2 asks for equal values. Give the pairs to a game as
-    ``identical_players``; results then report them.
-
-    Examples
-    --------
-    >>> identical_rows([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], [0, 1, 0])
-    ((0, 2),)
-    """
-    arrays = [np.asarray(column) for column in columns]
-    if not arrays or any(array.ndim == 0 for array in arrays):
-        raise InputError("give at least one array with a row for each player")
-    lengths = {len(array) for array in arrays}
-    if len(lengths) > 1:
-        raise InputError(f"the arrays must have the same number of rows, not {sorted(lengths)}")
-    rows = range(lengths.pop())
-    groups = equal_places(tuple(map(_content, (array[row] for array in arrays))) for row in rows)
-    return tuple(pair for same in groups for pair in combinations(same, 2))
-
-
-def _content(entry: NDArray[Any]) -> tuple[Any, ...]:
-    return tuple(np.ravel(entry).tolist())
 
 
 def equal_places(keys: Iterable[Hashable]) -> list[list[int]]:

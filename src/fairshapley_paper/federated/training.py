@@ -11,7 +11,6 @@ import torch
 
 from fairshapley._basics import checks
 from fairshapley._basics.extras import torch_device
-from fairshapley.games.federated.layout import Weights, describe, read, write
 from fairshapley.games.federated.model_utility import (
     as_tensor,
     check_classes,
@@ -19,7 +18,7 @@ from fairshapley.games.federated.model_utility import (
     check_model,
     output_shape,
 )
-from fairshapley.games.federated.rounds import Round
+from fairshapley.games.federated.rounds import Round, Weights, describe, read, write
 from fairshapley.randomness import root_seed, side_generator
 
 Optimizer: TypeAlias = "Literal['sgd', 'adam'] | Callable[[Any, float], torch.optim.Optimizer]"

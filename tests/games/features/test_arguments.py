@@ -117,7 +117,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": ["x", "y"]})
         ({"background": 0}, "background must be a whole number from 1 to 150, not 0"),
         ({"background": 151}, "background must be a whole number from 1 to 150"),
         ({"background": 0.5}, "give rows like those of X, or how many of them"),
-        ({"background": IRIS[:, :3]}, "background has 3 columns and X has 4"),
+        ({"background": IRIS[:, :3]}, "background has the columns 0, 1 and 2 and X has"),
         ({"background": IRIS[:0]}, "background must have rows and columns"),
         ({"background": FRAME}, "X is an array and background a data frame"),
         ({"background": np.full((2, 4), "a")}, "X holds float64 and background <U1"),
@@ -211,7 +211,7 @@ def test_bad_data_are_named(data, message):
 @pytest.mark.parametrize(
     ("background", "message"),
     [
-        (FRAME[["a", "b"]], "same columns; in one alone are 'c'"),
+        (FRAME[["a", "b"]], "background has the columns 'a' and 'b' and X has"),
         (FRAME.assign(c=[1, 2]), "column 'c' is .* in X and int64 in background"),
         (FRAME.to_numpy(), "X is a data frame and background an array"),
     ],

@@ -237,17 +237,6 @@ def test_bad_runs_are_named(rounds, options, message):
         FederatedGame.from_updates(rounds, lambda _: 0.0, **options)
 
 
-def test_weights_passed_as_deltas_are_noticed():
-    draw = np.random.default_rng(0)
-    server = {"w": draw.normal(size=(5, 4))}
-    changes = {agent: {"w": 0.1 * draw.normal(size=(5, 4))} for agent in ("ann", "bob")}
-    weights = {agent: {"w": server["w"] + change["w"]} for agent, change in changes.items()}
-    read_round(changes, given="deltas", server=server)
-    read_round(weights, given="weights", server=server)
-    with pytest.warns(UserWarning, match="say given='weights'"):
-        read_round(weights, given="deltas", server=server)
-
-
 def test_a_sum_of_accuracies_is_called_a_sum():
     model = torch.nn.Linear(1, 2)
     utility = ModelUtility(model, (np.array([[1.0], [2.0], [-1.0]]), [0, 1, 1]))

@@ -1,6 +1,5 @@
 """Data as players: the score of a model that is trained on the rows of a coalition."""
 
 from fairshapley.games.data.data_game import DataGame
-from fairshapley.games.data.rows import split_base
 
-__all__ = ["DataGame", "split_base"]
+__all__ = ["DataGame"]

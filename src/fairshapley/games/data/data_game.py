@@ -77,14 +77,14 @@ class DataGame:
         For classifiers "accuracy"; "log_likelihood" or "log_loss", the mean log probability of the
         true class, clipped at 1e-10; "f1", of the second of two classes in sorted order, the mean
         over the test rows' classes of more; "auc", of more than two classes one against the rest,
-        averaged. For regressors "r2"; "rmse", "mae" and "pinball(0.9)", minus these errors in
-        units of the target ("pinball" is that of the median); "neg_mse". The name of any scorer of
+        averaged. For regressors "r2"; "rmse" and "mae", minus these errors in units of the
+        target; "neg_mse". The name of any scorer of
         scikit-learn, or a function ``scorer(model, X, y)``.
     groups
         A label for each training row: rows with the same label are one player. Players are in the
         sorted order of the labels, which name them.
     base
-        Rows C₀ that are always there, a pair (X, y), see `split_base`.
+        Rows C₀ that are always there, a pair (X, y): the paper takes one row of each class out.
     vectorised
         None uses a vectorised learner where there is one for the model and the metric; True insists
         on it, False fits one coalition at a time with scikit-learn.
@@ -254,7 +254,7 @@ class DataGame:
     def unit(self) -> str:
         """What a utility measures: the metric, and the number of test rows."""
         named = self.metric if isinstance(self.metric, str) else "score"
-        if named in ("log_loss", "mse", "rmse", "mae") or named.startswith("pinball"):
+        if named in ("log_loss", "mse", "rmse", "mae"):
             named = f"minus {named}"
         return f"{named.replace('_', ' ')} on {len(self._fitter.test):,} test rows"
 

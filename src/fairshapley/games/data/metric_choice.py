@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from inspect import signature
 from types import FunctionType
 from typing import Any
@@ -17,7 +16,7 @@ from fairshapley._basics.text import near_miss
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.data.fitting import Task
-from fairshapley.games.data.scoring import METRICS, Metric, Pinball, Scorer
+from fairshapley.games.data.scoring import METRICS, Metric, Scorer
 from fairshapley.games.learners.learner import Predicted
 
 # A scorer judges a model once for each group.
@@ -64,7 +63,7 @@ def _scorer(metric: Any) -> Scorer:
             return get_scorer(metric)
         raise InputError(
             f"unknown metric {metric!r}",
-            remedy=f"use {', '.join(map(repr, METRICS))}, 'log_loss', 'pinball(0.9)', another "
+            remedy=f"use {', '.join(map(repr, METRICS))}, 'log_loss', another "
             "name of a scorer of scikit-learn, or in Python a function scorer(model, X, y)"
             + near_miss(metric, [*METRICS, *get_scorer_names()]),
         )
@@ -108,8 +107,7 @@ _ALIASES = {
     "neg_root_mean_squared_error": "rmse",
     "neg_mean_absolute_error": "mae",
 }
-_PINBALL = re.compile(r"pinball\((0?\.\d+)\)")
-_REGRESSION = ("r2", "rmse", "mae", "neg_mse", "pinball")
+_REGRESSION = ("r2", "rmse", "mae", "neg_mse")
 
 
 def metric_name(name: str) -> str | None:
@@ -121,13 +119,13 @@ def metric_name(name: str) -> str | None:
     ('neg_mse', None)
     """
     known = _ALIASES.get(name, name)
-    return known if known in METRICS or _PINBALL.fullmatch(known) else None
+    return known if known in METRICS else None
 
 
 def check_task(name: str, model: object, *, classifier: bool) -> None:
     """An InputError when a metric of this module does not fit what the model predicts."""
     fitting = ", ".join(repr(one) for one in METRICS if (one in _REGRESSION) != classifier)
-    what, name = type(model).__name__, name.partition("(")[0]
+    what = type(model).__name__
     if classifier and name in _REGRESSION:
         raise InputError(f"{name} is for numbers, and {what} predicts classes: use {fitting}")
     if not classifier and name not in _REGRESSION:
@@ -146,7 +144,7 @@ def make_metric(
     Parameters
     ----------
     name
-        One of `METRICS`, or that of a quantile, such as "pinball(0.9)".
+        One of `METRICS`.
     model
         The scikit-learn model; it need not be fitted.
     targets, n_classes, weights
@@ -166,7 +164,6 @@ def make_metric(
             f"probability: leave them out for {name}, or use 'accuracy' or 'f1', where they always "
             "count as wrong"
         )
-    name, quantile = _with_quantile(name)
     counted = targets if weights is None else targets[weights > 0]
     if name == "auc" and len(np.unique(counted)) < 2:
         raise InputError("all test rows have one class, so that there is no AUC: use 'accuracy'")
@@ -183,20 +180,7 @@ def make_metric(
             f"{name} needs probabilities, and {type(model).__name__} has no predict_proba: use "
             "another metric, or wrap it in CalibratedClassifierCV"
         )
-    if name == "pinball":
-        return Pinball(targets, n_classes, kind, weights, quantile=quantile)
     return METRICS[name](targets, n_classes, kind, weights)
-
-
-def _with_quantile(name: str) -> tuple[str, float]:
-    """The plain name of a metric, and the quantile of a pinball loss."""
-    found = _PINBALL.fullmatch(name)
-    if found is None:
-        return name, Pinball.quantile
-    quantile = float(found[1])
-    if not 0 < quantile < 1:
-        raise InputError(f"{name} is not the loss of a quantile: give one between 0 and 1")
-    return "pinball", quantile
 
 
 def _kind(name: str, model: object, n_classes: int) -> Predicted:

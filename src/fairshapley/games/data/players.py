@@ -105,7 +105,6 @@ def _points(rows: Rows) -> tuple[IntArray, tuple[str, ...] | None]:
 
 def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
     """One player for each label."""
-    categories = getattr(getattr(groups, "dtype", None), "categories", None)
     labels = as_labels(groups, "groups")
     if labels.shape != (n_rows,):
         raise InputError(
@@ -119,9 +118,6 @@ def _groups(groups: Any, n_rows: int) -> tuple[IntArray, tuple[str, ...]]:
         names, owner = np.unique(labels, return_inverse=True)
     except TypeError:
         raise InputError("groups must be texts alone, or numbers alone") from None
-    if categories is not None and len(categories) > len(names):
-        empty = next(label for label in categories if label not in names.tolist())
-        raise InputError(f"group {empty!r} is empty: give it rows, or remove the category")
     return owner.astype(np.int64), tuple(str(name) for name in names.tolist())
 
 
@@ -252,12 +248,6 @@ def representatives(rows: Rows) -> IntArray:
 
 def _content(features: Any) -> IntArray:
     """A number for each row, equal where the features are."""
-    if hasattr(features, "iloc"):
-        columns = (features.iloc[:, position] for position in range(features.shape[1]))
-        try:
-            features = np.stack([column.factorize()[0] for column in columns], axis=1)
-        except TypeError:
-            return _all_different(len(features))
     if is_frame(features):
         features = np.array(features)
     if is_sparse(features):
@@ -270,6 +260,8 @@ def _content(features: Any) -> IntArray:
         ]
         return _numbered(keys)
     if features.dtype.kind in "OUT":
+        if features.dtype.kind == "O":
+            features = np.where(missing_objects(features), None, features)
         return _numbered([tuple(row) if features.ndim > 1 else row for row in features.tolist()])
     flat = np.ascontiguousarray(features.reshape(len(features), -1))
     if flat.dtype.kind == "f":
@@ -282,10 +274,5 @@ def _numbered(keys: Sequence[Any]) -> IntArray:
     numbers: dict[Any, int] = {}
     try:
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
-    except TypeError:
-        return _all_different(len(keys))
-
-
-def _all_different(n_rows: int) -> IntArray:
-    """Where something cannot be hashed, such as a list: no row is known to equal another."""
-    return np.arange(n_rows)
+    except TypeError:  # a list, for example, cannot be hashed: no row is known to equal another
+        return np.arange(len(keys))

@@ -19,7 +19,6 @@ from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import real_numbers
 from fairshapley.games.player_data import as_array, described, missing_objects, read_targets
-from fairshapley.randomness import root_seed, side_generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,51 +188,3 @@ def stack(parts: Sequence[Rows]) -> Rows:
         stacked = sparse.vstack([sparse.csr_array(part) for part in features], format="csr")
         return Rows(stacked, y, weights)
     return Rows(np.concatenate(features), y, weights)
-
-
-def split_base(
-    X: Any,  # noqa: N803
-    y: Any,
-    *,
-    regression: bool = False,
-    seed: int | None = 0,
-) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Take the rows that are always there out of the data, as the paper does.
-
-    One random row of each class, or one row for regression, so that a model can be fitted to every
-    coalition, even the empty one.
-
-    Parameters
-    ----------
-    X, y
-        Features and targets: arrays, data frames, sparse matrices.
-    regression
-        Whether the targets are numbers to be predicted, not classes.
-    seed
-        Fixes the draw; None for a fresh one.
-
-    Returns
-    -------
-    base, train
-        Two pairs (X, y): the rows taken out, for ``base=``, and the rest in its order.
-
-    Examples
-    --------
-    >>> base, train = split_base([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "b"], seed=1)
-    >>> base[1], len(train[1])
-    (array(['a', 'b'], dtype='<U1'), 2)
-    """
-    rows = read_rows((X, y), "the data")
-    rng = side_generator(root_seed(seed), "split_base")
-    if not regression:
-        check_classes(rows.y, "the data", "set regression=True")
-    labels = np.zeros(len(rows), dtype=np.int64) if regression else rows.y
-    chosen = [rng.choice(np.flatnonzero(labels == label)) for label in np.unique(labels)]
-    if len(chosen) == len(rows):
-        raise InputError(
-            f"one row for each of {len(chosen)} classes leaves none of the {len(rows)} rows: give "
-            "more rows, or regression=True when the targets are numbers"
-        )
-    base = np.array(chosen, dtype=np.int64)
-    taken, rest = rows.take(base), rows.take(np.setdiff1d(np.arange(len(rows)), base))
-    return (taken.X, taken.y), (rest.X, rest.y)

@@ -343,47 +343,21 @@ class R2(NegMSE):
         return 1 - means / float(np.average((self.targets - mean) ** 2, weights=weights))
 
 
-@dataclass(frozen=True, eq=False)
-class Pinball(MeanMetric):
-    """Minus the mean pinball loss of a quantile, in units of the target.
-
-    Examples
-    --------
-    >>> metric = Pinball(np.array([0.0, 10.0]), 0, "value", quantile=0.9)
-    >>> metric.score(np.array([[0.0, 0.0]]))
-    array([-4.5])
-    """
-
-    quantile: float = 0.5
-
-    value_range = None
-
-    def rows(self, predictions: Array) -> Array:
-        """Too low costs the quantile, too high the rest to 1."""
-        xp = array_namespace(predictions)
-        short = _like(predictions, self.targets, predictions.dtype) - predictions
-        return xp.maximum(self.quantile * short, (self.quantile - 1) * short)
-
-    def of_mean(self, means: Array, weights: FloatArray | None) -> Array:
-        """Losses count against a model."""
-        return -means
-
-    def best_prediction(self) -> Array:
-        """The quantile of the test targets."""
-        order = np.argsort(self.targets, kind="stable")
-        weights = np.ones(len(order)) if self.weights is None else self.weights[order]
-        below = np.cumsum(weights) / weights.sum()
-        place = min(int(np.searchsorted(below, self.quantile * (1 - 1e-12))), len(order) - 1)
-        return self.same_for_all(mean=float(self.targets[order[place]]))
-
-
-class MAE(Pinball):
+class MAE(NegMSE):
     """Minus the mean absolute error, in units of the target."""
 
     def rows(self, predictions: Array) -> Array:
         """The absolute error."""
         xp = array_namespace(predictions)
         return xp.abs(predictions - _like(predictions, self.targets, predictions.dtype))
+
+    def best_prediction(self) -> Array:
+        """The median of the test targets."""
+        order = np.argsort(self.targets, kind="stable")
+        weights = np.ones(len(order)) if self.weights is None else self.weights[order]
+        below = np.cumsum(weights) / weights.sum()
+        place = min(int(np.searchsorted(below, 0.5 * (1 - 1e-12))), len(order) - 1)
+        return self.same_for_all(mean=float(self.targets[order[place]]))
 
 
 METRICS: dict[str, type[Metric]] = {
@@ -395,7 +369,6 @@ METRICS: dict[str, type[Metric]] = {
     "rmse": RMSE,
     "mae": MAE,
     "neg_mse": NegMSE,
-    "pinball": Pinball,
 }
 
 

@@ -92,15 +92,11 @@ def _given_background(data: Table, background: Any) -> Table:
         table = Table(table.rows[list(data.labels)], data.labels)
         if not data.is_frame:  # the numbers of a frame, for a torch module
             table = table.as_array("a torch module")
-    elif table.is_frame and data.is_frame:
-        wrong = sorted(map(repr, set(table.labels) ^ set(data.labels)))
+    same = table.labels == data.labels if table.is_frame else len(table.labels) == len(data.labels)
+    if table.is_frame == data.is_frame and not same:
         raise InputError(
-            f"background and X must have the same columns; in one alone are {', '.join(wrong[:8])}"
-        )
-    elif table.is_frame == data.is_frame and len(table.labels) != len(data.labels):
-        raise InputError(
-            f"background has {len(table.labels)} columns and X has {len(data.labels)}: give the "
-            "same columns"
+            f"background has the columns {listed(list(map(repr, table.labels)), most=8)} and X has "
+            f"{listed(list(map(repr, data.labels)), most=8)}: give the same columns"
         )
     first = np.array([0])
     data.take(first).followed_by(table.take(first))  # raises where the two do not fit together
@@ -206,17 +202,14 @@ def one_hot_groups(table: Table) -> dict[str, list[int]]:
         for name, columns in alike.items()
         if np.sum([table.column(at).astype(np.float64) for at in columns], axis=0).max() <= 1
     }
-    if overlapping := [name for name in alike if name not in found]:
+    apart = [name for name in alike if name not in found]
+    if apart or not found:
+        finding = "found no columns to join"
+        if apart:
+            finding = f"leaves the columns that begin with {listed(apart)} on their own"
         warnings.warn(
-            f"groups='one-hot' leaves the columns that begin with {listed(overlapping)} on their "
-            "own: several of them are 1 in the same row; give groups={name: columns} to join them",
-            UserWarning,
-            stacklevel=4,
-        )
-    elif not found:
-        warnings.warn(
-            "groups='one-hot' found no columns to join: it looks for columns of 0 and 1 with names "
-            "such as colour_red and colour_blue; give groups={name: columns}",
+            f"groups='one-hot' {finding}: it joins columns of 0 and 1 called colour_red and "
+            "colour_blue, with one 1 in a row; give groups={name: columns}",
             UserWarning,
             stacklevel=4,
         )

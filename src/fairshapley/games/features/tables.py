@@ -63,27 +63,26 @@ class Table:
 
     def followed_by(self, other: Table, place: dict[str, Any] | None = None) -> Table:
         """The rows of both tables, one after the other; mixed on the device of a module."""
-        if self.is_frame != other.is_frame:
-            mine, theirs = ("a data frame" if one.is_frame else "an array" for one in (self, other))
+        mine, theirs = ("a data frame" if one.is_frame else "an array" for one in (self, other))
+        if mine != theirs:
             raise InputError(
                 f"X is {mine} and background {theirs}: give both as arrays or both as frames"
             )
         if not self.is_frame:
-            mine, theirs = self.rows.dtype, other.rows.dtype
-            if (mine.kind in "biuf") != (theirs.kind in "biuf"):
+            if (self.rows.dtype.kind in "biuf") != (other.rows.dtype.kind in "biuf"):
                 raise InputError(
-                    f"X holds {mine} and background {theirs}: give both the same dtype"
+                    f"X holds {self.rows.dtype} and background {other.rows.dtype}: give both the "
+                    "same dtype"
                 )
             return Table(np.concatenate([self.rows, other.rows]), self.labels, place)
         import pandas as pd
 
-        for label, mine, theirs in zip(
-            self.labels, self.rows.dtypes, other.rows.dtypes, strict=True
-        ):
-            if mine != theirs and not (_is_plain(mine) and _is_plain(theirs)):
+        dtypes = zip(self.labels, self.rows.dtypes, other.rows.dtypes, strict=True)
+        for label, one, two in dtypes:
+            if one != two and not (_is_plain(one) and _is_plain(two)):
                 raise InputError(
-                    f"column {label!r} is {mine} in X and {theirs} in background: "
-                    "give both the same dtype"
+                    f"column {label!r} is {one} in X and {two} in background: give both the same "
+                    "dtype"
                 )
         return Table(pd.concat([self.rows, other.rows], ignore_index=True), self.labels)
 

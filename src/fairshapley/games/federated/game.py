@@ -10,15 +10,16 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.federated.layout import Weights, write
 from fairshapley.games.federated.rounds import (
     Agent,
     Examples,
     Given,
     Round,
+    Weights,
     list_players,
     list_rounds,
     read_rounds,
+    write,
 )
 from fairshapley.games.game import as_real, check_coalitions, check_names, members
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -16,8 +16,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.extras import import_torch, torch_device
 from fairshapley._basics.types import FloatArray
 from fairshapley.errors import GameError, InputError
-from fairshapley.games.federated.layout import Layout, as_numbers, check_same, describe
-from fairshapley.games.federated.rounds import Round
+from fairshapley.games.federated.rounds import Layout, Round, as_numbers, check_same, describe
 
 if TYPE_CHECKING:
     import torch
@@ -204,12 +203,7 @@ class ModelUtility:
         count = _MODELS_AT_ONCE["cpu" if self.device == "cpu" else "cuda"]
         if given is not None:
             count = checks.whole("models_per_batch", given)
-        reason = why_not_vmap(self.model, self.rows) if count > 1 else ""
-        if reason and given is not None:
-            raise InputError(
-                f"several of this model cannot be computed at once ({reason}): models_per_batch=1"
-            )
-        return 1 if reason else count
+        return count if count > 1 and takes_vmap(self.model, self.rows) else 1
 
 
 def _outputs(model: Any, weights: dict[str, Any], fixed: dict[str, Any], rows: Any) -> Any:
@@ -235,22 +229,15 @@ def _combine(server: Any, deltas: Any, shares: Any) -> Any:
     return vectors
 
 
-@contextmanager
-def _arithmetic(torch: Any, device: Any) -> Iterator[None]:
+def _arithmetic(torch: Any, device: Any) -> AbstractContextManager[object]:
     """On a GPU: the same algorithms in every call, and no TF32."""
     if device.type != "cuda":
-        yield
-        return
-    matmul = torch.backends.cuda.matmul
-    before = matmul.allow_tf32
-    matmul.allow_tf32 = False
-    try:
-        with torch.backends.cudnn.flags(
-            enabled=True, benchmark=False, deterministic=True, allow_tf32=False
-        ):
-            yield
-    finally:
-        matmul.allow_tf32 = before
+        return nullcontext()
+    flags = torch.backends.cudnn.flags
+    context: AbstractContextManager[object] = flags(
+        enabled=True, benchmark=False, deterministic=True, allow_tf32=False
+    )
+    return context
 
 
 def check_model(model: Any) -> None:
@@ -281,8 +268,6 @@ def check_data(data: Any, what: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _numbers(part: Any, what: str) -> NDArray[Any]:
-    if hasattr(part, "tocoo") and hasattr(part, "toarray"):
-        part = part.toarray()
     array = as_numbers(part)
     if array is None:
         raise InputError(
@@ -362,8 +347,8 @@ def output_shape(model: torch.nn.Module, rows: NDArray[Any], what: str) -> tuple
     return tuple(outputs.shape[1:])
 
 
-def why_not_vmap(model: torch.nn.Module, rows: NDArray[Any]) -> str:
-    """Why several of the model cannot be computed at once; empty when they can."""
+def takes_vmap(model: torch.nn.Module, rows: NDArray[Any]) -> bool:
+    """Whether several of the model can be computed at once."""
     torch = import_torch("a model")
     state = model.state_dict()
     floats = {name for name, entry in state.items() if entry.is_floating_point()}
@@ -374,6 +359,6 @@ def why_not_vmap(model: torch.nn.Module, rows: NDArray[Any]) -> str:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("error")
             _outputs(model, pairs, rest, as_tensor(rows[:1], model))
-    except Exception as error:  # whatever a model does that vmap cannot follow
-        return f"{type(error).__name__}: {error}"
-    return ""
+    except Exception:  # whatever a model does that vmap cannot follow
+        return False
+    return True

@@ -1,9 +1,14 @@
-"""Rounds of federated averaging, and those of a run that was made elsewhere."""
+"""Rounds of federated averaging, and those of a run that was made elsewhere.
+
+A federated run hands out weights as a state dict of torch tensors, as a dict of numpy arrays or, as
+Flower does, as a list of numpy arrays. All are read into one flat vector of floating-point
+numbers, and written back in the form in which they came.
+"""
 
 from __future__ import annotations
 
 import json
-import warnings
+import math
 import zipfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,18 +19,167 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics import checks
+from fairshapley._basics.extras import import_torch
 from fairshapley._basics.files import MAX_BYTES
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.errors import InputError
-from fairshapley.games.federated.layout import Fixed, Layout, Vector, Weights, describe, read, write
 from fairshapley.games.game import check_coalitions
 
+Weights: TypeAlias = Any
+"""A state dict of torch tensors, a dict of numpy arrays or a list of numpy arrays"""
+Form: TypeAlias = Literal["torch", "dict", "list"]
+Vector: TypeAlias = NDArray[np.floating[Any]]
+Fixed: TypeAlias = dict[str, NDArray[Any]]
+"""The entries that are not averaged, such as a counter of batches"""
 Agent = TypeVar("Agent", bound=Hashable)
 Given: TypeAlias = Literal["weights", "deltas"]
-# Changes hardly look like weights by chance with this many entries and all agents this close.
-MIN_ENTRIES = 10
-CLOSE = 0.5
 Examples: TypeAlias = Mapping[Agent, float] | Sequence[Mapping[Agent, float]] | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which entries the weights of a model have; `dtypes` of those that are averaged are floats."""
+
+    form: Form
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
+
+    @property
+    def averaged(self) -> tuple[int, ...]:
+        """The positions of the floating-point entries, which make up the vector."""
+        return tuple(at for at, kind in enumerate(self.dtypes) if np.dtype(kind).kind == "f")
+
+    @property
+    def dtype(self) -> np.dtype[np.floating[Any]]:
+        """The type of the vector: the widest of its entries."""
+        kinds = [np.dtype(self.dtypes[at]) for at in self.averaged]
+        return np.result_type(*kinds)
+
+    @property
+    def slices(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
+        """Where each floating-point entry lies in the vector, and its shape."""
+        places, start = {}, 0
+        for at in self.averaged:
+            end = start + math.prod(self.shapes[at])
+            places[self.names[at]] = slice(start, end), self.shapes[at]
+            start = end
+        return places
+
+
+def describe(weights: Weights, where: str) -> Layout:
+    """The layout of some weights, or an InputError when they are none."""
+    return _layout(*_arrays(weights, where), where)
+
+
+def _layout(form: Form, arrays: dict[str, NDArray[Any]], where: str) -> Layout:
+    shapes = tuple(array.shape for array in arrays.values())
+    layout = Layout(form, tuple(arrays), shapes, tuple(one.dtype.str for one in arrays.values()))
+    if not layout.averaged:
+        raise InputError(f"{where}: no entry is of a floating-point type, so that none is averaged")
+    return layout
+
+
+def check_same(found: Layout, wanted: Layout, where: str, remedy: str) -> None:
+    """An InputError where the entries of weights differ from those of others; any order will do."""
+    odd = sorted(set(found.names) ^ set(wanted.names))
+    if odd or (found.form == "list") != (wanted.form == "list"):
+        raise InputError(
+            f"{where}: a {found.form} of {len(found.names)} entries against a {wanted.form} of "
+            f"{len(wanted.names)} (only in one of them: {odd[:5]}): {remedy}"
+        )
+    kinds = dict(zip(wanted.names, zip(wanted.shapes, wanted.dtypes, strict=True), strict=True))
+    for name, shape, kind in zip(found.names, found.shapes, found.dtypes, strict=True):
+        other_shape, other_kind = kinds[name]
+        if shape != other_shape or (np.dtype(kind).kind == "f") != (
+            np.dtype(other_kind).kind == "f"
+        ):
+            raise InputError(
+                f"{where}: entry {name!r} is of {np.dtype(kind)} with the shape {shape}, elsewhere "
+                f"of {np.dtype(other_kind)} with the shape {other_shape}: {remedy}"
+            )
+
+
+def read(weights: Weights, layout: Layout, where: str) -> tuple[Vector, Fixed]:
+    """The vector and the other entries of some weights; an InputError when the layout differs."""
+    form, arrays = _arrays(weights, where)
+    check_same(_layout(form, arrays, where), layout, where, "all agents must train the same model")
+    slices = layout.slices
+    for name in slices:
+        if not np.isfinite(arrays[name]).all():
+            raise InputError(
+                f"{where}: entry {name!r} is not finite: the training has diverged; leave this "
+                "agent out of the round, or train with a smaller step"
+            )
+    fixed = {name: array.copy() for name, array in arrays.items() if name not in slices}
+    with np.errstate(over="ignore"):  # too large for the server's type: the caller reports it
+        vector = np.concatenate([arrays[name].ravel() for name in slices])
+        return vector.astype(layout.dtype, copy=False), fixed
+
+
+def write(vector: Vector, fixed: Fixed, layout: Layout) -> Weights:
+    """The weights in the form in which they came; nothing is shared with other weights."""
+    arrays: dict[str, NDArray[Any]] = {}
+    slices = layout.slices
+    for name, kind in zip(layout.names, layout.dtypes, strict=True):
+        if name in slices:
+            part, shape = slices[name]
+            arrays[name] = vector[part].reshape(shape).astype(kind)
+        else:
+            arrays[name] = fixed[name].copy()
+    if layout.form == "list":
+        return list(arrays.values())
+    if layout.form == "torch":
+        torch = import_torch("a state dict")
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return arrays
+
+
+def _arrays(weights: Weights, where: str) -> tuple[Form, dict[str, NDArray[Any]]]:
+    """The form of some weights and their entries as numpy arrays."""
+    if isinstance(weights, Mapping):
+        entries = {str(name): value for name, value in weights.items()}
+        tensors = bool(entries) and all(_is_tensor(value) for value in entries.values())
+        form: Form = "torch" if tensors else "dict"
+    elif isinstance(weights, list | tuple):
+        entries = {str(place): value for place, value in enumerate(weights)}
+        form = "list"
+    else:
+        raise InputError(
+            f"{where}: a {type(weights).__name__} holds no weights: give a state dict, or a "
+            "dict or list of numpy arrays (Flower's parameters_to_ndarrays)"
+        )
+    if not entries:
+        raise InputError(f"{where}: there are no entries")
+    return form, {name: _array(value, name, where) for name, value in entries.items()}
+
+
+def _is_tensor(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "torch" or hasattr(value, "detach")
+
+
+def _array(value: Any, name: str, where: str) -> NDArray[Any]:
+    """One entry as a numpy array; half precision is too coarse to be summed and becomes single."""
+    array = as_numbers(value)
+    if array is None:
+        raise InputError(
+            f"{where}: entry {name!r} is not an array of real numbers, but a {type(value).__name__}"
+        )
+    native = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype.newbyteorder("=")
+    return array.astype(native, copy=False)
+
+
+def as_numbers(value: Any) -> NDArray[Any] | None:
+    """An array, a tensor or a list of real numbers as a numpy array; None where it is none."""
+    try:
+        if _is_tensor(value):
+            # One of a GPU or with a gradient does not turn into an array by itself.
+            value = value.detach().cpu()
+            value = value.float() if value.is_floating_point() and value.itemsize < 4 else value
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, AttributeError):
+        return None
+    return array if array.dtype.kind in "fiub" else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +311,7 @@ def read_round(
     before, server_fixed = np.zeros_like(deltas[0]), None
     if server is not None:
         before, server_fixed = read(server, layout, f"round {number}, server")
-    if given == "deltas":
-        _warn_of_weights(deltas, before, number)
-    else:
+    if given == "weights":
         with np.errstate(over="ignore"):
             deltas -= before
     if not np.isfinite(deltas).all():
@@ -179,20 +331,6 @@ def read_round(
         fixed=_fixed_entries(server_fixed, fixed, given, wheres),
         server_known=server is not None,
     )
-
-
-def _warn_of_weights(deltas: NDArray[Any], server: NDArray[Any], number: int) -> None:
-    """Say so when deltas look like the weights themselves: each is close to the server's."""
-    size = float(np.linalg.norm(server.astype(np.float64)))
-    distances = np.linalg.norm(deltas.astype(np.float64) - server, axis=1)
-    if len(server) >= MIN_ENTRIES and size > 0 and (distances < CLOSE * size).all():
-        warnings.warn(
-            f"round {number}: what is given as deltas is close to the server's weights, as weights "
-            "after training are, so that adding it would double the model: if these are weights, "
-            "say given='weights'",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def read_rounds(
@@ -353,7 +491,7 @@ def read_updates(folder: Path, *, max_bytes: int = MAX_BYTES) -> FolderOfUpdates
         raise InputError(f"{folder} is no folder: give one that holds ROUND/AGENT.npz files")
     parts = sorted(path for path in folder.iterdir() if path.is_dir())
     rounds = [
-        {file.stem: _arrays(file, max_bytes) for file in sorted(part.glob("*.npz"))}
+        {file.stem: _read_arrays(file, max_bytes) for file in sorted(part.glob("*.npz"))}
         for part in parts
     ]
     empty = [part for part, updates in zip(parts, rounds, strict=True) if not updates]
@@ -365,12 +503,12 @@ def read_updates(folder: Path, *, max_bytes: int = MAX_BYTES) -> FolderOfUpdates
     server, counts = folder / "server.npz", folder / "examples.json"
     return FolderOfUpdates(
         rounds,
-        _arrays(server, max_bytes) if server.exists() else None,
+        _read_arrays(server, max_bytes) if server.exists() else None,
         _read_examples(counts) if counts.exists() else None,
     )
 
 
-def _arrays(file: Path, max_bytes: int) -> WeightArrays:
+def _read_arrays(file: Path, max_bytes: int) -> WeightArrays:
     try:
         with zipfile.ZipFile(file) as archive:
             size = sum(member.file_size for member in archive.infolist())
