@@ -81,17 +81,6 @@ def test_a_matrix_that_is_not_kept_gives_the_same_gains():
     assert game._matrix is None
 
 
-def test_many_agents_in_any_batch():
-    """60 agents; random coalitions, one at a time or together."""
-    datasets = np.array_split(load_diabetes().data[:300, :4] * 20, 60)
-    masks = np.random.default_rng(0).random((40, 60)) < np.linspace(0, 1, 40)[:, None]
-    game = InformationGame(datasets, **KERNEL)
-    values = game(masks)
-    np.testing.assert_allclose(values, [gain(datasets, mask) for mask in masks], rtol=1e-11)
-    alone = np.concatenate([game(mask[None]) for mask in masks])
-    np.testing.assert_array_equal(values, alone)
-
-
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.floats(-2, 2), st.floats(-3, 2))
 def test_gains_are_monotone_and_submodular(seed, log_length, log_noise):
@@ -111,16 +100,6 @@ def test_gains_are_monotone_and_submodular(seed, log_length, log_noise):
                 added = table[mask | 1 << i] - table[mask]
                 assert table[with_j | 1 << i] - table[with_j] <= added + slack or mask >> i & 1
     assert table.max() <= game.value_range[1]
-
-
-def test_a_copied_agent_shares_its_value():
-    datasets, _ = agents(3, 15)
-    game = InformationGame([*datasets, datasets[1][::-1]], **KERNEL)
-    assert game.identical_players == ((1, 3),)
-    values = fs.exact(game).values
-    assert values[1] == pytest.approx(values[3], rel=1e-12)
-    alone = fs.exact(InformationGame(datasets, **KERNEL)).values
-    assert values[1] < alone[1]
 
 
 def test_learnt_parameters_maximise_the_marginal_likelihood():

@@ -15,8 +15,6 @@ from sklearn.datasets import load_wine
 import fairshapley as fs
 from fairshapley.games.volume import VolumeGame
 from fairshapley.testing import check_game
-from fairshapley_paper.datasets import PAPER_MAKES, load, paper_used_cars, standardise
-from tests.data_folder import needs
 
 
 def providers(n, rows, features):
@@ -109,14 +107,6 @@ def test_volume_is_the_definition_and_ignores_the_order_of_rows(rows, omega, see
     assert VolumeGame([shuffled], omega)(everybody)[0] == pytest.approx(value, rel=1e-9)
 
 
-def test_another_unit_of_all_features_multiplies_the_volume():
-    datasets = providers(3, 20, 4)
-    masks = all_coalitions(3)[1:]
-    values = VolumeGame(datasets, 0.25)(masks)
-    scaled = VolumeGame([8.0 * rows for rows in datasets], 2.0)(masks)
-    np.testing.assert_allclose(scaled, 8.0**4 * values, rtol=1e-9)
-
-
 def test_dependent_columns_and_too_few_rows_span_nothing():
     """det = 0 whatever the units: what rounding makes of it must not show."""
     rng = np.random.default_rng(0)
@@ -189,12 +179,6 @@ def test_frames_are_matched_by_column_and_sparse_matrices_are_read():
         VolumeGame([left.astype(str)])
 
 
-def test_tensors_are_read():
-    torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
-    rows = torch.tensor(SQUARE, requires_grad=True)
-    np.testing.assert_array_equal(VolumeGame([rows]).datasets[0], SQUARE)
-
-
 SQUARE = [[1.0, 0.0], [0.0, 1.0]]
 
 
@@ -219,21 +203,3 @@ SQUARE = [[1.0, 0.0], [0.0, 1.0]]
 def test_bad_input_is_named(datasets, options, message):
     with pytest.raises(fs.InputError, match=message):
         VolumeGame(datasets, **options)
-
-
-@needs("used_cars")
-def test_used_car_makers_are_valued_as_in_the_paper():
-    """P2: eight makers, 100 cars each, five features; efficient, and robust against copies."""
-    cars = paper_used_cars(load("used_cars"))
-    rows = standardise(cars.X)
-    parts = {name: rows[cars.groups == name][:100] for name in PAPER_MAKES}
-    game = VolumeGame(parts)
-    result = fs.exact(game)
-    assert result.names() == PAPER_MAKES
-    assert result.values.sum() == pytest.approx(game(np.ones((1, 8), bool))[0])
-    assert (result.values > 0).all()
-    five_times = parts | {"skoda": np.tile(parts["skoda"], (5, 1))}
-    copied = fs.exact(VolumeGame(five_times))
-    gain = copied.values[-1] / copied.values.sum() - result.values[-1] / result.values.sum()
-    plain, tiled = (fs.exact(VolumeGame(each, None)).values for each in (parts, five_times))
-    assert abs(gain) < 0.2 * (tiled[-1] / tiled.sum() - plain[-1] / plain.sum())

@@ -101,19 +101,14 @@ def test_a_column_of_numbers_with_signs_is_not_one_of_categories(tmp_path, mark)
         fs.table_game(csv_of(tmp_path, columns), "label")
 
 
-def test_columns_declared_as_text_and_other_columns_are_left_alone(tmp_path):
+def test_columns_declared_as_text_and_names_are_left_alone(tmp_path):
     columns = table_with("4O")
     file = csv_of(tmp_path, columns)
     game = fs.table_game(read_table(file, texts=["size"]), "label", drop=["price"])
     assert game.feature_names[0].startswith("size = ")
     frame = pd.DataFrame(columns).astype({"size": "category"})
     assert fs.table_game(frame, "label", drop=["price"]).notes == game.notes
-    # Neither what is dropped nor what names players is looked at.
-    for option in ({"drop": ["size", "price"], "group_by": "size"}, {"names": "size"}):
-        columns["size"] = [*(f"{row}" for row in range(399)), "4O"]
-        columns["other"] = [str(row % 7) for row in range(400)]
-        option = {"drop": ["price"], **option}
-        fs.table_game(csv_of(tmp_path, columns), "label", **option)
+    check_typos(pa.table(columns), {"size"}, "training")
 
 
 @pytest.mark.parametrize(

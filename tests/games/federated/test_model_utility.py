@@ -1,7 +1,5 @@
 """Models evaluated many at a time are worth what they are worth one by one."""
 
-import pickle
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,7 @@ from torch import nn
 
 from fairshapley.errors import GameError, InputError
 from fairshapley.games import fingerprint
-from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame, read_round
+from fairshapley.games.federated import ModelUtility, RoundGame, read_round
 from fairshapley_paper.federated.networks import cifar_cnn, text_cnn
 
 RANDOM = np.random.default_rng(0)
@@ -121,13 +119,6 @@ def test_the_likelihood_is_scikit_learns(case):
     assert game(MASKS[11:12])[0] == pytest.approx(expected, rel=1e-6)
 
 
-def test_running_statistics_are_averaged_and_counters_are_not():
-    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
-    record = round_of(model, n_agents=2)
-    assert "1.running_mean" in record.layout.slices
-    assert set(record.fixed) == {"1.num_batches_tracked"}
-
-
 def test_a_function_of_outputs_and_targets():
     """Regression: minus the mean squared error, of targets that are no classes."""
     model = nn.Linear(2, 1)
@@ -141,21 +132,6 @@ def test_a_function_of_outputs_and_targets():
         weights = record.weights(mask)
         predicted = rows @ np.asarray(weights["weight"], dtype=float).T + weights["bias"].numpy()
         assert value == pytest.approx(-((predicted - targets) ** 2).mean(), rel=1e-6)
-
-
-def test_only_models_that_are_asked_for_are_evaluated():
-    """A batch of 3 for one coalition is filled up, but not with the model of the server."""
-    model = nn.Linear(1, 2, bias=False)
-    seen = []
-    utility = ModelUtility(
-        model,
-        ([[1.0]], [0]),
-        lambda out, _: seen.append(out[0, 0].item()) or 0.0,
-        models_per_batch=3,
-    )
-    record = read_round({0: [np.array([[7.0], [0.0]])]}, given="weights")
-    RoundGame(record, utility, empty=0.0)(np.array([[True]]))
-    assert set(seen) == {7.0}
 
 
 class Recurrent(nn.Module):
@@ -226,15 +202,6 @@ def test_outputs_that_overflow_are_no_utility():
         assert np.isnan(game(np.array([[True], [False]]))).tolist() == [True, False]
 
 
-def test_the_model_given_is_left_alone():
-    model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5)).train()
-    before = model.state_dict()["0.weight"].clone()
-    utility = ModelUtility(model, (np.ones((4, 3)), [0, 1, 0, 1]))
-    FederatedGame([round_of(model)], utility)(MASKS)
-    assert model.training
-    assert torch.equal(model.state_dict()["0.weight"], before)
-
-
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
 def test_the_precision_of_the_model_given_does_not_matter(kind):
     """Weights come from the rounds; numpy knows no bfloat16, and fingerprints are numpy's."""
@@ -248,15 +215,6 @@ def test_the_precision_of_the_model_given_does_not_matter(kind):
     masks = np.eye(4, dtype=bool)
     np.testing.assert_array_equal(game(masks), other(masks))
     assert fingerprint(game) == fingerprint(other)
-
-
-def test_read_only_arrays_as_workers_have_them(digits, coalitions):
-    values = RoundGame(digits.rounds[0], digits.utility)(coalitions[:3])
-    copies = pickle.dumps((digits.rounds[0], digits.utility))
-    record, utility = pickle.loads(copies)  # noqa: S301
-    for array in (record.server, record.deltas, record.sizes, utility.rows, utility.targets):
-        array.flags.writeable = False
-    np.testing.assert_array_equal(RoundGame(record, utility)(coalitions[:3]), values)
 
 
 class Noisy(nn.Module):

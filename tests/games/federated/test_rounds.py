@@ -5,9 +5,6 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 import fairshapley as fs
 from fairshapley.errors import InputError
@@ -119,19 +116,6 @@ def test_players_are_all_who_ever_took_part():
     )
     assert game.player_names == ("ann", "idle", "zoe")
     assert [part.record.agents for part in game.rounds] == [(2,), (0,)]
-
-
-@given(
-    hnp.arrays(np.float64, 4, elements=st.floats(0.5, 1e6)),
-    hnp.arrays(np.bool_, (6, 4)),
-)
-def test_the_members_of_a_coalition_share_its_model(sizes, masks):
-    updates = {agent: [np.eye(4)[agent]] for agent in range(4)}
-    examples = dict(enumerate(sizes))
-    record = read_round(updates, given="deltas", server=[np.zeros(4)], examples=examples)
-    shares = record.combine(record.coefficients(masks))
-    totals = (masks * sizes).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(shares * totals, masks * sizes, rtol=1e-12)
 
 
 def test_counters_stay_the_servers_and_other_whole_numbers_must_agree():

@@ -106,17 +106,6 @@ def test_survives_pickling(case):
     assert fingerprint(learner) != fingerprint(batch_learner(model, X, y, X_test + 1.0))
 
 
-def test_order_of_training_rows_does_not_matter():
-    X, y, X_test, sets = problem("three")
-    order = np.random.default_rng(0).permutation(50)
-    for model in CLASSIFIERS[:1] + CLASSIFIERS[5:]:
-        one = batch_learner(model, X, y, X_test).predict(sets, "probability")
-        other = batch_learner(model, X[order], y[order], X_test).predict(
-            sets[:, order], "probability"
-        )
-        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
-
-
 def test_no_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install .torch"):
@@ -137,8 +126,3 @@ def test_unknown_device_or_type(device, dtype, message):
     pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(InputError, match=message):
         batch_learner(Ridge(), [[0.0]], [1.0], [[0.0]], device=device, dtype=dtype)
-
-
-def test_types_may_be_given_as_such():
-    learner = batch_learner(Ridge(), [[0.0]], [1.0], [[0.0]], dtype=np.float32)
-    assert learner.predict(np.array([[True]]), "value").dtype == np.float32

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairshapley.errors import GameError, InputError
+from fairshapley.errors import GameError
 from fairshapley.games.learners import NotVectorisedError, batch_learner
 from fairshapley.games.learners.arrays import Backend
 from fairshapley.games.learners.learner import Products
@@ -78,12 +78,6 @@ def test_data_without_a_learner(features, targets, test, reason):
         batch_learner(LogisticRegression(), features, targets, test)
 
 
-def test_features_have_two_axes():
-    with pytest.raises(InputError, match="X must have two axes") as caught:
-        batch_learner(Ridge(), X[:, 0], Y, X)
-    assert not isinstance(caught.value, NotVectorisedError)
-
-
 @pytest.mark.parametrize("p", [1, 2, 3, np.inf])
 def test_distances_do_not_overflow(p):
     learner = batch_learner(KNeighborsClassifier(1, p=p), 1e307 * X, Y, -1e307 * X)
@@ -93,12 +87,6 @@ def test_distances_do_not_overflow(p):
 def test_three_classes_with_liblinear():
     with pytest.raises(NotVectorisedError, match="two classes"):
         batch_learner(LogisticRegression(solver="liblinear"), X, [0, 1, 2, 0], X)
-
-
-@pytest.mark.parametrize("model", [KNeighborsClassifier(1), GaussianNB()])
-def test_one_class_where_it_is_an_answer(model):
-    got = batch_learner(model, X, Y, X).predict(np.array([[False, True, False, True]]), "label")
-    assert got.tolist() == [[1, 1, 1, 1]]
 
 
 def test_too_large():
