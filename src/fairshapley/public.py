@@ -33,7 +33,7 @@ from fairshapley.planning import forecast
 from fairshapley.results.result import Result
 from fairshapley.runs.calls import estimate, exact, resume
 from fairshapley.semivalues import Banzhaf, BetaShapley, Shapley
-from fairshapley.stopping import Budget, Decided, Evaluations, Fair, Fidelity, Marginals, Seconds
+from fairshapley.stopping import Budget, Decided, Fair, Fidelity
 from fairshapley.tables.building import table_game
 from fairshapley.verification import verify
 
@@ -43,14 +43,12 @@ __all__ = [
     "Budget",
     "DaskEngine",
     "Decided",
-    "Evaluations",
     "Fair",
     "FairShapleyError",
     "Fidelity",
     "GreedyActive",
     "InputError",
     "Journal",
-    "Marginals",
     "MonteCarlo",
     "Orthogonal",
     "Owen",
@@ -58,7 +56,6 @@ __all__ = [
     "RayEngine",
     "RegressionAdjusted",
     "Result",
-    "Seconds",
     "SerialEngine",
     "Shapley",
     "Sobol",

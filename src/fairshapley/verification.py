@@ -32,7 +32,7 @@ from fairshapley.results.serialising import (
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import Plan, RunLog, described
 from fairshapley.runs.setup import evaluating
-from fairshapley.stopping import Budget, Seconds
+from fairshapley.stopping import Budget
 
 # Between machines sums are taken in another order, see docs/verify.md.
 ROUNDING = 1e-9
@@ -285,8 +285,7 @@ def _replay(
         replace(record, limits=result.run.limits), budget=None, until=None, estimator=method
     )
     budget, skipped = plan.budget, OF_THE_OCCASION
-    rules = () if plan.until is None else plan.until.parts()
-    timed = not result.complete or any(isinstance(rule, Seconds) for rule in rules)
+    timed = not result.complete
     if timed or (budget and (budget.seconds or budget.cost)):
         timed, skipped = True, stored_fields(Result).keys() - OF_WHOLE_ROUNDS
         if result.run.rounds is None or result.game.endpoints is None:

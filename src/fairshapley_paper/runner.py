@@ -260,19 +260,15 @@ def _of_truth(experiment: Experiment, ground: Ground) -> str:
 @contextmanager
 def _shown(progress: Progress, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
     """What shows the jobs that are done: a bar on a terminal, a function's calls, or nothing."""
-    from rich.console import Console
+    from fairshapley.runs.progress import ProgressLine, is_watched
 
-    from fairshapley.runs.progress import TerminalBar
-
-    console = Console(stderr=True)
     if callable(progress):
         yield lambda done, last: progress(done, total, last)
-    elif progress or (progress is None and console.is_terminal):
-        bar = TerminalBar(console, title, total, transient=False, unit="jobs")
-        bar.start()
+    elif progress or (progress is None and is_watched()):
+        line = ProgressLine(title, total, unit="jobs")
         try:
-            yield bar.update
+            yield line.update
         finally:
-            bar.stop()
+            line.stop()
     else:
         yield lambda _done, _last: None

@@ -48,7 +48,7 @@ def test_seeds_depend_on_the_seed_and_the_number_alone():
     assert abs(seeds.mean() / 2**32 - 0.5) < 0.01
 
 
-@pytest.mark.parametrize("method", ["mc", "adjusted", "auto", "exact"])
+@pytest.mark.parametrize("method", ["mc", "adjusted", "auto"])
 def test_the_same_bits_in_any_engine(method):
     options = {"method": method, "budget": 150, "seed": 3}
     here = fs.estimate(game(), **options)
@@ -101,7 +101,7 @@ def test_a_journal_keeps_every_draw_with_its_seed(method, tmp_path):
         )
 
 
-QUICK = ["mc", "kernel", "adjusted", "exact"]
+QUICK = ["mc", "kernel", "adjusted"]
 SLOW = ["owen", "sobol", "orthogonal", "gae"]
 
 
@@ -189,14 +189,8 @@ def test_the_noise_is_shown():
     # From 388 draws, with an error of 0.07.
     deviation = float(re.search(r"a standard deviation of ([0-9.]+);", note)[1])
     assert deviation == pytest.approx(2.0, abs=0.28)
-    assert "% of the variance of the values" in note
     quiet = fs.estimate(game(lambda c, s: expected(c)), "mc", budget=300, seed=0)
     assert any("gave the same number both times" in note for note in quiet.notes)
-    assert "noise is 0% of the variance" in " ".join(quiet.notes)
-    exact = fs.exact(game())
-    assert exact.evaluations >= 60
-    assert any("exact up to the noise" in note for note in exact.notes)
-    assert np.abs(errors(exact)).max() < 4
 
 
 @pytest.mark.parametrize("method", ["mc", "kernel", "adjusted", "owen"])
@@ -264,12 +258,11 @@ def test_failures_name_the_coalition_and_may_be_skipped():
 
 
 def test_what_cannot_be_random():
-    with pytest.raises(fs.InputError, match="known exactly"):
-        fs.estimate(game(), "stratified", budget=200)
+    for method in ("stratified", "exact"):
+        with pytest.raises(fs.InputError, match="known exactly"):
+            fs.estimate(game(), method, budget=200)
     with pytest.raises(fs.InputError, match="seeds would be lost"):
         fs.testing.Affine(game(), 2.0)
-    with pytest.raises(fs.errors.BudgetError, match="take 84 evaluations"):
-        fs.estimate(game(), "exact", budget=50)
     with pytest.raises(fs.errors.BudgetError, match="alone take 4"):
         fs.estimate(game(), "mc", budget=3)
     with pytest.raises(fs.InputError, match="random"):

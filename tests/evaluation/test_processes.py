@@ -91,9 +91,7 @@ def test_a_coalition_that_ends_its_process_is_named_and_may_be_skipped(engine, t
     assert "EXIT(3)" in str(caught.value)
     with fs.Journal(journal) as opened:
         assert 0b1010 <= opened.count(1) < 32
-    result = fs.estimate(
-        game, "mc", until=fs.Evaluations(at_least=30), seed=0, on_error="skip", journal=journal
-    )
+    result = fs.estimate(game, "mc", budget=30, seed=0, on_error="skip", journal=journal)
     assert result.run.skipped == 1  # as journalled; this process is still there
 
 
@@ -191,9 +189,7 @@ def test_one_deadly_coalition_among_thousands_is_found_by_halving(tmp_path):
     log = str(tmp_path / "log")
     game = counting(log, 11, lambda s: os._exit(3) if s == (1, 3, 8) else None)
     with ProcessEngine(2) as engine:
-        result = fs.estimate(
-            game, "mc", until=fs.Evaluations(at_least=2000), seed=0, on_error="skip", engine=engine
-        )
+        result = fs.estimate(game, "mc", budget=2000, seed=0, on_error="skip", engine=engine)
     assert result.run.skipped == 1
     assert "(1, 3, 8)" in result.notes[-1]
 

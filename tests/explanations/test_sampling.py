@@ -162,7 +162,7 @@ def test_a_certificate_out_of_reach_is_given_up():
     assert 200_000 <= found.results[0][0].evaluations < 2**20
 
 
-@pytest.mark.parametrize("until", [100, fs.Evaluations(at_least=60)])
+@pytest.mark.parametrize("until", [100, fs.Fidelity(at_least=60)])
 def test_only_certificates_end_rows_before_the_budget(until):
     with pytest.raises(fs.InputError, match="until must be a certificate"):
         fs.explain(curved, ROWS, 8, until=until)

@@ -62,7 +62,7 @@ def test_every_result_says_what_holds_with_names():
 
 def test_what_was_asked_for_and_missed_has_a_price():
     rule = {"rule": "Fair", "epsilon1": 0.05, "delta": 0.2, "xi": 0.2, "bound": "normal"}
-    limits = {"until": {"rule": "AnyOf", "rules": [{"rule": "Seconds", "at_least": 1}, rule]}}
+    limits = {"until": {"rule": "AnyOf", "rules": [{"rule": "Fidelity", "at_least": 1}, rule]}}
     result = estimated([1.0, 0.8], [0.1, 0.1], limits=limits)
     assert result.run.asked == {"epsilon1": 0.05, "delta": 0.2, "xi": 0.2}
     findings = result.findings()

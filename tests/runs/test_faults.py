@@ -106,7 +106,7 @@ def interrupted_run(tmp_path, fn_body, n=12):
             {fn_body}
             return float(len(coalition)) ** 1.5
         game = fs.games.FunctionGame(utility, {n}, key="i")
-        result = fs.estimate(game, "mc", until=fs.Evaluations(at_least=10**9), seed=0)
+        result = fs.estimate(game, "mc", budget=10**9, seed=0)
         result.save(sys.argv[2])
         print(result.stopped)
         """)
@@ -203,7 +203,7 @@ def test_a_run_is_continued_and_reported_from_the_file_alone(game, tmp_path):
 
 
 def test_rules_are_recorded_with_the_run(game, tmp_path):
-    rule = fs.Fidelity(at_least=50) | fs.Evaluations(at_least=600)
+    rule = fs.Fidelity(at_least=50) | fs.Decided(top=1)
     first = fs.estimate(game, "mc", until=rule, seed=2, journal=tmp_path / "j.db")
     assert fs.resume(tmp_path / "j.db", game).stopped == first.stopped
 

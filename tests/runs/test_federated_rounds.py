@@ -74,8 +74,8 @@ def test_the_report_has_a_table_of_rounds(tmp_path):
 
 
 def test_a_rule_looks_at_the_total():
-    rule = fs.Evaluations(at_least=12)
-    assert fs.estimate(federation(), "mc", until=rule, seed=0).run.parts == ()
+    rule = fs.Fidelity(at_least=1e9)
+    assert fs.estimate(federation(), "mc", until=rule, budget=12, seed=0).run.parts == ()
 
 
 def test_seconds_are_divided_among_the_rounds():

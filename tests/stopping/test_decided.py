@@ -63,7 +63,7 @@ def test_a_run_without_budget_is_given_up_with_a_word(monkeypatch):
 
 
 def test_it_is_kept_in_journals_and_combines(tmp_path):
-    rule = fs.Decided(bottom=3, delta=0.2) | fs.Evaluations(at_least=100)
+    rule = fs.Decided(bottom=3, delta=0.2) & fs.Fidelity(at_least=100)
     assert rule_from_configuration(rule.configuration()) == rule
     one = fs.estimate(
         GAME, "mc", until=fs.Decided(top=1), budget=5000, seed=1, journal=tmp_path / "j.db"

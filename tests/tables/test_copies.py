@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -104,13 +102,12 @@ def test_what_copies_earn_and_cost_is_that_of_the_game_without_them():
     lost = (honest - result.values[kept])[1:].sum()
     assert found.lost == pytest.approx(lost)
     assert found.earned == pytest.approx(result.values[0] + result.values[eve] - honest[0])
-    estimated = fs.estimate(game, "mc", budget=55, seed=1)
-    if not estimated.exact:
-        (rough,) = estimated.game.copies
-        assert rough.lost == pytest.approx(lost, abs=0.05)
+    (rough,) = fs.estimate(game, "mc", budget=55, seed=1).game.copies
+    assert rough.players == found.players
+    assert np.isnan(rough.earned)
 
 
-def test_what_copies_earn_of_a_pool_is_said_in_money_with_its_error():
+def test_what_copies_earn_of_a_pool_is_said_in_money():
     game = made(("Eve", *of_ann())).game
     result = fs.exact(game)
     (found,) = result.game.copies
@@ -122,13 +119,6 @@ def test_what_copies_earn_of_a_pool_is_said_in_money_with_its_error():
         (values[0] + values[4]) / values.sum() - alone / (values.sum() - found.earned + found.lost)
     )
     assert f"Together they get {wanted:,.2f} more of 1,000.00" in note
-    for seed in range(4):
-        estimated = fs.estimate(game, "mc", budget=55, seed=seed)
-        (rough,) = estimated.game.copies
-        assert abs(rough.earned - found.earned) < 2 * rough.error
-        assert f"± {rough.error:.2g} more" in estimated.warnings[0]
-        notes = " ".join(estimated.payout(1000).notes)
-        assert re.search(r"get about [\d.]+ ± [\d.]+ more of 1,000.00 than 'Ann'", notes)
 
 
 def test_identical_players_are_merged_on_request():

@@ -170,10 +170,6 @@ class Estimator(ABC, Generic[State, Drawn]):
     def estimate(self, state: State) -> Estimate:
         """Return the values and their errors by the present state."""
 
-    def noise_share(self, state: State) -> float | None:
-        """Return the mean variance of a value that noise of variance 1 leaves; None if unknown."""
-        return None
-
     def remarks(self, state: State) -> tuple[str, ...]:
         """Return diagnostics of this method, as sentences for the notes of a result."""
         return ()

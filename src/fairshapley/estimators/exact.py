@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.types import FloatArray
 from fairshapley.draws import AllCoalitions, ListedCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
@@ -116,19 +116,11 @@ class ExactState:
 
     problem: Problem
     values: FloatArray | None = None
-    draws: int = 0
-    """How often every utility was told; more than once where it is random"""
-    means: FloatArray | float = 0.0
-    squares: FloatArray | float = 0.0
-    """Of random utilities: their means, and Σ(v − mean)², by coalition"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(Estimator[ExactState, Enumerated]):
     """Every coalition once; works up to 25 players.
-
-    Where utilities are random, every coalition as often as the budget allows, twice without one:
-    values are then exact up to the noise, which their standard errors state.
 
     Examples
     --------
@@ -141,8 +133,8 @@ class Exact(Estimator[ExactState, Enumerated]):
 
     @property
     def traits(self) -> Traits:
-        """Everything holds; certified without probability."""
-        return Traits(independent=True)
+        """Everything holds, without probability; utilities must not be random."""
+        return Traits(independent=True, noise=False)
 
     @property
     def takes_unions(self) -> bool:
@@ -155,8 +147,8 @@ class Exact(Estimator[ExactState, Enumerated]):
         return ExactState(problem)
 
     def ask(self, state: ExactState, rng: np.random.Generator) -> Enumerated | None:
-        """Ask for all coalitions at once, then for nothing; for random ones again and again."""
-        if state.values is not None and state.problem.noise is None:
+        """Ask for all coalitions at once, then for nothing."""
+        if state.values is not None:
             return None
         n_nulls = state.problem.n_nulls
         if isinstance(owen := state.problem.semivalue, OwenValue):
@@ -166,12 +158,6 @@ class Exact(Estimator[ExactState, Enumerated]):
 
     def tell(self, state: ExactState, draw: Enumerated, values: FloatArray) -> None:
         """Compute the values."""
-        state.draws += 1
-        if state.problem.noise is not None:
-            off = values - state.means
-            state.means = state.means + off / state.draws
-            state.squares = state.squares + off * (values - state.means)
-            values = state.means
         semivalue, n_nulls = state.problem.semivalue, state.problem.n_nulls
         if isinstance(semivalue, OwenValue):
             inner = semivalue.among(range(state.problem.n_players - n_nulls))
@@ -181,60 +167,9 @@ class Exact(Estimator[ExactState, Enumerated]):
 
     def estimate(self, state: ExactState) -> Estimate:
         """Return the exact values, or NaN before they are known."""
-        n_players = state.problem.n_players
-        known = state.values is not None and not np.isnan(state.values).any()
-        values = state.values if state.values is not None else np.full(n_players, np.nan)
-        if state.problem.noise is not None:
-            return Estimate(values, self._variances(state), _freedom(state) + 1)
-        variances = np.full(n_players, 0.0 if known else np.nan)
-        return Estimate(values, variances, np.full(n_players, int(known)), exact=known)
-
-    def _variances(self, state: ExactState) -> FloatArray:
-        """Return the variances that noise leaves in the values; NaN before the second draw."""
-        problem = state.problem
-        variances = np.zeros(problem.n_players)
-        active = problem.n_players - problem.n_nulls
-        if state.draws < 2 or not isinstance(state.squares, np.ndarray):
-            variances[:active] = np.nan
-            return variances
-        each = state.squares / (state.draws * (state.draws - 1.0))
-        variances[:active] = _weighted_pairs(each, problem)
-        return variances
-
-    def noise_share(self, state: ExactState) -> float | None:
-        """Return the share of the noise, which is the only error."""
-        active = state.problem.n_players - state.problem.n_nulls
-        each = np.full(1 << active, 1.0 / max(state.draws, 1))
-        each[[0, -1]] = 0.0  # their draws are counted elsewhere
-        return float(_weighted_pairs(each, state.problem).sum() / state.problem.n_players)
-
-    def remarks(self, state: ExactState) -> tuple[str, ...]:
-        """Say what exact means where utilities are random."""
-        if state.problem.noise is None or not state.draws:
-            return ()
-        return (
-            f"every coalition was drawn {state.draws} times: the values are exact up to the noise "
-            "of the utility, which the standard errors state",
-        )
-
-
-def _freedom(state: ExactState) -> IntArray:
-    """Return the degrees of freedom of each variance (Satterthwaite) if all noise is alike."""
-    problem = state.problem
-    active = problem.n_players - problem.n_nulls
-    ones = np.ones(1 << active)
-    ones[[0, -1]] = 0.0
-    shares = _weighted_pairs(ones, problem) ** 2 / _weighted_pairs(ones, problem, power=4)
-    freedom = np.ones(problem.n_players, dtype=np.int64)
-    freedom[:active] = np.maximum(1.0, (state.draws - 1) * shares)
-    return freedom
-
-
-def _weighted_pairs(table: FloatArray, problem: Problem, power: int = 2) -> FloatArray:
-    """Return Σ_S w_S²·(t(S ∪ {i}) + t(S)), the variance of a value if t is that of each utility."""
-    n_players = table.size.bit_length() - 1
-    weights = coalition_weights(problem.semivalue, n_players, problem.n_nulls)
-    sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
-    squares = weights[sizes] ** power
-    sums = [table.reshape(-1, 2, 1 << player).sum(axis=1).ravel() for player in range(n_players)]
-    return np.array([float(squares @ one) for one in sums])
+        if state.values is None:
+            return Estimate.unknown(state.problem.n_players)
+        known = not np.isnan(state.values).any()
+        variances = np.full(len(state.values), 0.0 if known else np.nan)
+        counts = np.full(len(state.values), int(known))
+        return Estimate(state.values, variances, counts, exact=known)

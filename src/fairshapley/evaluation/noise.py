@@ -249,22 +249,16 @@ class Noise:
             variance += weight**2 * end.variance / end.count
         return shift, variance
 
-    def remarks(self, share: float | None) -> Iterator[str]:
-        """How large the noise is, and its part in the errors, where that is known."""
+    def remarks(self) -> Iterator[str]:
+        """How large the noise is."""
         if math.isnan(self.variance):
             return
         empty, full = self.ends
-        text = (
+        yield (
             f"the utility is random: a single draw has a standard deviation of "
             f"{math.sqrt(self.variance):.3g}; v(∅) was drawn {empty.count:,} times, v(N) "
             f"{full.count:,} times"
         )
-        if share is not None:
-            text += (
-                f"; noise is {share:.0%} of the variance of the values, the rest is which "
-                "coalitions were drawn"
-            )
-        yield text
         if self.variance == 0.0 and self.twins >= CONSTANT_AFTER:
             yield (
                 f"{self.twins:,} coalitions drawn twice gave the same number both times: without "

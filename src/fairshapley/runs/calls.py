@@ -31,7 +31,7 @@ from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
-from fairshapley.runs.plan import Plan, RunGame, RunLog
+from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import (
     JournalOption,
@@ -41,11 +41,13 @@ from fairshapley.runs.setup import (
     staying_on_device,
 )
 from fairshapley.semivalues import Semivalue, Shapley, parse_semivalue
-from fairshapley.stopping import Budget, Marginals, Rule, parse_budget
+from fairshapley.stopping import Budget, Rule, parse_budget
 from fairshapley.unions import MOST_LISTED, OwenValue
 
 # Without a budget or a rule: enough for a first look at most games, and said in the result.
 DEFAULT_EVALUATIONS_PER_PLAYER = 100
+# What a continued run takes from its journal, whatever the game says of itself now.
+RECORDED_FACTS = ("identical_players", "same_seed", "prices")
 
 
 def estimate(
@@ -81,7 +83,7 @@ def estimate(
         The most that may be spent: an int counts distinct utility evaluations. With neither a
         budget nor a rule, 100 evaluations per player.
     until
-        A rule such as ``fs.Fidelity(at_least=10) | fs.Seconds(at_least=60)``.
+        A rule such as ``fs.Fidelity(at_least=10) | fs.Decided(signs=True)``.
     semivalue
         "shapley", "banzhaf", "beta(16,1)" or an object such as ``fs.BetaShapley(16, 1)``.
     unions
@@ -128,8 +130,7 @@ def estimate(
     array([0.333, 0.833, 2.833])
     """
     started = time.monotonic()
-    if on_error not in ("raise", "skip"):
-        raise InputError("must be 'raise' or 'skip'", parameter="on_error", received=on_error)
+    checks.choice("on_error", on_error, ("raise", "skip"))
     by_rounds = until is None and unions is None
     if isinstance(game, FederatedGame) and len(game.rounds) > 1 and by_rounds:
         one_round = partial(
@@ -141,7 +142,7 @@ def estimate(
         )
     facts = game_facts(game, needed=journal is not None)
     n_players = facts.n_players
-    limits, notes = run_limits(parse_budget(budget), until, n_players, method, random=facts.random)
+    limits, notes = run_limits(parse_budget(budget), until, n_players, method)
     if seed is not None:
         seed = root_seed(seed)
     kind = kind_of_value(semivalue, unions, n_players)
@@ -234,17 +235,26 @@ def resume(
             newest = record.id == opened.runs()[-1].id  # no run has changed the file since
             return with_fields(result, journal_digest=opened.digest() if newest else None)
         plan = Plan.from_record(record, budget=parse_budget(budget), until=until, estimator=method)
-        if game is None:
-            plan = replace(plan, budget=_without_seconds(plan.budget))
-        else:
+        if game is None and plan.budget is not None:
+            # The time of a replay is not that of the run, and it knows no prices.
+            rest = replace(plan.budget, seconds=None, cost=None)
+            plan = replace(plan, budget=rest if rest.limits() else None)
+        if game is not None:
             facts = game_facts(game, needed=True)
-            _check_same_game(facts, record, opened)
-            names = ("identical_players", "same_seed", "prices")
-            kept = {name: getattr(plan.game, name) for name in names}
+            if (facts.n_active, facts.fingerprint) != (record.n_players, record.fingerprint):
+                raise JournalError(
+                    f"run {record.id} in {opened.path} belongs to another game (fingerprint "
+                    f"{record.fingerprint}, {record.n_players} players): give the same game, with "
+                    "the same data, parameters and code"
+                )
+            kept = {name: getattr(plan.game, name) for name in RECORDED_FACTS}
             plan = replace(plan, game=replace(facts, **kept))
             _check_certifiable(plan)
         # What is only replayed was made by the command, and from the files, of the run itself.
-        made = _origin(record) if game is None else {}
+        made: dict[str, Any] = {}
+        if game is None:
+            inputs = tuple(InputFile(*file) for file in record.origin.get("inputs", ()))
+            made = {"command": str(record.origin.get("command", "")), "inputs": inputs}
         with (
             recorded(**made),
             evaluating(
@@ -265,9 +275,12 @@ def _execute(
     """One run to its end, with a row of its own in the journal."""
     count = None if verify is None else checks.whole("verify", verify, least=0)
     run = Run(plan, evaluator, RunLog.begin(evaluator.slot, plan, seed), started)
+    game = evaluator.game
     if evaluator.slot is not None:  # nothing is computed twice, unless asked for
         return run.execute(progress, verify=count or 0)
-    return run.execute(progress, repeats=count if count or _is_own(evaluator.game) else 0)
+    # A utility that is the user's own code may be random without saying so.
+    ours = type(game).__module__.startswith("fairshapley.") and not isinstance(game, FunctionGame)
+    return run.execute(progress, repeats=0 if not count and (ours or is_random(game)) else count)
 
 
 def kind_of_value(
@@ -283,30 +296,6 @@ def kind_of_value(
     return OwenValue.of(unions, n_players)
 
 
-def _is_own(game: Game | None) -> bool:
-    """Whether a utility is the user's own code, of which nothing is known."""
-    own = not type(game).__module__.startswith("fairshapley.") or isinstance(game, FunctionGame)
-    return game is not None and own and not is_random(game)
-
-
-def _origin(record: RunRecord) -> dict[str, Any]:
-    """The command line and the input files of a journalled run."""
-    try:
-        inputs = tuple(InputFile(*file) for file in record.origin.get("inputs", ()))
-        return {"command": str(record.origin.get("command", "")), "inputs": inputs}
-    except TypeError as error:
-        raise JournalError(f"run {record.id} of the journal is damaged: {error}") from error
-
-
-def _check_same_game(facts: RunGame, record: RunRecord, journal: Journal) -> None:
-    if (facts.n_active, facts.fingerprint) != (record.n_players, record.fingerprint):
-        raise JournalError(
-            f"run {record.id} in {journal.path} belongs to another game (fingerprint "
-            f"{record.fingerprint}, {record.n_players} players): give the same game, with the "
-            "same data, parameters and code"
-        )
-
-
 def _check_certifiable(plan: Plan) -> None:
     """An InputError when the run is to become fair and never can be."""
     traits, facts = plan.estimator.traits, plan.game
@@ -319,10 +308,6 @@ def _check_certifiable(plan: Plan) -> None:
         raise InputError(
             f"{plan.estimator.name} cannot keep unions together",
             remedy="give {method:'auto'}, 'mc' or 'exact'",
-        )
-    if isinstance(plan.semivalue, OwenValue) and facts.random and plan.estimator.name == "exact":
-        raise InputError(
-            "exact Owen values need utilities that are not random", remedy="give {method:'mc'}"
         )
     for rule in plan.rules:
         rule.check_players(facts.n_players)
@@ -351,16 +336,13 @@ def _check_certifiable(plan: Plan) -> None:
             )
 
 
-def _without_seconds(budget: Budget | None) -> Budget | None:
-    """For a replay, whose time is not that of the run, and which knows no prices."""
-    if budget is None or (budget.seconds is None and budget.cost is None):
-        return budget
-    rest = replace(budget, seconds=None, cost=None)
-    return rest if rest.limits() else None
-
-
-def check_rule(until: object) -> None:
-    """An InputError when a run is to go on until something that is no rule."""
+def run_limits(
+    budget: Budget | None,
+    until: Rule | None,
+    n_players: int,
+    method: str | Estimator[Any, Any],
+) -> tuple[Budget | None, tuple[str, ...]]:
+    """The budget, with the default where neither it nor a rule was given, and a note of that."""
     if until is not None and not isinstance(until, Rule):
         raise InputError(
             "must be a rule such as fs.Fidelity(at_least=10)",
@@ -368,26 +350,11 @@ def check_rule(until: object) -> None:
             received=until,
             remedy="give a number of evaluations as {budget}",
         )
-
-
-def run_limits(
-    budget: Budget | None,
-    until: Rule | None,
-    n_players: int,
-    method: str | Estimator[Any, Any],
-    *,
-    random: bool = False,
-) -> tuple[Budget | None, tuple[str, ...]]:
-    """The budget, with the default where neither it nor a rule was given, and a note of that."""
-    check_rule(until)
     if budget is not None and not budget.limits():
         raise BudgetError(
             "the budget is empty", remedy="give {evaluations}, {marginals}, {seconds} or {cost}"
         )
     exact_one = method == "exact" or isinstance(method, Exact)
-    if budget is None and until is None and exact_one and random:
-        check_enumerable(n_players)
-        return Budget(evaluations=exact_draws(n_players)), ()
     if budget is not None or until is not None or exact_one:
         return budget, ()
     evaluations = default_evaluations(n_players)
@@ -417,62 +384,48 @@ def resolve_method(
     count, and leave eight times the noise on ten players.
     """
     limits, needed = budget or Budget(), coalitions_needed(n_players, semivalue)
-    if isinstance(method, Estimator):
-        chosen = method
-    elif method == "auto":
+    if method == "auto":
         rules = until.parts() if until is not None else ()
-        marginals = limits.marginals or any(isinstance(rule, Marginals) for rule in rules)
         # Finite-sample bounds need contributions of a known range, which a proxy does not have.
         bounded = any(rule.certified_by == "bernstein" for rule in rules)
         allowed = limits.evaluations or DEFAULT_EVALUATIONS_PER_PLAYER * n_players
         in_unions = isinstance(semivalue, OwenValue)
         most = MOST_LISTED if in_unions else 1 << MAX_EXACT_PLAYERS
         fits = needed <= min(most, allowed) and not random
-        if fits and not marginals and on_error != "skip":
-            chosen = METHODS["exact"]()
-        elif marginals or bounded:
-            chosen = METHODS["mc"]()
+        if fits and not limits.marginals and on_error != "skip":
+            method = "exact"
+        elif limits.marginals or bounded:
+            method = "mc"
         elif in_unions:
-            chosen = MonteCarlo(antithetic=True)
+            return MonteCarlo(antithetic=True)
         else:
-            chosen = RegressionAdjusted(model=not rules)
-    elif isinstance(method, str) and method in METHODS:
-        chosen = METHODS[method]()
-    else:
+            return RegressionAdjusted(model=not rules)
+    if isinstance(method, str) and method in METHODS:
+        method = METHODS[method]()
+    if not isinstance(method, Estimator):
         names = ["auto", *METHODS]
         raise InputError(
             f"unknown method {method!r}: use 'auto', {', '.join(map(repr, sorted(METHODS)))}, "
             f"or an estimator object such as fs.MonteCarlo(){near_miss(str(method), names)}"
         )
-    if isinstance(chosen, Exact):
+    if isinstance(method, Exact):
         check_enumerable(n_players, semivalue)
-        limit = limits.evaluations
-        least = exact_draws(n_players) if random else needed
-        if limit is not None and limit < least:
+        if limits.evaluations is not None and limits.evaluations < needed:
             raise BudgetError(
-                f"exact values of {n_players} players take {least:,} evaluations, the "
-                f"budget is {limit:,}",
+                f"exact values of {n_players} players take {needed:,} evaluations, the "
+                f"budget is {limits.evaluations:,}",
                 remedy=("give a larger budget", "give {method:'auto'}"),
             )
-    return chosen
-
-
-def exact_draws(n_players: int) -> int:
-    """What it takes to draw every coalition twice, with the draws of v(∅) and v(N) beside it."""
-    twice = 2 << n_players
-    return twice + twice // n_players + 8
+    return method
 
 
 def _recorded_run(journal: Journal, run: int | None) -> RunRecord:
     """The run with a number, or the newest one."""
-    records = journal.runs()
+    records = {record.id: record for record in journal.runs()}
     if not records:
         message = f"{journal.path} holds no run"
         raise JournalError(message, remedy="give it as {journal} to a run first")
-    if run is None:
-        return records[-1]
-    for record in records:
-        if record.id == run:
-            return record
-    numbers = ", ".join(str(record.id) for record in records)
-    raise JournalError(f"{journal.path} holds no run {run}: it has {numbers}")
+    if run is not None and run not in records:
+        numbers = ", ".join(map(str, records))
+        raise JournalError(f"{journal.path} holds no run {run}: it has {numbers}")
+    return records[max(records) if run is None else run]

@@ -38,9 +38,8 @@ def estimate_rounds(
     """
     n_rounds = len(game.rounds)
     if budget is not None:
-        seconds, cost = (
-            None if most is None else most / n_rounds for most in (budget.seconds, budget.cost)
-        )
+        seconds = None if budget.seconds is None else budget.seconds / n_rounds
+        cost = None if budget.cost is None else budget.cost / n_rounds
         budget = replace(budget, seconds=seconds, cost=cost)
     results: list[Result] = []
     with ExitStack() as stack:

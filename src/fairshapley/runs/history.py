@@ -11,11 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, SizeArray
-from fairshapley.estimators.moments import Means, sums_by_size
+from fairshapley._basics import bits
+from fairshapley._basics.types import ByteArray, FloatArray, FloatMatrix, SizeArray
+from fairshapley.draws import Draw
+from fairshapley.estimators import Problem
+from fairshapley.estimators.moments import Means
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.scores import fidelity, lower_fidelity
+from fairshapley.fairness.unseen import find_unseen
 from fairshapley.results.records import Checkpoint, SizeBin
+from fairshapley.semivalues import Semivalue
 
 # While the evaluations double, at most two checkpoints are kept.
 FINEST = 2**0.5
@@ -23,8 +28,11 @@ FINEST = 2**0.5
 MOST_BINS = 101
 # Rounds are folded in together, once they hold this many coalitions: one by one costs more.
 FOLD_ROWS = 8192
-# The same on a device, where they take 16 bytes each.
-FOLD_THERE = 1 << 21
+
+# Coalitions that are looked at for what others may hide.
+MOST_LOOKED_AT = 20_000
+# Nor more than 16 MiB of masks, above 838 players.
+LOOKED_AT_ENTRIES = 1 << 24
 
 
 class Recorder:
@@ -46,22 +54,19 @@ class Recorder:
         self._checkpoints: list[Checkpoint] = []
         self._waiting: list[tuple[SizeArray, FloatArray]] = []
         self._rows = 0
-        self._present: list[tuple[Any, Any]] = []
-        """Sizes and utilities that wait on a device"""
         width = -(-(n_players + 1) // MOST_BINS)
         self._bin = (np.arange(n_players + 1) // width).astype(np.intp)
         self._edges = np.append(np.arange(0, n_players + 1, width), n_players + 1)
         self._sizes, self._utilities = (Means(len(self._edges) - 1) for _ in range(2))
 
     def add(self, sizes: SizeArray, values: FloatArray) -> None:
-        """Take the utilities of a round; NaN, an evaluation skipped, is left out."""
-        if not isinstance(values, np.ndarray):
-            self._present.append((sizes, values))
-            if sum(len(part) for _, part in self._present) >= FOLD_THERE:
-                self._fold_there()
-            return
-        self._waiting.append((sizes, values))
-        self._rows += len(values)
+        """Take the utilities of a round; NaN, an evaluation skipped, is left out.
+
+        Utilities on a device stay there, and the run has no profile.
+        """
+        if isinstance(values, np.ndarray):
+            self._waiting.append((sizes, values))
+            self._rows += len(values)
         if self._rows >= FOLD_ROWS:
             self._fold()
 
@@ -69,35 +74,13 @@ class Recorder:
         """Add up what waits, in slices, so that a large round needs no large copies."""
         if not self._waiting:
             return
-        sizes = np.concatenate([part for part, _ in self._waiting])
-        values = np.concatenate([part for _, part in self._waiting])
+        sizes, values = map(np.concatenate, zip(*self._waiting, strict=True))
         self._waiting, self._rows = [], 0
         for start in range(0, len(values), 2**18):
             size, value = sizes[start : start + 2**18], values[start : start + 2**18]
             known = ~np.isnan(value)
-            if not known.all():
-                size, value = size[known], value[known]
-            self._sizes.add_at(self._bin[size], size.astype(np.float64))
-            self._utilities.add_at(self._bin[size], value)
-
-    def _fold_there(self) -> None:
-        """Add up what is on a device; only sums for each size leave it."""
-        import torch
-
-        sizes, values = (torch.cat(parts) for parts in zip(*self._present, strict=True))
-        self._present = []
-        middle = float(values.mean())
-        found = sums_by_size(sizes, values - middle, len(self._bin)).cpu().numpy()
-        counts, sums, squares = (
-            np.bincount(self._bin, weights=one, minlength=len(self._edges) - 1) for one in found
-        )
-        at = np.flatnonzero(counts)
-        means = sums[at] / counts[at]
-        deviations = np.maximum(squares[at] - counts[at] * means**2, 0.0)
-        counts = counts.astype(np.int64)
-        self._utilities.merge_at(at, counts[at], means + middle, deviations)
-        each = np.arange(len(self._bin), dtype=np.float64)
-        self._sizes.add_at(self._bin, each, found[0])
+            self._sizes.add_at(self._bin[size[known]], size[known].astype(np.float64))
+            self._utilities.add_at(self._bin[size[known]], value[known])
 
     def due(self, evaluations: int) -> bool:
         """Whether a checkpoint is due after this many evaluations."""
@@ -124,17 +107,57 @@ class Recorder:
     def records(self) -> dict[str, Any]:
         """The fields of a result: its history and its profile."""
         self._fold()
-        if self._present:
-            self._fold_there()
-        return {"history": tuple(self._checkpoints), "profile": tuple(self._profile())}
-
-    def _profile(self) -> list[SizeBin]:
-        told, found = self._utilities, []
-        for place in np.flatnonzero(told.counts):
-            count, mean, squares = (
-                float(table[place]) for table in (told.counts, told.means, told.squares)
-            )
+        told, bins = self._utilities, []
+        for place in np.flatnonzero(told.counts).tolist():
+            count, spread = int(told.counts[place]), float(told.squares[place])
             first, last = int(self._edges[place]), int(self._edges[place + 1]) - 1
-            size, spread = float(self._sizes.means[place]), math.sqrt(squares / count)
-            found.append(SizeBin(first, last, int(count), size, mean, spread))
-        return found
+            mean, deviation = float(told.means[place]), math.sqrt(spread / count)
+            size = float(self._sizes.means[place])
+            bins.append(SizeBin(first, last, count, size, mean, deviation))
+        return {"history": tuple(self._checkpoints), "profile": tuple(bins)}
+
+
+class FirstCoalitions:
+    """The first coalitions of a run with their utilities, which show what others may hide."""
+
+    def __init__(self, n_players: int, n_active: int) -> None:
+        self._most, self._n_active = min(MOST_LOOKED_AT, LOOKED_AT_ENTRIES // n_players), n_active
+        self._parts: list[tuple[ByteArray, FloatArray]] = []
+        self._told = 0
+
+    def add(self, draw: Draw, values: Any) -> None:
+        """Keep the coalitions of a round, as long as there is room."""
+        start, stop = self._told, min(self._most, self._told + len(draw))
+        self._told += len(draw)
+        if start < stop:
+            masks = draw.masks(0, stop - start)[:, : self._n_active]
+            told = values if isinstance(values, np.ndarray) else values.cpu().numpy()
+            self._parts.append((bits.pack(masks), told[: stop - start]))
+
+    def unseen(
+        self,
+        problem: Problem | None,
+        values: FloatArray,
+        semivalue: Semivalue,
+        evaluations: int,
+        width: float | None,
+    ) -> FloatMatrix | None:
+        """Return what the coalitions that were not drawn may hide; None where nothing is known."""
+        if problem is None or not self._parts or self._n_active < 2 or np.isnan(values).any():
+            return None
+        packed, told = map(np.concatenate, zip(*self._parts, strict=True))
+        packed, first = np.unique(packed, axis=0, return_index=True)
+        masks, utilities = bits.unpack(packed, self._n_active), told[first]
+        sizes = masks.sum(axis=1)
+        inner = (sizes > 0) & (sizes < self._n_active) & ~np.isnan(utilities)
+        if not inner.any():
+            return None
+        return find_unseen(
+            masks[inner],
+            utilities[inner],
+            (problem.empty, problem.full),
+            values[: self._n_active],
+            semivalue.weights(self._n_active),
+            thinning=max(1.0, evaluations / len(packed)),
+            width=width,
+        )

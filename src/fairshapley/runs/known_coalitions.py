@@ -9,7 +9,6 @@ players.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,11 +39,6 @@ DIGITS = 6
 MOST_GROUPS = 10
 
 
-def most_coalitions(n_players: int) -> int:
-    """Return how many coalitions a regression may have."""
-    return int(MOST_PRODUCTS / n_players**2)
-
-
 def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
     """Return the values of games whose utilities are known for some coalitions.
 
@@ -71,12 +65,12 @@ def values_from(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -
     n_players = masks.shape[1]
     if isinstance(semivalue, OwenValue):
         return _owen_values(masks, utilities, semivalue)
-    if _all_known(masks):
+    if n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players:
         order = np.argsort(masks @ (1 << np.arange(n_players)))
         return np.stack([exact_values(one, semivalue) for one in utilities[order].T], axis=1)
     least = LEAST_PER_PLAYER * n_players
     known = isinstance(semivalue, Shapley | Banzhaf)
-    if not known or len(masks) < least or most_coalitions(n_players) < least:
+    if not known or len(masks) < least or int(MOST_PRODUCTS / n_players**2) < least:
         return None
     try:
         with one_thread():
@@ -97,17 +91,13 @@ def _owen_values(masks: BoolArray, utilities: FloatArray, owen: OwenValue) -> Fl
     return np.stack([owen_values(one, owen) for one in utilities[found].T], axis=1)
 
 
-def _all_known(masks: BoolArray) -> bool:
-    n_players = masks.shape[1]
-    return n_players <= MAX_TABLE_PLAYERS and len(masks) == 1 << n_players
-
-
-def _weighted(masks: BoolArray, semivalue: Semivalue) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """Return which coalitions are neither ∅ nor N, their weights, and their members as numbers.
-
-    Each size has the weight that the values give it, up to a factor.
-    """
+def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
+    """Return the coefficients of weighted least squares, for each column of utilities."""
     n_players, sizes = masks.shape[1], masks.sum(axis=1)
+    empty, full = utilities[sizes == 0], utilities[sizes == n_players]
+    if len(empty) != 1:
+        return None
+    # Each size has the weight that the values give it, up to a factor.
     each, mass = np.arange(1, n_players, dtype=np.float64), np.zeros(n_players + 1)
     if isinstance(semivalue, Shapley):
         mass[1:-1] = 1 / (each * (n_players - each))
@@ -120,16 +110,6 @@ def _weighted(masks: BoolArray, semivalue: Semivalue) -> tuple[BoolArray, FloatA
     members = masks[inner].astype(np.float64)
     if isinstance(semivalue, Banzhaf):
         members -= np.average(members, axis=0, weights=weights)
-    return inner, weights, members
-
-
-def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) -> FloatArray | None:
-    """Return the coefficients of weighted least squares, for each column of utilities."""
-    n_players, sizes = masks.shape[1], masks.sum(axis=1)
-    empty, full = utilities[sizes == 0], utilities[sizes == n_players]
-    if len(empty) != 1:
-        return None
-    inner, weights, members = _weighted(masks, semivalue)
     weighted = members * weights[:, None]
     gram = members.T @ weighted
     gram[np.diag_indices_from(gram)] += RIDGE * float(np.trace(gram)) / len(gram)
@@ -140,36 +120,6 @@ def _regressed(masks: BoolArray, utilities: FloatArray, semivalue: Semivalue) ->
         return free
     # Shapley values add up to what all players together gain.
     return free - np.outer(ones / ones.sum(), free.sum(axis=0) - (full - empty)[0])
-
-
-def value_errors(
-    masks: BoolArray, utilities: FloatArray, values: FloatArray, semivalue: Semivalue
-) -> FloatArray:
-    """Return the standard errors of `values_from` for one game, from the residuals of its fit.
-
-    They are 0 where all coalitions are known.
-
-    Examples
-    --------
-    >>> masks = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=bool)
-    >>> value_errors(masks, np.array([0.0, 1.0, 2.0, 5.0]), np.array([2.0, 3.0]), Shapley())
-    array([0., 0.])
-    """
-    n_players = masks.shape[1]
-    if _all_known(masks) or isinstance(semivalue, OwenValue):
-        return np.zeros(n_players)
-    inner, weights, members = _weighted(masks, semivalue)
-    empty = utilities[~masks.any(axis=1)][0]
-    residuals = utilities[inner] - empty - masks[inner] @ values
-    if isinstance(semivalue, Banzhaf):
-        residuals -= np.average(residuals, weights=weights)
-    inverse = np.linalg.pinv(members.T @ (members * weights[:, None]), hermitian=True)
-    if isinstance(semivalue, Shapley):  # the sum of the values is known
-        ones = inverse.sum(axis=0)
-        inverse -= np.outer(ones, ones) / ones.sum()
-    moved = (members @ inverse) * (weights * residuals)[:, None]
-    freedom = max(len(members) - n_players, 1)
-    return np.sqrt(np.square(moved).sum(axis=0) * len(members) / freedom)
 
 
 def replicated_values(
@@ -198,7 +148,7 @@ def replicated_values(
     # Without the only test row of a class there is no AUC.
     if replicates.n_players < n_players or not keys or not np.isfinite(changes).all():
         return None
-    most, chosen = most_coalitions(n_players), np.arange(len(keys))
+    most, chosen = int(MOST_PRODUCTS / n_players**2), np.arange(len(keys))
     if len(keys) > max(most, 1 << min(n_players, 20)):
         sizes = bits.sizes(np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1))
         ends = (sizes == 0) | (sizes == n_players)
@@ -218,9 +168,10 @@ def replicated_values(
 def copies_with_costs(
     found: Sequence[Copies], cache: Cache, semivalue: Semivalue, evidence: Evidence
 ) -> tuple[Copies, ...]:
-    """Return groups of copies with what they earn and what the others lose.
+    """Return groups of copies with what they earn and what the others lose, if values are exact.
 
-    The game without the copies is the game on the coalitions that hold none of them.
+    The game without the copies is the game on the coalitions that hold none of them. Estimates of
+    both games would differ by more than most copies earn.
 
     Parameters
     ----------
@@ -229,35 +180,21 @@ def copies_with_costs(
     cache
         The utilities that the run knows.
     semivalue, evidence
-        What was estimated, and the values with the copies.
+        What was valued, and the values with the copies.
     """
-    n_players = evidence.n_players
-    if cache.n_players != n_players or np.isnan(evidence.values).any():
+    n_players, values = evidence.n_players, evidence.values
+    known = evidence.exact and cache.complete and cache.n_players == n_players
+    if not known or isinstance(semivalue, OwenValue):
         return tuple(found)
-    keys, utilities = cache.entries()
-    step = -(-len(keys) // max(1, most_coalitions(n_players)))
-    masks, known = bits.from_keys(keys[::step], n_players), utilities[::step]
-    costs = [_with_costs(one, masks, known, semivalue, evidence) for one in found[:MOST_GROUPS]]
-    return (*costs, *found[MOST_GROUPS:])
+    table, numbers = cache.table(), np.arange(1 << n_players)
 
+    def with_cost(copies: Copies) -> Copies:
+        first, *others = copies.players
+        none = (numbers & sum(1 << player for player in others)) == 0
+        alone = exact_values(table[none], semivalue)
+        kept = np.delete(np.arange(n_players), others)
+        earned = values[list(copies.players)].sum() - alone[kept == first][0]
+        lost = (alone - values[kept])[kept != first].sum()
+        return copies._replace(earned=float(earned), lost=float(lost), error=0.0)
 
-def _with_costs(
-    copies: Copies, masks: BoolArray, known: FloatArray, semivalue: Semivalue, evidence: Evidence
-) -> Copies:
-    first, *others = copies.players
-    together, values = list(copies.players), evidence.values
-    kept = np.delete(np.arange(len(values)), others)
-    rows = ~masks[:, others].any(axis=1) & ~np.isnan(known)
-    if isinstance(semivalue, OwenValue):
-        semivalue = semivalue.among(kept)
-    without, utilities = masks[rows][:, kept], known[rows]
-    alone = values_from(without, utilities[:, None], semivalue) if len(kept) > 1 else None
-    if alone is None:
-        return copies
-    original = kept == first
-    errors = value_errors(without, utilities, alone[:, 0], semivalue)
-    lost = (alone[:, 0] - values[kept])[~original].sum()
-    earned = values[together].sum() - alone[original, 0][0]
-    # Errors of the copies may have one cause, and then they add up.
-    error = math.hypot(evidence.standard_errors[together].sum(), errors[original][0])
-    return copies._replace(earned=float(earned), lost=float(lost), error=error)
+    return (*map(with_cost, found[:MOST_GROUPS]), *found[MOST_GROUPS:])

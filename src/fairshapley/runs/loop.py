@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray
 from fairshapley.draws import DivisibleDraw, Draw
 from fairshapley.errors import BudgetError, FairShapleyError, InputError, JournalError
 from fairshapley.estimators import Estimate, Problem
@@ -25,19 +24,19 @@ from fairshapley.evaluation.evaluator import (
 )
 from fairshapley.evaluation.failures import LEAST_SCALE
 from fairshapley.evaluation.journal import RunStatus
-from fairshapley.evaluation.noise import RepeatedDraw
+from fairshapley.evaluation.noise import Noise, RepeatedDraw
 from fairshapley.evaluation.prices import by_size
+from fairshapley.games import abilities
 from fairshapley.randomness import round_generator, side_generator
 from fairshapley.results.result import Result
-from fairshapley.runs.allowance import Allowance, Stall
-from fairshapley.runs.history import Recorder
-from fairshapley.runs.outcome import FirstCoalitions, evidence_of, result_of
+from fairshapley.runs.history import FirstCoalitions, Recorder
+from fairshapley.runs.outcome import evidence_of, result_of
 from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
-from fairshapley.stopping import Snapshot
+from fairshapley.stopping import Budget, Snapshot
 
-# Exact values of identical players may differ by this share of the spread of the utilities: a fit
-# that stops at a tolerance may tell equal rows apart by their order.
+# Exact values of identical players may differ by this share of the largest utility: a fit that
+# stops at a tolerance may tell equal rows apart by their order.
 SAME = 1e-6
 
 # Computed again to see whether a utility is reproducible: less than one in a hundred.
@@ -49,10 +48,114 @@ REPEATED = 1e-6
 # checkpoints says, an engine that waits has no checkpoint before the end.
 MOST_GROWTH = 4.0
 
+# On a small game a method asks more and more often for coalitions that are known already. It has
+# stalled when this many requests in a row, plus 20 for each coalition that is known, brought
+# nothing. (Not for each that there is: walks that are all cut off soon never meet most of them.)
+STALL_REQUESTS = 10_000
+STALL_REQUESTS_PER_COALITION = 20
+
 EXACT = "every coalition was evaluated: the values are exact"
 
 Gate: TypeAlias = Callable[[Draw], str | None]
 """Asked before a round is evaluated: None lets it through, a sentence says why the run stops"""
+
+
+class Allowance:
+    """The budget of a run, asked before each round.
+
+    A round is asked for as if there were no budget, so that a run with more of it asks for the
+    same. The last round may end within a draw: the budget is spent to the last unit that it pays.
+    """
+
+    def __init__(self, plan: Plan, evaluator: Evaluator) -> None:
+        self.plan, self.evaluator = plan, evaluator
+        self.budget = plan.budget or Budget()
+        unit = abilities.cost_unit(evaluator.game)
+        self.money = f" {unit}" if unit else ""
+        """The unit of prices, where the game names it"""
+        if self.budget.cost is not None:
+            evaluator.money = self.budget.cost
+
+    def require_ends(self) -> None:
+        """Raise a BudgetError where v(∅) and v(N) alone are more than the budget."""
+        budget, ends = self.budget, self.evaluator.ends()
+        if budget.cost is not None and not self.plan.game.prices:
+            raise InputError(
+                "a budget of cost needs prices: give the game a method cost(coalitions), or a "
+                "FunctionGame cost="
+            )
+        if budget.evaluations is not None and budget.evaluations < len(ends):
+            raise BudgetError(
+                f"v(∅) and v(N) alone take {len(ends)} evaluations: give a larger budget"
+            )
+        if budget.cost is not None and (cost := self.evaluator.cost(ends)) > budget.cost:
+            raise BudgetError(
+                f"v(∅) and v(N) alone cost {cost:,.6g}{self.money}, the budget is "
+                f"{budget.cost:,.6g}: give a larger budget"
+            )
+
+    @property
+    def no_more_repeats(self) -> str:
+        """Why a run ends whose failed evaluations cannot be paid again."""
+        return (
+            f"budget of {self.budget.cost:,.6g}{self.money} used up: the rest does not pay "
+            "for computing failed evaluations again"
+        )
+
+    def affordable(self, draw: Draw, marginals: int, *, first: bool) -> tuple[int, str]:
+        """Return how many leading coalitions of a round the budget pays, and its tightest limit.
+
+        Parameters
+        ----------
+        draw
+            The round.
+        marginals
+            The marginals averaged so far.
+        first
+            Whether it is the first round, which is refused by what it may cost, not by what it
+            happens to hold: else the runs that are let through would be a biased selection.
+        """
+        budget, spent, most = self.budget, self.evaluator.tally, {}
+        if budget.marginals is not None:
+            if draw.marginals is None:
+                raise InputError(
+                    f"{self.plan.estimator.name} does not average marginal contributions, so that "
+                    "a budget of marginals has no meaning: give a budget of evaluations"
+                )
+            left = min(budget.marginals - marginals, draw.marginals)
+            most["marginals"] = len(draw) * left // max(draw.marginals, 1)
+        if budget.cost is not None:
+            left_over = budget.cost - spent.cost
+            most["cost"] = self.evaluator.affordable(draw, math.inf, left_over, whole=first)
+        if budget.evaluations is not None:
+            left = budget.evaluations - spent.evaluations
+            most["evaluations"] = self.evaluator.affordable(draw, left, whole=first)
+        unit = min(most, key=lambda unit: most[unit], default="")
+        return most.get(unit, len(draw)), unit
+
+    def require_round(self, draw: Draw, unit: str) -> None:
+        """Raise a BudgetError: not even the first round fits a limit."""
+        takes = f"{len(draw)} evaluations beside v(∅) and v(N)"
+        if unit == "marginals":
+            takes = f"{draw.marginals} marginals"
+        elif unit == "cost":
+            takes = f"a cost of up to {self.evaluator.cost(draw, whole=True):,.6g}"
+        raise BudgetError(
+            f"a budget of {self.plan.budget} is smaller than one round of "
+            f"{self.plan.estimator.name} on {self.plan.game.n_players} players, which "
+            f"takes {takes}: give a larger budget"
+        )
+
+    def used_up(self, unit: str, marginals: int) -> str:
+        """Return the sentence for a run that a limit has ended, with what is left of it."""
+        limits, spent = self.budget.limits(), self.evaluator.tally
+        if unit == "cost":
+            left = max(0.0, limits[unit] - spent.cost)
+            said, rest = f"{limits[unit]:,.6g}{self.money}", f"{left:,.4g} left, too little"
+        else:
+            left = limits[unit] - (marginals if unit == "marginals" else spent.evaluations)
+            said, rest = f"{limits[unit]:,} {unit}", f"{left:,} left, too few"
+        return f"budget of {said} used up{f' ({rest} for another round)' if left else ''}"
 
 
 class Run:
@@ -78,7 +181,8 @@ class Run:
         self.looked = False
         """Whether the run stopped at such a look"""
         self.allowance = Allowance(plan, evaluator)
-        self.stall = Stall()
+        self._last_new = 0, 0
+        """Evaluations, and requests, when a coalition was last new"""
         self.noticed = ""
         """Says so where the utility was found to be random"""
         self._forget()
@@ -93,13 +197,11 @@ class Run:
         """
         budget, name = self.plan.budget, self.plan.estimator.name
         try:
-            self._verify(verify)
+            self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
             with ProgressReporter(progress, name, budget, self.plan.until) as reporter:
                 stopped = self._loop(reporter)
             self.evaluator.guard.check()
-            self._require_scale()
-            self._require_contributions()
-            self._require_identical()
+            self._check_values()
             self._look_for_noise(repeats)
         except KeyboardInterrupt:
             stopped = f"interrupted after {self.evaluator.tally.evaluations:,} evaluations"
@@ -121,17 +223,6 @@ class Run:
             raise
         return self._end("finished", self.result(stopped, complete=True))
 
-    def _verify(self, count: int) -> None:
-        """Compute some journalled utilities again."""
-        try:
-            self.evaluator.verify(count, side_generator(self.log.seed, "verify"))
-        except OutOfMoneyError:
-            raise BudgetError(
-                f"the budget of {self.plan.budget} does not allow to compute {count} coalitions "
-                "again",
-                remedy=("give a larger budget", "give a smaller {verify}"),
-            ) from None
-
     def _look_for_noise(self, repeats: int | None) -> None:
         """Compute a few utilities again: what is not the same is random, and no error says so."""
         if repeats is None:
@@ -143,9 +234,7 @@ class Run:
             found = self.evaluator.changes(repeats)
         except OutOfMoneyError:
             return
-        bins = self.recorder.records()["profile"]
-        size = max((abs(one.mean) + one.deviation for one in bins), default=0.0)
-        apart = found[np.abs(found) > REPEATED * size]
+        apart = found[np.abs(found) > REPEATED * self.evaluator.tally.largest]
         if len(apart):
             deviation = math.sqrt(float(np.mean(np.square(found))) / 2.0)
             self.noticed = (
@@ -207,6 +296,7 @@ class Run:
             evaluator.noise.begin(self.log.seed, weights)
             evaluator.noise.reuse = plan.estimator.repeats_often and not self.game.same_seed
         self.allowance.require_ends()
+        prices = self.game.prices
         empty, full = evaluator.endpoints()
         self.recorder.add(np.array([0, self.game.n_active]), np.array([empty, full]))
         self.problem = Problem(
@@ -218,7 +308,7 @@ class Run:
             n_nulls=self.game.n_nulls,
             identical=self.game.identical_players,
             in_flight=plan.in_flight,
-            prices=self._prices(),
+            prices=by_size(prices, self.game.n_players) if prices else None,
             device=plan.device,
             noise=None if evaluator.noise is None else NoiseLevel(evaluator.noise.variance, 1),
         )
@@ -226,31 +316,22 @@ class Run:
             self.pooling = Pooling.of(self.problem)
         self.state = plan.estimator.start(self.problem)
 
-    def _prices(self) -> FloatArray | None:
-        """The prices of the sizes; a budget of cost needs some."""
-        prices, budget = self.game.prices, self.plan.budget
-        if not prices and budget is not None and budget.cost is not None:
-            raise InputError(
-                "a budget of cost needs prices: give the game a method cost(coalitions), or a "
-                "FunctionGame cost="
-            )
-        return by_size(prices, self.game.n_players) if prices else None
-
     def _loop(self, reporter: ProgressReporter) -> str:
         """Rounds until something says stop; the sentence that says why."""
-        plan, evaluator = self.plan, self.evaluator
+        plan, n_players = self.plan, self.plan.game.n_players
         self._start()
         while not self._is_exact():
-            said = self._round(lambda: reporter.show(self.snapshot))
-            if (said := said or self._stalled()) is not None and not self._is_exact():
-                return "; ".join([said, *self._conclusions()])
-            spent, last, n_players = (
-                evaluator.tally.evaluations,
-                self.last_look,
-                plan.game.n_players,
-            )
+            said = self._round(lambda: reporter.show(self.snapshot)) or self._stalled()
+            reporter.show(self.snapshot)  # rounds of journalled utilities have no chunks
+            if self._is_exact():
+                break
+            if said is not None:
+                now = self.snapshot() if plan.rules else None
+                ends = [rule.conclude(now) for rule in plan.rules if now]
+                return "; ".join([said, *filter(None, ends)])
+            spent, last = self.evaluator.tally.evaluations, self.last_look
             wait = all(rule.waits(spent, last, n_players) for rule in plan.rules)
-            if self._is_exact() or (wait and not self.recorder.due(spent)):
+            if wait and not self.recorder.due(spent):
                 continue
             now = self.snapshot()
             self.recorder.keep(now.evaluations, now.evidence, plan.xi)
@@ -266,11 +347,22 @@ class Run:
 
     def _stalled(self) -> str | None:
         """Why no round will bring anything new; draws that are known are then drawn anew."""
-        said, noise = self.stall.noticed(self.evaluator.tally), self.evaluator.noise
-        if said is not None and noise is not None:
+        tally, noise, (evaluations, requests) = (
+            self.evaluator.tally,
+            self.evaluator.noise,
+            self._last_new,
+        )
+        if tally.evaluations > evaluations:
+            self._last_new = tally.evaluations, tally.requests
+            return None
+        idle = tally.requests - requests
+        if idle < STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * tally.evaluations:
+            return None
+        if noise is not None:
             noise.begin_epoch()
-            self.stall, said = Stall(), None
-        return said
+            self._last_new = tally.evaluations, tally.requests
+            return None
+        return f"the last {idle:,} requests brought no coalition that was not known"
 
     def _is_exact(self) -> bool:
         """Whether every utility is known, which proves the values."""
@@ -319,15 +411,15 @@ class Run:
 
     def _with_repeats(self, draw: Draw) -> Draw:
         """A round with what a random game is asked for again."""
-        evaluator = self.evaluator
-        if evaluator.noise is None:
+        noise = self.evaluator.noise
+        if noise is None:
             return draw
-        return evaluator.noise.with_repeats(draw, evaluator.tally.evaluations)
+        return noise.with_repeats(draw, self.evaluator.tally.evaluations)
 
     def _play(self, draw: Draw, after_chunk: Callable[[], None] | None = None) -> str | None:
         """Evaluate and tell a round; the reason where time or money ends the run."""
-        estimator, evaluator = self.plan.estimator, self.evaluator
-        wanted = self._with_repeats(draw)
+        evaluator, wanted = self.evaluator, self._with_repeats(draw)
+        evaluator.guard.check()  # a round of known utilities computes nothing
         seconds = self.plan.budget.seconds if self.plan.budget is not None else None
         deadline = math.inf if seconds is None else self.started + seconds
         try:
@@ -338,12 +430,17 @@ class Run:
             return self.allowance.no_more_repeats
         self._latest = self._asked = None
         try:
-            if evaluator.noise is not None and isinstance(wanted, RepeatedDraw):
-                values, sizes = evaluator.noise.average_repeats(wanted, values), sizes[: len(draw)]
-                self._note_noise()
-            estimator.tell(self.state, draw, values)
+            noise = evaluator.noise
+            if noise is not None and isinstance(wanted, RepeatedDraw):
+                values, sizes = noise.average_repeats(wanted, values), sizes[: len(draw)]
+                self._tell_noise(noise)
+            self.plan.estimator.tell(self.state, draw, values)
             self.rounds += 1
-            self._refresh()
+            if noise is not None and noise.reuse:
+                noise.spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
+                # Draw anew once noise leaves more than the choice of coalitions does.
+                if noise.frozen > noise.spread:
+                    noise.begin_epoch()
             self.recorder.add(sizes, values)
             self.first.add(draw, values)
             if draw.marginals is not None:
@@ -355,18 +452,10 @@ class Run:
             raise
         return None
 
-    def _refresh(self) -> None:
-        """Draw coalitions anew once their noise leaves more than the choice of coalitions does."""
-        noise = self.evaluator.noise
-        if noise is not None and noise.reuse and self.state is not None:
-            noise.spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
-            if noise.frozen > noise.spread:
-                noise.begin_epoch()
-
-    def _note_noise(self) -> None:
+    def _tell_noise(self, noise: Noise) -> None:
         """Let the estimator know how large the noise is."""
-        noise, problem = self.evaluator.noise, self.problem
-        if noise is not None and problem is not None and problem.noise is not None:
+        problem = self.problem
+        if problem is not None and problem.noise is not None:
             empty, full = noise.ends
             problem.noise.variance, problem.noise.freedom = noise.variance, noise.freedom
             problem.noise.gap = (full.mean - empty.mean) - (problem.full - problem.empty)
@@ -382,68 +471,51 @@ class Run:
         self.recorder = Recorder(self.game.n_active, growth)
         self.first = FirstCoalitions(self.game.n_players, self.game.n_active)
 
-    def _require_scale(self) -> None:
-        """The utilities must be large enough for their squares."""
-        largest = self.evaluator.tally.largest
-        if 0 < largest < LEAST_SCALE:
+    def _check_values(self) -> None:
+        """Raise an error where a finished run has values that cannot be meant."""
+        tally, found, n_players = self.evaluator.tally, self.found(), self.game.n_players
+        if 0 < tally.largest < LEAST_SCALE:
             raise InputError(
-                f"the largest utility is {largest:.1e}, less than the {LEAST_SCALE:.0e} that can "
-                "be squared: multiply all utilities by the same number"
+                f"the largest utility is {tally.largest:.1e}, less than the {LEAST_SCALE:.0e} that "
+                "can be squared: multiply all utilities by the same number"
             )
-
-    def _require_contributions(self) -> None:
-        """A finished run must have a value for everybody."""
-        without = int(np.isnan(self.estimate().values).sum())
-        if not without:
-            return
-        spent = f"{self.evaluator.tally.evaluations:,} evaluations"
-        if self.evaluator.tally.skipped:
+        without, spent = int(np.isnan(self.estimate().values).sum()), f"{tally.evaluations:,}"
+        if without and tally.skipped:
             raise InputError(
-                f"too many evaluations failed and were skipped: {without} of "
-                f"{self.game.n_players} players have no value after {spent}",
+                f"too many evaluations failed and were skipped: {without} of {n_players} players "
+                f"have no value after {spent} evaluations",
                 remedy=(
                     "make the utility return a number for every coalition",
                     "give {method:'mc'}",
                 ),
             )
-        raise BudgetError(
-            f"the run stopped before {without} of {self.game.n_players} players had a value "
-            f"({spent}): give a larger budget"
-        )
+        if without:
+            raise BudgetError(
+                f"the run stopped before {without} of {n_players} players had a value "
+                f"({spent} evaluations): give a larger budget"
+            )
+        if found.exact and (unlike := self._unlike(found)):
+            names = self.game.player_names or tuple(map(str, range(n_players)))
+            first, second = (f"{found.values[player]:.9g}" for player in unlike)
+            raise InputError(
+                f"the game declares players {names[unlike[0]]} and {names[unlike[1]]} identical, "
+                f"but their exact values are {first} and {second}: leave the pair out of "
+                "identical_players, or make the utility the same for both"
+            )
 
-    def _require_identical(self) -> None:
-        """Exact values show whether players that the game declares identical are so."""
-        found = self.found()
-        if self.pooling is None or not found.exact or self._alike(found):
-            return
+    def _unlike(self, found: Estimate) -> tuple[int, int] | None:
+        """Two players that are declared identical, and have different exact values."""
+        if self.pooling is None:
+            return None
         low, high = self.pooling.widest(found.values)
-        names = self.game.player_names or tuple(map(str, range(self.game.n_players)))
-        raise InputError(
-            f"the game declares players {names[low]} and {names[high]} identical, but their exact "
-            f"values are {found.values[low]:.9g} and {found.values[high]:.9g}: leave the pair out "
-            "of identical_players, or make the utility the same for both"
-        )
-
-    def _alike(self, found: Estimate) -> bool:
-        """Whether exact values of identical players are equal up to rounding."""
-        assert self.pooling is not None  # noqa: S101 - asked only then
-        low, high = self.pooling.widest(found.values)
-        bins = self.recorder.records()["profile"]
-        lows, highs = ([one.mean + sign * one.deviation for one in bins] for sign in (-1, 1))
-        spread, largest = max(highs) - min(lows), max(*highs, -min(lows))
-        allowed = SAME * spread + 64 * np.finfo(np.float64).eps * largest
-        return bool(found.values[high] - found.values[low] <= allowed)
-
-    def _conclusions(self) -> list[str]:
-        """What the rules say at the end of the budget."""
-        now = self.snapshot() if self.plan.rules else None
-        return [said for rule in self.plan.rules if now and (said := rule.conclude(now))]
+        apart = found.values[high] - found.values[low]
+        return (low, high) if apart > SAME * self.evaluator.tally.largest else None
 
     def estimate(self) -> Estimate:
         """What is known now; identical players have one value."""
         found = self.found()
         # Exact values that differ say that the players are not identical after all.
-        if self.pooling is None or (found.exact and not self._alike(found)):
+        if self.pooling is None or (found.exact and self._unlike(found)):
             return found
         return self.pooling.share(found, independent=self.plan.estimator.traits.independent)
 
@@ -454,19 +526,16 @@ class Run:
         if self.state is None:
             return Estimate.unknown(self.game.n_players)
         if self._latest is None:
-            self._latest = self._with_ends(self.plan.estimator.estimate(self.state))
+            found, noise = self.plan.estimator.estimate(self.state), self.evaluator.noise
+            if noise is not None:
+                # v(∅) and v(N) are what all their draws say, and have a part in the errors.
+                shift, variance = noise.correction()
+                active = np.arange(self.game.n_players) < self.game.n_active
+                # Draws of coalitions that differ in declared null players differ by noise alone.
+                values = np.where(active, found.values + shift, 0.0)
+                found = replace(found, values=values, variances=found.variances + variance)
+            self._latest = found
         return self._latest
-
-    def _with_ends(self, found: Estimate) -> Estimate:
-        """Values with v(∅) and v(N) as all their draws say, which have a part in the errors."""
-        noise = self.evaluator.noise
-        if noise is None:
-            return found
-        shift, variance = noise.correction()
-        active = np.arange(self.game.n_players) < self.game.n_active
-        # Draws of coalitions that differ in declared null players differ by noise alone.
-        values = np.where(active, found.values + shift, 0.0)
-        return replace(found, values=values, variances=found.variances + variance)
 
     def snapshot(self) -> Snapshot:
         """What rules and progress look at."""

@@ -3,77 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairshapley._basics import bits
-from fairshapley._basics.types import ByteArray, FloatArray, FloatMatrix
-from fairshapley.draws import Draw
-from fairshapley.estimators import Problem
 from fairshapley.evaluation.evaluator import Tally
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.fairness.unseen import find_unseen
 from fairshapley.results.origin import origin_fields
 from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.result import Result
 from fairshapley.runs.known_coalitions import copies_with_costs, replicated_values
 from fairshapley.runs.plan import versions
-from fairshapley.semivalues import Semivalue
 
 if TYPE_CHECKING:
     from fairshapley.runs.loop import Run
-
-# Coalitions that are looked at for what others may hide.
-MOST_LOOKED_AT = 20_000
-# Nor more than 16 MiB of masks, above 838 players.
-LOOKED_AT_ENTRIES = 1 << 24
-
-
-class FirstCoalitions:
-    """The first coalitions of a run with their utilities, which show what others may hide."""
-
-    def __init__(self, n_players: int, n_active: int) -> None:
-        self._most, self._n_active = min(MOST_LOOKED_AT, LOOKED_AT_ENTRIES // n_players), n_active
-        self._parts: list[tuple[ByteArray, FloatArray]] = []
-        self._told = 0
-
-    def add(self, draw: Draw, values: Any) -> None:
-        """Keep the coalitions of a round, as long as there is room."""
-        start, stop = self._told, min(self._most, self._told + len(draw))
-        self._told += len(draw)
-        if start < stop:
-            masks = draw.masks(0, stop - start)[:, : self._n_active]
-            told = values if isinstance(values, np.ndarray) else values.cpu().numpy()
-            self._parts.append((bits.pack(masks), told[: stop - start]))
-
-    def unseen(
-        self,
-        problem: Problem | None,
-        values: FloatArray,
-        semivalue: Semivalue,
-        evaluations: int,
-        width: float | None,
-    ) -> FloatMatrix | None:
-        """Return what the coalitions that were not drawn may hide; None where nothing is known."""
-        if problem is None or not self._parts or self._n_active < 2 or np.isnan(values).any():
-            return None
-        packed, told = map(np.concatenate, zip(*self._parts, strict=True))
-        packed, first = np.unique(packed, axis=0, return_index=True)
-        masks, utilities = bits.unpack(packed, self._n_active), told[first]
-        sizes = masks.sum(axis=1)
-        inner = (sizes > 0) & (sizes < self._n_active) & ~np.isnan(utilities)
-        if not inner.any():
-            return None
-        return find_unseen(
-            masks[inner],
-            utilities[inner],
-            (problem.empty, problem.full),
-            values[: self._n_active],
-            semivalue.weights(self._n_active),
-            thinning=max(1.0, evaluations / len(packed)),
-            width=width,
-        )
 
 
 def evidence_of(run: Run) -> Evidence:
@@ -118,28 +61,33 @@ def evidence_of(run: Run) -> Evidence:
 def result_of(run: Run, stopped: str, *, complete: bool) -> Result:
     """Return the state of the run as a result."""
     plan, game, evaluator = run.plan, run.game, run.evaluator
-    last, tally, noise, prices = run.snapshot(), evaluator.tally, evaluator.noise, evaluator.prices
+    last, tally, noise = run.snapshot(), evaluator.tally, evaluator.noise
     run.recorder.keep(last.evaluations, last.evidence, plan.xi, last=True)
-    evidence, copies, replicates, ends = last.evidence, game.copies, None, None
+    evidence, replicates, ends, copies = last.evidence, None, None, game.copies
     if not complete:
         evidence = replace(evidence, obstacle=evidence.obstacle or "the run did not finish")
-    if copies and noise is None:
+    if noise is not None:
+        copies = ()
+    elif copies:
         copies = copies_with_costs(copies, evaluator.cache, plan.semivalue, evidence)
     if run.problem is not None:
         ends = run.problem.empty, run.problem.full
         if noise is not None:
             ends = noise.ends[0].mean, noise.ends[1].mean
         if evaluator.replicates is not None:
-            identical = game.identical_players if plan.estimator.pools else ()
+            pairs = game.identical_players if plan.estimator.pools else ()
             replicates = replicated_values(
-                evaluator.replicates, plan.semivalue, game.n_players, identical
+                evaluator.replicates, plan.semivalue, game.n_players, pairs
             )
-    origin = origin_fields((*plan.notes, *_remarks(run), *_trouble(tally, run.noticed)))
-    notes = origin.pop("notes")
+    remarks: tuple[str, ...] = ()
+    if run.state is not None and run.proven is None:
+        remarks = (*plan.estimator.remarks(run.state), *(noise.remarks() if noise else ()))
+    origin = origin_fields((*plan.notes, *remarks, *_trouble(tally, run.noticed)))
+    notes, priced = origin.pop("notes"), evaluator.prices is not None
     told = {field.name: getattr(game, field.name) for field in fields(GameFacts)}
     return Result(
         evidence=evidence,
-        game=GameFacts(**told | {"endpoints": ends, "copies": () if noise else copies}),
+        game=GameFacts(**told | {"endpoints": ends, "copies": copies}),
         run=RunFacts(
             configuration=plan.configuration(),
             limits=plan.limits(),
@@ -149,8 +97,8 @@ def result_of(run: Run, stopped: str, *, complete: bool) -> Result:
             rounds=run.rounds,
             computed=tally.computed,
             cache_hits=tally.cache_hits,
-            cost=None if prices is None else tally.cost,
-            cost_unit="" if prices is None else run.allowance.money.strip(),
+            cost=tally.cost if priced else None,
+            cost_unit=run.allowance.money.strip() if priced else "",
             seconds=last.seconds,
             replicates=replicates,
             versions=versions(),
@@ -166,38 +114,18 @@ def result_of(run: Run, stopped: str, *, complete: bool) -> Result:
     )
 
 
-def _remarks(run: Run) -> tuple[str, ...]:
-    """Return what the method and the noise of a random utility have to say."""
-    if run.state is None or run.proven is not None:
-        return ()
-    estimator, noise = run.plan.estimator, run.evaluator.noise
-    remarks = estimator.remarks(run.state)
-    if noise is None:
-        return remarks
-    share, total = None, float(np.mean(run.found().variances))
-    each = None if noise.same_seed else estimator.noise_share(run.state)
-    if each is not None and total > 0:
-        share = min(1.0, (each * noise.variance + noise.correction()[1]) / total)
-    return (*remarks, *noise.remarks(share))
-
-
 def _trouble(tally: Tally, noticed: str) -> list[str]:
     """Return what went wrong on the way, in sentences."""
-    failed = (
-        f"{tally.skipped} evaluations failed and were skipped, so that the values may be "
-        f"biased and cannot be certified; the first is {tally.first_failure}"
-    )
-    said = [
-        (tally.halved, f"{tally.halved} batches failed, and were computed in smaller parts"),
-        (
-            tally.retried,
-            f"{tally.retried:,} evaluations failed with errors that pass, and were computed again",
+    said = {
+        f"{tally.halved} batches failed, and were computed in smaller parts": tally.halved,
+        f"{tally.retried:,} evaluations failed with errors that pass, and were computed again": (
+            tally.retried
         ),
-        (
-            tally.lost,
-            f"{tally.lost} chunks were lost with workers that died or hung, and were tried again",
+        f"{tally.lost} chunks were lost with workers that died or hung, and were tried again": (
+            tally.lost
         ),
-        (tally.skipped, failed),
-        (noticed, noticed),
-    ]
-    return [sentence for happened, sentence in said if happened]
+        f"{tally.skipped} evaluations failed and were skipped, so that the values may be biased "
+        f"and cannot be certified; the first is {tally.first_failure}": tally.skipped,
+        noticed: noticed,
+    }
+    return [sentence for sentence, happened in said.items() if happened]

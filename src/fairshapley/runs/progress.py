@@ -1,115 +1,64 @@
-"""Progress of a run: a bar on a terminal or in a notebook, or a function of one's own."""
+"""Progress of a run: a line on a terminal or in a notebook, or a function of one's own."""
 
 from __future__ import annotations
 
 import math
+import shutil
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeAlias
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task
-from rich.table import Column
-from rich.text import Text
-
 from fairshapley._basics.text import duration, several
-from fairshapley.runs.notebook_progress import NotebookLine, in_notebook
 from fairshapley.stopping import Budget, Rule, Snapshot
 
 ProgressOption: TypeAlias = bool | Callable[[Snapshot], None] | None
 
 # Ten updates a second are enough for the eye, and cost a run nothing.
 REFRESH_SECONDS = 0.1
-
-
-# Beside a bar the count, the time and the rate need about fifty columns; where there is less the
-# words stand alone.
-BAR_WIDTH = 12
-WIDTH_WITH_BAR = 70
 SEPARATOR = " · "
 
 
-class StatusColumn(ProgressColumn):
-    """How far a run is, in one line: the time that has passed, and as many words as fit.
+class ProgressLine:
+    """A line on standard error that is written over itself, with as many words as fit.
 
     Parameters
     ----------
-    unit, width
-        What is counted; the columns that a line may take.
+    title, total, unit
+        What is run; how much there is to do; what is counted.
     """
 
-    def __init__(self, unit: str, width: int) -> None:
-        super().__init__(table_column=Column(overflow="fold"))
-        self._unit = unit
-        self._width = width
-
-    def render(self, task: Task) -> Text:
-        """The words, and the time that has passed."""
-        of = "" if task.total is None else f"/{int(task.total):,}"
-        minutes, seconds = divmod(int(task.elapsed or 0), 60)
-        line = (
-            f"{task.description} {int(task.completed):,}{of} {self._unit} · {minutes}:{seconds:02}"
-        )
-        for word in task.fields["status"].split(SEPARATOR):
-            longer = f"{line}{SEPARATOR}{word}"
-            if cell_len(longer) > self._width:
-                break
-            line = longer
-        return Text.assemble((task.description, "bold"), line.removeprefix(task.description))
-
-
-class TerminalBar:
-    """A bar of rich with its status.
-
-    Parameters
-    ----------
-    console, title, total, transient, unit
-        Where to draw; what is run; how much there is to do; whether the bar is removed at the
-        end; what is counted.
-    """
-
-    def __init__(
-        self,
-        console: Console,
-        title: str,
-        total: int | None,
-        *,
-        transient: bool,
-        unit: str = "evaluations",
-    ) -> None:
-        bar = BAR_WIDTH if console.width >= WIDTH_WITH_BAR else 0
-        columns: list[ProgressColumn] = [StatusColumn(unit, console.width - bar - 2)]
-        if bar:
-            columns.insert(0, BarColumn(bar, table_column=Column(no_wrap=True)))
-        self._bar = Progress(*columns, console=console, transient=transient)
-        self._task = self._bar.add_task(title, total=total, status="starting")
-
-    def start(self) -> None:
-        """Show the bar."""
-        self._bar.start()
+    def __init__(self, title: str, total: int | None, unit: str = "evaluations") -> None:
+        self._title, self._unit, self._started = title, unit, time.monotonic()
+        self._of = "" if total is None else f"/{total:,}"
 
     def update(self, done: int, status: str) -> None:
         """Show how far the run is."""
-        self._bar.update(self._task, completed=done, status=status)
+        width = shutil.get_terminal_size().columns - 1
+        minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
+        line = f"{self._title} {done:,}{self._of} {self._unit} · {minutes}:{seconds:02}"
+        for word in status.split(SEPARATOR):
+            if len(line) + len(SEPARATOR) + len(word) > width:
+                break
+            line += SEPARATOR + word
+        self._write(f"\r{line[:width]:<{width}}")
 
     def stop(self) -> None:
-        """Draw it a last time, or take it away."""
-        self._bar.stop()
+        """Take the line away."""
+        self._write(f"\r{'':<{shutil.get_terminal_size().columns - 1}}\r")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        with suppress(OSError):  # a run goes on without a terminal
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
-def chosen_bar(
-    option: bool | None, label: str, total: int | None
-) -> TerminalBar | NotebookLine | None:
-    """A bar in a notebook or on a terminal, and elsewhere when asked for; none for False."""
-    if option is False:
-        return None
-    if in_notebook():
-        return NotebookLine(label, total, transient=option is None)
-    console = Console(stderr=True)
-    if option or console.is_terminal:
-        return TerminalBar(console, label, total, transient=option is None)
-    return None
+def is_watched() -> bool:
+    """Whether standard error is a terminal, or the output of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel") or (sys.stderr is not None and sys.stderr.isatty())
 
 
 class ProgressReporter:
@@ -118,7 +67,7 @@ class ProgressReporter:
     Parameters
     ----------
     option
-        None: a bar when standard error is a terminal, or in a notebook. True or False: always or
+        None: a line when standard error is a terminal, or in a notebook. True or False: always or
         never. A function is called with a snapshot of the run, at most ten times a second.
     method, budget, until
         What is run, and how far.
@@ -128,22 +77,17 @@ class ProgressReporter:
         self, option: ProgressOption, method: str, budget: Budget | None, until: Rule | None = None
     ) -> None:
         self._call = option if callable(option) else None
-        self._budget = budget
-        self._until = until
-        self._next = 0.0
-        self._bar: TerminalBar | NotebookLine | None = None
-        if not callable(option):
-            total = budget.evaluations if budget is not None else None
-            self._bar = chosen_bar(option, method, total)
+        self._budget, self._until, self._next = budget, until, 0.0
+        self._line: ProgressLine | None = None
+        if option is True or (option is None and is_watched()):
+            self._line = ProgressLine(method, budget.evaluations if budget is not None else None)
 
     def __enter__(self) -> ProgressReporter:
-        if self._bar is not None:
-            self._bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._line is not None:
+            self._line.stop()
 
     def show(self, state: Callable[[], Snapshot]) -> None:
         """Show the state of the run, which `state` gives, when an update is due.
@@ -152,16 +96,16 @@ class ProgressReporter:
         update waits until updates take no more than a twentieth of the time.
         """
         began = time.monotonic()
-        if began < self._next or (self._bar is None and self._call is None):
+        if began < self._next or (self._line is None and self._call is None):
             return
         snapshot = state()
         now = time.monotonic()
         self._next = now + max(REFRESH_SECONDS, 20.0 * (now - began))
         if self._call is not None:
             self._call(snapshot)
-        if self._bar is not None:
+        if self._line is not None:
             status = describe(snapshot, self._budget, self._until)
-            self._bar.update(snapshot.evaluations, status)
+            self._line.update(snapshot.evaluations, status)
 
 
 def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = None) -> str:
@@ -194,8 +138,6 @@ def describe(snapshot: Snapshot, budget: Budget | None, until: Rule | None = Non
 
 def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:
     """The time until the budget is spent at the present rate; infinite without a budget."""
-    if budget is None or snapshot.seconds <= 0:
-        return math.inf
     spent = {
         "evaluations": snapshot.evaluations,
         "marginals": snapshot.marginals or 0,
@@ -204,7 +146,7 @@ def seconds_left(snapshot: Snapshot, budget: Budget | None) -> float:
     }
     times = [
         max(0.0, limit - spent[unit]) * snapshot.seconds / spent[unit]
-        for unit, limit in budget.limits().items()
+        for unit, limit in (budget or Budget()).limits().items()
         if spent[unit] > 0
     ]
     return min(times, default=math.inf)

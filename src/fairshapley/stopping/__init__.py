@@ -15,11 +15,8 @@ from fairshapley.stopping.rules import (
     AllOf,
     AnyOf,
     Budget,
-    Evaluations,
     Fidelity,
-    Marginals,
     Rule,
-    Seconds,
     Snapshot,
     parse_budget,
 )
@@ -29,20 +26,16 @@ __all__ = [
     "AnyOf",
     "Budget",
     "Decided",
-    "Evaluations",
     "Fair",
     "Fidelity",
-    "Marginals",
     "Rule",
-    "Seconds",
     "Snapshot",
     "parse_budget",
     "rule_from_configuration",
 ]
 
 RULES: dict[str, type[Rule]] = {
-    rule.__name__: rule
-    for rule in (Evaluations, Marginals, Seconds, Fidelity, Fair, Decided, AnyOf, AllOf)
+    rule.__name__: rule for rule in (Fidelity, Fair, Decided, AnyOf, AllOf)
 }
 
 
@@ -51,8 +44,8 @@ def rule_from_configuration(configuration: Mapping[str, Any]) -> Rule:
 
     Examples
     --------
-    >>> rule_from_configuration({"rule": "Seconds", "at_least": 5})
-    Seconds(at_least=5)
+    >>> rule_from_configuration({"rule": "Fidelity", "at_least": 5})
+    Fidelity(at_least=5.0)
     """
     arguments = dict(configuration)
     name = arguments.pop("rule", None)

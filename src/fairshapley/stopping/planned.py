@@ -23,7 +23,7 @@ from fairshapley.fairness.levels import (
 )
 from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.tails import doubts, evaluations_for
-from fairshapley.stopping.rules import Rule, Snapshot, evaluation_limit
+from fairshapley.stopping.rules import Rule, Snapshot
 
 # A target that would take this many times the budget is out of reach; a rule that may give up does
 # so from a quarter of the budget on.
@@ -98,7 +98,7 @@ class PlannedLooks(Rule):
         if found is None:
             return None
         if snapshot.budget is not None:
-            limit = evaluation_limit(snapshot.budget)
+            limit = snapshot.budget.evaluations or math.inf
             early = ENOUGH_TO_JUDGE * limit > snapshot.evaluations
             return None if early else self._out_of_reach(snapshot, found)
         if snapshot.evaluations < self._most_per_player * snapshot.n_players:
@@ -111,7 +111,7 @@ class PlannedLooks(Rule):
 
     def _out_of_reach(self, snapshot: Snapshot, found: Look) -> str | None:
         """Return a sentence for a target that would take several times the budget."""
-        limit = evaluation_limit(snapshot.budget)
+        limit = (snapshot.budget and snapshot.budget.evaluations) or math.inf
         if not found.needed > OUT_OF_REACH * limit:
             return None
         return (

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-import numpy as np
-
 from fairshapley._basics import checks
-from fairshapley.errors import BudgetError, InputError
+from fairshapley.errors import BudgetError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.scores import fidelity
@@ -57,12 +54,6 @@ class Budget:
 
     def __str__(self) -> str:
         return " and ".join(f"{limit:,} {unit}" for unit, limit in self.limits().items())
-
-
-def evaluation_limit(budget: Budget | None) -> float:
-    """The budget's evaluations, infinite where it has none."""
-    limit = budget.evaluations if budget is not None else None
-    return math.inf if limit is None else limit
 
 
 def parse_budget(budget: int | Budget | None) -> Budget | None:
@@ -221,66 +212,7 @@ class AllOf(_Combination):
 
 
 @dataclass(frozen=True)
-class _Threshold(Rule):
-    """A rule on one number that grows."""
-
-    looks_freely = False
-
-    at_least: float = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        number = checks.real(f"{type(self).__name__}(at_least=…)", self.at_least, above=0)
-        whole = isinstance(self.at_least, int | np.integer)
-        checks.set_fields(self, at_least=int(self.at_least) if whole else number)
-
-
-@dataclass(frozen=True)
-class Evaluations(_Threshold):
-    """Stop once at least this many distinct utilities have been evaluated.
-
-    Examples
-    --------
-    >>> import fairshapley as fs
-    >>> fs.Evaluations(at_least=1000) | fs.Seconds(at_least=60)
-    AnyOf(rules=(Evaluations(at_least=1000), Seconds(at_least=60)))
-    """
-
-    def met(self, snapshot: Snapshot) -> str | None:
-        """Compare the evaluations."""
-        if snapshot.evaluations < self.at_least:
-            return None
-        return f"{snapshot.evaluations:,} evaluations were made, {self.at_least:,} asked for"
-
-
-@dataclass(frozen=True)
-class Marginals(_Threshold):
-    """Stop once at least this many marginal contributions have been averaged."""
-
-    def met(self, snapshot: Snapshot) -> str | None:
-        """Compare the marginal contributions."""
-        if snapshot.marginals is None:
-            raise InputError(
-                "this method does not average marginal contributions: "
-                "stop it with Evaluations(at_least=…) instead of Marginals"
-            )
-        if snapshot.marginals < self.at_least:
-            return None
-        return f"{snapshot.marginals:,} marginals were averaged, {self.at_least:,} asked for"
-
-
-@dataclass(frozen=True)
-class Seconds(_Threshold):
-    """Stop after the round in which this many seconds have passed."""
-
-    def met(self, snapshot: Snapshot) -> str | None:
-        """Compare the time."""
-        if snapshot.seconds < self.at_least:
-            return None
-        return f"{self.at_least:g} seconds have passed"
-
-
-@dataclass(frozen=True)
-class Fidelity(_Threshold):
+class Fidelity(Rule):
     """Stop once the estimated minimum fidelity is high enough.
 
     The score is computed from the estimates themselves, and a rule that looks at it after every
@@ -295,7 +227,11 @@ class Fidelity(_Threshold):
     True
     """
 
-    looks_freely = True
+    at_least: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        number = checks.real("Fidelity(at_least=…)", self.at_least, above=0)
+        checks.set_fields(self, at_least=number)
 
     def met(self, snapshot: Snapshot) -> str | None:
         """Compare the minimum fidelity; NaN is not enough."""

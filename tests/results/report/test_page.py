@@ -67,7 +67,11 @@ def test_nothing_is_cut_short():
     [
         {"method": "adjusted", "budget": 200},
         {"method": fs.MonteCarlo(antithetic=True), "budget": fs.Budget(marginals=240)},
-        {"method": "owen", "until": fs.Evaluations(at_least=99) | fs.Fidelity(at_least=1e6)},
+        {
+            "method": "owen",
+            "budget": 99,
+            "until": fs.Decided(signs=True) | fs.Fidelity(at_least=1e6),
+        },
         {"method": "mc", "budget": 400, "until": fs.Fair(epsilon1=0.9, delta=0.2, xi=0.3)},
         {"method": "stratified", "budget": 300, "semivalue": "banzhaf", "xi": 0.25},
         {"method": "exact"},

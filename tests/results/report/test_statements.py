@@ -184,7 +184,7 @@ def test_the_tolerance_near_zero_is_the_one_that_was_asked_for():
     [
         fs.Fair(epsilon1=0.5, delta=0.02, xi=0.5),
         fs.Decided(signs=True, delta=0.02),
-        fs.Seconds(at_least=1e6) | fs.Decided(signs=True, delta=0.02),
+        fs.Fidelity(at_least=1e9) & fs.Decided(signs=True, delta=0.02),
         fs.Decided(signs=True, delta=0.3) | fs.Fair(epsilon1=0.5, delta=0.02),
     ],
 )

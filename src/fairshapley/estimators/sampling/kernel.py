@@ -147,12 +147,3 @@ class UnbiasedKernelSHAP(Sampling[ListedCoalitions]):
         largest = value_width * (1.0 - 1.0 / problem.n_players) * scale(problem.n_players)
         # The gain of a pair is half a difference of two utilities: ± width/2 instead of ± width.
         return largest if self.paired else 2.0 * largest
-
-    def noise_share(self, state: SamplingState) -> float | None:
-        """Return the mean square |z|·(n − |z|)/n² of z_i − |z|/n, times (2H)², over the samples."""
-        n_players = state.problem.n_players
-        if not state.told:
-            return None
-        shares = np.arange(1, n_players) / n_players
-        square = float(state.weights @ (shares * (1.0 - shares))) * scale(n_players) ** 2
-        return square * (0.5 if self.paired else 1.0) / state.told

@@ -119,16 +119,6 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
         state.moments.add_at(draw.players, values[1::2] - values[::2], once=True)
         state.told += len(draw.players)
 
-    def noise_share(self, state: SamplingState) -> float | None:
-        """Return the share for two draws in each marginal, but for one at either end of a walk."""
-        if not self.walk or not state.told:
-            return None
-        draws = np.full(len(state.weights), 2.0)
-        draws[0] -= 1.0
-        draws[-1] -= 1.0
-        walks = state.told * (2 if self.antithetic else 1)
-        return float(np.mean(draws * state.weights**2)) / walks
-
     def contribution_width(self, problem: Problem, value_width: float) -> float:
         """Return the width for a marginal; on a walk it is weighted by n·α_k."""
         return super().contribution_width(problem, value_width) if self.walk else 2.0 * value_width
