@@ -1,4 +1,4 @@
-"""The paper's forms of the estimators, as its published numbers count and weigh.
+"""Forms of the estimators that the paper's text describes.
 
 Any estimator after the paper's bootstrap: m' whole permutations that count for everybody.
 
@@ -6,13 +6,6 @@ Owen and Sobol with one marginal contribution of each permutation. Plain Owen sa
 for each set needs no form of its own: a set that holds every other player with probability q, q
 uniform, has a uniform size and is uniform among the sets of that size, as the predecessors in a
 random permutation are. One marginal of it is one of ``MonteCarlo(walk=False)``.
-
-GAE with a permutation's n marginals for the price of one, in P2–P4. There the paper's code
-evaluates all n marginal contributions of every permutation that it draws for one player, keeps them
-all, and counts one. All have one weight, 1/(n·q'(c)) of the player that was placed: it is the
-likelihood ratio of the whole permutation, and so right for everybody on it. Here that form is
-there, and one in which each player has a weight of its own (see `placed_weights`), which
-varies less.
 """
 
 from __future__ import annotations
@@ -22,17 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from fairshapley._basics.types import FloatArray, IntArray
-from fairshapley.draws import Draw, RankArray, SingleMarginals, Walks, random_ranks
+from fairshapley._basics.types import FloatArray
+from fairshapley.draws import Draw, SingleMarginals, Walks, random_ranks
 from fairshapley.draws.sphere import sobol_ranks
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.estimators.greedy.greedy_active import (
-    ActiveState,
-    GreedyActive,
-    WeightedDraw,
-    WeightedWalks,
-)
-from fairshapley.estimators.greedy.plan import by_player, proposed_sizes
 from fairshapley.estimators.moments import Moments
 from fairshapley.estimators.sampling.family import SamplingState, walk_weights
 from fairshapley.estimators.sampling.monte_carlo import MonteCarlo
@@ -200,103 +186,3 @@ class SingleSobol(MonteCarlo):
         """Fold in the marginals; a player may come several times."""
         state.moments.add_at(draw.players, values[1::2] - values[::2])
         state.told += len(draw.players)
-
-
-@dataclass(frozen=True, eq=False)
-class UncountedWalks(WeightedWalks):
-    """Whole permutations that are counted as one marginal each."""
-
-    @property
-    def marginals(self) -> int:
-        """One for each permutation."""
-        return len(self.ranks)
-
-
-def uncounted_walks(
-    rng: np.random.Generator,
-    proposal: FloatArray,
-    base: FloatArray,
-    players: IntArray,
-    *,
-    one_weight: bool,
-) -> UncountedWalks:
-    """Draw uniform permutations of the others, each given player at a place from its proposal.
-
-    With `one_weight` all marginals of a permutation have the weight of the player that was placed.
-    """
-    places = proposed_sizes(rng, proposal, players)
-    ranks = random_ranks(rng, len(players), len(base))
-    rows = np.arange(len(players))
-    # Move each player to its place; the others keep their order.
-    to = places.astype(ranks.dtype)[:, None]
-    ranks -= ranks > ranks[rows, players][:, None]
-    ranks += ranks >= to
-    ranks[rows, players] = to[:, 0]
-    weights = placed_weights(ranks, players, proposal, base)
-    if one_weight:
-        weights = np.broadcast_to(weights[rows, players][:, None], weights.shape)
-    return UncountedWalks(ranks, weights)
-
-
-def placed_weights(
-    ranks: RankArray, players: IntArray, proposal: FloatArray, base: FloatArray
-) -> FloatArray:
-    """Return the weight of player i's marginal contribution on walk w, entry (w, i).
-
-    With j at place c ~ q' and the others uniform, i ≠ j is at place k behind j with probability
-    Q(c < k)/(n − 1), where the semivalue has α_k·k/(n − 1): the weight is α_k·k/Q(c < k). Before
-    j it is α_k·(n − 1 − k)/Q(c > k). Player j has α_c/q'(c).
-    """
-    n_players, rows = len(base), np.arange(len(players))
-    q, places = by_player(proposal)[players], np.arange(n_players)
-    below, above = np.zeros((2, *q.shape))
-    below[:, 1:] = np.cumsum(q, axis=1)[:, :-1]
-    above[:, :-1] = np.cumsum(q[:, ::-1], axis=1)[:, -2::-1]
-    placed = ranks[rows, players]
-    is_behind = ranks > placed[:, None]
-    # Places that never happen have the weight 0.
-    behind = np.divide(base * places, below, out=np.zeros_like(q), where=below > 0)
-    before = np.divide(base * places[::-1], above, out=np.zeros_like(q), where=above > 0)
-    at = ranks.astype(np.int64)
-    weights = np.where(
-        is_behind, np.take_along_axis(behind, at, axis=1), np.take_along_axis(before, at, axis=1)
-    )
-    weights[rows, players] = base[placed] / q[rows, placed]
-    return weights
-
-
-@dataclass(frozen=True, kw_only=True)
-class UncountedGreedy(GreedyActive):
-    """Greedy active estimation by whole permutations, of which one marginal is counted.
-
-    Parameters
-    ----------
-    one_weight
-        Whether all marginals of a permutation have the weight of the player that was placed.
-
-    Examples
-    --------
-    >>> import fairshapley as fs
-    >>> game = fs.games.SumOfUnanimity(12, seed=0)
-    >>> method = UncountedGreedy(bootstrap=4)
-    >>> result = fs.estimate(game, method, budget=fs.Budget(marginals=4 * 12 + 6), seed=0)
-    >>> result.marginals, result.counts.sum() == (4 + 6) * 12
-    (54, np.True_)
-    """
-
-    name = "gae-uncounted"
-
-    batch: int | None = 1
-    one_weight: bool = False
-
-    @property
-    def traits(self) -> Traits:
-        """Every permutation serves all players: the number of contributions is fixed."""
-        return Traits(linear=False, efficient=False)
-
-    def ask(self, state: ActiveState, rng: np.random.Generator) -> WeightedDraw | None:
-        """As for GAE, but that a permutation after the bootstrap counts one marginal."""
-        if self._in_bootstrap(state):
-            return super().ask(state, rng)
-        players = self._select(state)
-        return uncounted_walks(rng, state.proposal, state.base, players, one_weight=self.one_weight)

@@ -73,9 +73,7 @@ class Setting:
     marginals: int
     """m: marginal contributions after the bootstrap"""
     bootstrap: int = 20
-    """m': permutations before them, for every method of the paper"""
-    bootstrap_marginals: int | None = None
-    """In place of `bootstrap`: the number of marginal contributions, shared by the players"""
+    """m': permutations before them, each a marginal of everybody, for every method of the paper"""
     greedy_bootstrap: int | None = None
     """m' of GAE, where it is another than that of the other methods"""
     evaluations: int | None = None
@@ -92,18 +90,14 @@ class Setting:
     methods: tuple[str, ...] = ()
     """Where the time is short: these methods of the experiment alone"""
 
-    def permutations(self, n_players: int, *, greedy: bool = False) -> int:
-        """The bootstrap's permutations on a game of `n_players`; at least 2."""
-        if greedy and self.greedy_bootstrap is not None:
-            return self.greedy_bootstrap
-        if self.bootstrap_marginals is None:
-            return self.bootstrap
-        return max(2, round(self.bootstrap_marginals / n_players))
+    def permutations(self, *, greedy: bool = False) -> int:
+        """The bootstrap's permutations, for GAE or for another method."""
+        return (self.greedy_bootstrap if greedy else None) or self.bootstrap
 
     def honest_permutations(self, n_players: int) -> int:
         """The bootstrap of the honest accounting: at most a quarter of its evaluations."""
         quarter = self.total_evaluations(n_players) // (4 * max(1, n_players - 1))
-        return max(2, min(self.permutations(n_players), quarter))
+        return max(2, min(self.bootstrap, quarter))
 
     def total_evaluations(self, n_players: int) -> int:
         """The budget of the honest accounting.
@@ -115,7 +109,7 @@ class Setting:
             return self.evaluations
         if self.share is not None:
             return round(self.share * (1 << n_players))
-        return 2 + self.permutations(n_players) * (n_players - 1) + 2 * self.marginals
+        return 2 + self.bootstrap * (n_players - 1) + 2 * self.marginals
 
 
 @dataclass(frozen=True, kw_only=True)

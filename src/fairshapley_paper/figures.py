@@ -66,7 +66,7 @@ def draw(report: Report) -> list[Path]:
                 (scenario, accounting)
                 for accounting in measure.accountings
                 for scenario in report.experiment.scenarios
-                if any(number.scenario == scenario.name for number in chosen)
+                if any((n.scenario, n.accounting) == (scenario.name, accounting) for n in chosen)
             ]
             if not panels:
                 continue
@@ -159,7 +159,7 @@ def _curves(axes: Any, measure: Measure, numbers: Sequence[Number]) -> None:
 def _dots(
     axes: Any, report: Report, measure: Measure, numbers: Sequence[Number], accounting: Accounting
 ) -> None:
-    known = published_beside(report.experiment)
+    known = published_beside(report)
     by_method = {number.method: number for number in numbers}
     methods = [method for method in METHODS if method in by_method]
     for place, method in enumerate(methods):

@@ -22,12 +22,14 @@ from fairshapley.evaluation.engines import SerialEngine, parse_engine
 from fairshapley.evaluation.engines.processes import THREAD_VARIABLES, ProcessEngine
 from fairshapley.evaluation.evaluator import Evaluator
 from fairshapley.games.game import Game
+from fairshapley.randomness import side_generator
 from fairshapley.runs.loop import Run
 from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Scenario, ScenarioGame, Setting, Setup, Trial
-from fairshapley_paper.methods import METHODS, Method
+from fairshapley_paper.methods import METHODS
+from fairshapley_paper.program import run_form
 
 
 class RememberingGame:
@@ -113,32 +115,37 @@ def run_trial(
     started = time.process_time()
     n_players, chosen = memo.n_players, METHODS[method]
     prepare = partial(prepare_run, memo, semivalue=semivalue, xi=xi, seed=seed)
-    permutations = setting.permutations(n_players, greedy=chosen.greedy)
+    permutations = setting.permutations(greedy=chosen.greedy)
     limit = setting.total_evaluations(n_players)
+    if chosen.form is not None:
+        rng = side_generator(seed, "paper program")
+        done = run_form(chosen.form, memo, permutations, setting.marginals, xi, rng)
+        return Trial(method, (done,), done, time.process_time() - started)
+    assert chosen.make is not None  # noqa: S101 - a method has one or the other
     if method == "exact":
         honest = finish(prepare(chosen.make(permutations)))
         path: tuple[Outcome, ...] = (honest,)
     else:
         run = prepare(chosen.make(permutations), evaluations=limit)
-        path = tuple(_paper_path(run, setting, chosen, permutations))
+        path = tuple(_paper_path(run, setting, permutations))
         if setting.evaluations is not None or setting.share is not None:
             run = prepare(chosen.make(setting.honest_permutations(n_players)), evaluations=limit)
         honest = finish(run)
     return Trial(method, path, honest, time.process_time() - started)
 
 
-def _paper_path(run: Run, setting: Setting, method: Method, permutations: int) -> Iterator[Outcome]:
+def _paper_path(run: Run, setting: Setting, permutations: int) -> Iterator[Outcome]:
     """The outcome when each of the looks' budgets is spent.
 
     A method without marginals is charged for requests, repeated ones too: what so many marginals
-    request at most, n − 1 for a permutation and two for a single marginal, unless it says less.
+    request at most, n − 1 for a permutation and two for a single marginal.
     """
     n_players = run.game.n_players
     # With one look only the end is asked for; a curve starts where the bootstrap ends.
     for look in range(setting.looks + 1) if setting.looks > 1 else (1,):
         share = setting.marginals * look // setting.looks
         marginals = permutations * n_players + share
-        requests = 2 + permutations * (n_players - 1) + method.coalitions(share, n_players)
+        requests = 2 + permutations * (n_players - 1) + 2 * share
         run.advance(partial(_gate, run=run, marginals=marginals, requests=requests))
         yield outcome(run)
 
@@ -182,7 +189,7 @@ class Job:
         """All that the outcome depends on but the code, as texts."""
         # Trials and, for a trial, the truth do not change what one run does.
         fixed = {"trials": 0} if self.method == TRUTH else {"trials": 0, "truth": None}
-        method = "" if self.method == TRUTH else str(METHODS[self.method].make(2))
+        make = None if self.method == TRUTH else METHODS[self.method].make
         return {
             "experiment": self.experiment,
             "scenario": self.scenario.name,
@@ -190,7 +197,7 @@ class Job:
             "size": self.setup.size,
             "setting": repr(replace(self.setting, **fixed)),
             "xi": repr(self.xi),
-            "method": f"{self.method} {method}",
+            "method": f"{self.method} {make(2) if make else ''}",
             "seed": str(self.seed),
         }
 
@@ -227,12 +234,12 @@ def _truth_part(job: Job, played: ScenarioGame) -> Trial:
             f"{job.scenario.name} has {n_players} players, too many to enumerate: give its setting "
             "a Truth"
         )
+    make = METHODS["exact" if truth is None else truth.method].make
+    assert make is not None  # noqa: S101 - no form of the program is a truth
     # Not with the memory of the trials: the parts are independent, and large.
     run = prepare_run(
         played.game,
-        METHODS["exact" if truth is None else truth.method].make(
-            job.setting.permutations(n_players)
-        ),
+        make(job.setting.bootstrap),
         parse_semivalue(job.scenario.semivalue),
         xi=job.xi,
         seed=job.seed,

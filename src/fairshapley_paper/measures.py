@@ -16,7 +16,6 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.scores import fidelity
 from fairshapley_paper import metrics
 from fairshapley_paper.experiment import Ground, Measure, Outcome, Points
-from fairshapley_paper.metrics import Normalise
 
 # The constant in the published percentage errors, for true values of 0.
 APE_OFFSET = 1e-5
@@ -199,19 +198,18 @@ TRUE_NL_NSW = Measure(
 )
 
 
-def table_measures(normalise: Normalise) -> tuple[Measure, ...]:
+def table_measures(*, relative: bool) -> tuple[Measure, ...]:
     """The columns of the tables of P2–P4, and the fidelity beside them.
 
-    Parameters
-    ----------
-    normalise
-        What φ and φ̂ are each divided by: "mean" in P2 and P3, "first" in P4.
+    Values are divided by their mean, the one unit in which the tables of all games compare; the
+    text names none. With `relative`, as in the program, each term of ε_inv is divided by the larger
+    of its two values.
     """
     return (
-        _error("mape", "MAPE", metrics.mape, normalise=normalise),
-        _error("mse", "MSE", metrics.mse, normalise=normalise),
+        _error("mape", "MAPE", metrics.mape, normalise="mean"),
+        _error("mse", "MSE", metrics.mse, normalise="mean"),
         _error("n_inv", "N_inv", metrics.inversions),
-        _error("eps_inv", "ε_inv", metrics.inversion_error, relative=True, normalise=normalise),
+        _error("eps_inv", "ε_inv", metrics.inversion_error, relative=relative, normalise="mean"),
         NL_NSW,
         MIN_FIDELITY,
         TRUE_MIN_FIDELITY,

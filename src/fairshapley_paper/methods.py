@@ -17,12 +17,8 @@ from fairshapley.estimators import (
     Stratified,
     UnbiasedKernelSHAP,
 )
-from fairshapley_paper.estimators import (
-    Bootstrapped,
-    SingleAntithetic,
-    SingleSobol,
-    UncountedGreedy,
-)
+from fairshapley_paper.estimators import Bootstrapped, SingleAntithetic, SingleSobol
+from fairshapley_paper.program import FORMS, Form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +27,12 @@ class Method:
 
     name: str
     label: str
-    make: Callable[[int], Estimator[Any, Any]]
-    """The estimator with a bootstrap of the given number of permutations"""
+    make: Callable[[int], Estimator[Any, Any]] | None = None
+    """The estimator with a bootstrap of the given number of permutations …"""
+    form: Form | None = None
+    """… or what the authors' program does after one; it is not measured at equal evaluations"""
     row: str | None = None
     """The row of the paper's tables that it is a form of; the last form of a row is the closest"""
-    coalitions: Callable[[int, int], int] = lambda marginals, _n_players: 2 * marginals
-    """For a method without marginals: the coalitions in the place of m marginals of n players"""
     greedy: bool = False
     shapley_only: bool = False
 
@@ -52,27 +48,43 @@ def _method(
     return Method(name=name, label=label, make=make, **options)
 
 
-def _greedy(alpha: int, form: str, label: str, kind: type[GreedyActive], **options: Any) -> Method:
-    """A form of GAE with a prior of the strength α."""
+def _greedy(alpha: int) -> Method:
+    """GAE with a prior of the strength α, one selection a round: Algorithm 1 to the letter."""
     return Method(
-        name=f"gae-{alpha}{form}",
-        label=f"GAE α = {alpha}{label}",
-        make=lambda permutations: kind(alpha=alpha, bootstrap=permutations, **options),
+        name=f"gae-{alpha}",
+        label=f"GAE α = {alpha}",
+        make=lambda permutations: GreedyActive(alpha=alpha, bootstrap=permutations, batch=1),
         row=f"gae-{alpha}",
         greedy=True,
+    )
+
+
+def _programmed(name: str, label: str, form: str, **options: Any) -> Method:
+    """A method as the authors' program has it; `form` is one of its `FORMS`."""
+    return Method(
+        name=name,
+        label=f"{label}, as programmed",
+        form=FORMS[form],
+        row=form.removesuffix("-nth"),
+        shapley_only=True,
+        **options,
     )
 
 
 ALPHAS = (0, 2, 5, 100)
 _SINGLE = MonteCarlo(walk=False)
 _KERNEL = UnbiasedKernelSHAP(paired=False)
-_UNCOUNTED = ", n marginals for one"
-# One selection a round is Algorithm 1 to the letter.
-_LETTER = tuple(_greedy(alpha, "", "", GreedyActive, batch=1) for alpha in ALPHAS)
-# With the weights of the authors' program, too.
-_PROGRAM = tuple(
-    _greedy(alpha, "-program", f"{_UNCOUNTED}, one weight", UncountedGreedy, one_weight=True)
-    for alpha in ALPHAS
+_LETTER = tuple(_greedy(alpha) for alpha in ALPHAS)
+_LABELS = {"mc": "MC", "owen": "Owen", "sobol": "Sobol"}
+_PROGRAM = (
+    *(
+        _programmed(f"{row}-program", _LABELS.get(row, row), row)
+        for row in ("mc", "owen", "sobol", "stratified", "kernel")
+    ),
+    *(
+        _programmed(f"gae-{alpha}-program", f"GAE α = {alpha}", f"gae-{alpha}", greedy=True)
+        for alpha in ALPHAS
+    ),
 )
 
 METHODS: dict[str, Method] = {
@@ -101,29 +113,9 @@ METHODS: dict[str, Method] = {
         _method("stratified", "stratified", Stratified(), row="stratified"),
         _method("kernel", "kernel", _KERNEL, row="kernel", shapley_only=True),
         _method("kernel-paired", "kernel, paired", UnbiasedKernelSHAP(), shapley_only=True),
-        # The authors' program takes m coalitions in P2–P4 and m/n in P1, each of the same weight
-        # as a marginal of the bootstrap.
-        _method(
-            "kernel-one",
-            "kernel, one coalition for a marginal",
-            _KERNEL,
-            row="kernel",
-            pooled=True,
-            shapley_only=True,
-            coalitions=lambda marginals, _n_players: marginals,
-        ),
-        _method(
-            "kernel-nth",
-            "kernel, one coalition for n marginals",
-            _KERNEL,
-            row="kernel",
-            pooled=True,
-            shapley_only=True,
-            coalitions=lambda marginals, n_players: marginals // n_players,
-        ),
         *_LETTER,
-        _greedy(5, "-uncounted", _UNCOUNTED, UncountedGreedy),
         *_PROGRAM,
+        _programmed("kernel-nth", "kernel, m/n coalitions", "kernel-nth"),
         # It has a plan of its own for its first evaluations, and spends the bootstrap's on it.
         Method(name="adjusted", label="adjusted", make=lambda _permutations: RegressionAdjusted()),
         Method(name="exact", label="exact", make=lambda _permutations: Exact()),
@@ -132,8 +124,8 @@ METHODS: dict[str, Method] = {
 """Every method, in the order of the paper's tables, then ours"""
 
 GREEDY_METHODS = tuple(method.name for method in _LETTER)
-PROGRAM_METHODS = ("kernel-one", "gae-5-uncounted", *(method.name for method in _PROGRAM))
-"""As the authors' program counts and weighs in P2–P4, and GAE as it counts, with own weights"""
+PROGRAM_METHODS = tuple(method.name for method in _PROGRAM)
+"""The rows of P2–P4 as the authors' program has them"""
 LARGE_METHODS = (
     *("mc", "owen", "sobol", "stratified", "kernel"),
     *GREEDY_METHODS,

@@ -22,7 +22,7 @@ COLUMNS = (
 def write(report: Report) -> tuple[Path, ...]:
     """Write all files of a report into its folder; the paths of those written."""
     table = report.folder / "numbers.csv"
-    known = published_beside(report.experiment)
+    known = published_beside(report)
     stream = io.StringIO(newline="")
     lines = csv.writer(stream, lineterminator="\n")
     lines.writerow(COLUMNS)

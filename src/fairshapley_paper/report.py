@@ -23,6 +23,7 @@ from fairshapley_paper.experiment import (
     Outcome,
     Points,
     Setting,
+    Size,
     Trial,
 )
 from fairshapley_paper.methods import METHODS
@@ -53,6 +54,7 @@ class Report:
 
     experiment: Experiment
     setting: Setting
+    size: Size
     seed: int
     numbers: tuple[Number, ...]
     notes: tuple[str, ...]
@@ -93,6 +95,8 @@ def measured(
     """The numbers of one measure for the trials of one method."""
     found = []
     for accounting in measure.accountings:
+        if accounting == "honest" and METHODS[trials[0].method].form is not None:
+            continue
         by_x: dict[float | None, tuple[float, float]] = {}
         for place, outcomes in _stages(measure, trials, accounting).items():
             by_x |= _measured_at(place, measure, outcomes, ground)
@@ -197,14 +201,21 @@ def published_numbers(experiment: str) -> dict[Key, Valued]:
     return numbers
 
 
-def published_beside(experiment: Experiment) -> dict[Key, Valued]:
-    """The paper's numbers by our own names: beside every reading and every form of a row."""
+def published_beside(report: Report) -> dict[Key, Valued]:
+    """The paper's numbers by our own names: beside every reading and every form of a row.
+
+    None beside a run with smaller settings, whose numbers are others.
+    """
+    experiment = report.experiment
+    if report.size != "full":
+        return {}
     known = published_numbers(experiment.reads or experiment.name)
+    methods = dict.fromkeys(number.method for number in report.numbers)
     return {
         (scenario.name, method, measure, x): number
         for (shown, row, measure, x), number in known.items()
         for scenario in experiment.scenarios
         if shown == (scenario.form_of or scenario.name)
-        for method in experiment.methods
+        for method in methods
         if METHODS[method].row == row
     }

@@ -108,7 +108,7 @@ def run(
     folder = Path(out) / experiment.name
     make_folder(folder)
     setup = Setup(size, root_seed(seed), experiment.reading)
-    jobs = [_jobs(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
+    jobs = [jobs_of(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
     finished = _done([*chain(*jobs)], Store(folder / "trials"), workers, progress)
     numbers, notes = [], list(experiment.notes)
     for group in jobs:
@@ -127,6 +127,7 @@ def run(
     report = Report(
         experiment=experiment,
         setting=setting,
+        size=size,
         seed=seed,
         numbers=tuple(numbers),
         notes=tuple(notes),
@@ -181,13 +182,14 @@ def _check_data(scenarios: Sequence[Scenario]) -> None:
     )
 
 
-def _jobs(
+def jobs_of(
     experiment: Experiment,
     scenario: Scenario,
     setup: Setup,
     setting: Setting,
     methods: Sequence[str],
 ) -> list[Job]:
+    """All trials of a scenario, those of the truth first."""
     parts = 1 if setting.truth is None else setting.truth.parts
     plan = [(TRUTH, part) for part in range(parts)]
     for method in methods:

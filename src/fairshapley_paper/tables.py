@@ -45,17 +45,15 @@ def markdown(report: Report) -> str:
 
 
 def _budget(setting: Setting) -> str:
-    bootstrap = (
-        f"a bootstrap of {setting.bootstrap} permutations"
-        if setting.bootstrap_marginals is None
-        else f"a bootstrap of {setting.bootstrap_marginals} marginals"
-    )
     honest = "what these cost at most"
     if setting.evaluations is not None:
         honest = f"{setting.evaluations:,} evaluations"
     elif setting.share is not None:
         honest = f"{setting.share:.0%} of all coalitions"
-    return f"{bootstrap} and {setting.marginals:,} marginals (honest: {honest})"
+    return (
+        f"a bootstrap of {setting.bootstrap} permutations and {setting.marginals:,} marginals "
+        f"(honest: {honest})"
+    )
 
 
 class _Section:
@@ -69,15 +67,23 @@ class _Section:
             for number in report.numbers
             if number.scenario == scenario.name
         }
-        self.published = published_beside(report.experiment)
+        self.published = published_beside(report)
         self.methods = [
             name for name in METHODS if (name, "paper", "evaluations", None) in self.numbers
+        ]
+
+    def _of(self, accounting: Accounting) -> list[str]:
+        """The methods with numbers in one of the accountings."""
+        return [
+            name for name in self.methods if (name, accounting, "evaluations", None) in self.numbers
         ]
 
     def lines(self) -> list[str]:
         """The tables of both accountings, the curves of few points, and the winners."""
         lines = [f"## {self.scenario.title}", "", f"`{self.scenario.shows}`", ""]
         for accounting, title in TITLES.items():
+            if not self._of(accounting):
+                continue
             shown = [measure for measure in self.measures if accounting in measure.accountings]
             lines += [f"### {title}", ""]
             lines += self._table(accounting, [measure for measure in shown if not measure.x])
@@ -88,7 +94,8 @@ class _Section:
     def _table(self, accounting: Accounting, measures: Sequence[Measure]) -> list[str]:
         best = [self._best(accounting, measure, self.methods) for measure in measures]
         rows = []
-        for method in self.methods:
+        methods = self._of(accounting)
+        for method in methods:
             costs = [
                 self.numbers[method, accounting, cost, None].value
                 for cost in ("marginals", "evaluations")
@@ -99,7 +106,7 @@ class _Section:
             ]
             rows.append(["–" if math.isnan(cost) else f"{cost:,.0f}" for cost in costs] + cells)
         heads = ["marginals", "evaluations", *(measure.label for measure in measures)]
-        return self._grid("method", heads, rows)
+        return self._grid("method", methods, heads, rows)
 
     def _curve_table(self, accounting: Accounting, measure: Measure) -> list[str]:
         """A curve of few points, a column for each."""
@@ -109,14 +116,20 @@ class _Section:
         )
         if not 0 < len(places) <= FEW_POINTS:
             return []
-        rows = [
-            [self._cell(method, accounting, measure, x) for x in places] for method in self.methods
-        ]
-        return self._grid(f"{measure.label}, by {measure.x}", [f"{x:g}" for x in places], rows)
+        methods = self._of(accounting)
+        rows = [[self._cell(method, accounting, measure, x) for x in places] for method in methods]
+        corner = f"{measure.label}, by {measure.x}"
+        return self._grid(corner, methods, [f"{x:g}" for x in places], rows)
 
-    def _grid(self, corner: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def _grid(
+        self,
+        corner: str,
+        methods: Sequence[str],
+        heads: Sequence[str],
+        rows: Sequence[Sequence[str]],
+    ) -> list[str]:
         """A table with a row for each method."""
-        labels = [METHODS[method].label for method in self.methods]
+        labels = [METHODS[method].label for method in methods]
         body = [table_row([label, *cells]) for label, cells in zip(labels, rows, strict=True)]
         return [table_row([corner, *heads]), table_row(["---", *["---:"] * len(heads)]), *body, ""]
 

@@ -9,7 +9,7 @@ from fairshapley import semivalues
 from fairshapley_paper import EXPERIMENTS
 from fairshapley_paper.datasets import available
 from fairshapley_paper.methods import METHODS
-from fairshapley_paper.report import published_beside, published_numbers
+from fairshapley_paper.report import published_numbers
 
 FORMS = ("mc-walks", "owen-antithetic", "owen-single", "sobol-single", "kernel-paired")
 CASES = list(EXPERIMENTS.values())
@@ -53,11 +53,11 @@ def test_configuration(experiment):
     names = [scenario.name for scenario in experiment.scenarios]
     assert len(set(names)) == len(names)
     assert set(experiment.methods) <= set(METHODS)
-    assert {"mc", "owen", "sobol", "stratified", "kernel"} <= set(experiment.methods)
-    assert "adjusted" in experiment.methods
-    # The forms that the paper names: antithetic, single marginals, pairs, whole walks.
-    assert set(FORMS) <= set(experiment.methods)
-    assert "gae-5" in {METHODS[name].row for name in experiment.methods}
+    rows = {METHODS[name].row for name in experiment.methods}
+    assert {"mc", "owen", "sobol", "stratified", "kernel", "gae-5"} <= rows
+    if experiment.reading == "text":
+        # The forms that the paper names: antithetic, single marginals, pairs, whole walks.
+        assert {*FORMS, "adjusted"} <= set(experiment.methods)
     assert set(experiment.settings) == {"full", "quick", "tiny"}
     for setting in experiment.settings.values():
         assert set(setting.methods) <= set(experiment.methods)
@@ -88,18 +88,6 @@ def test_published_numbers_are_of_this_experiment(experiment):
         assert method in experiment.methods
         assert measure in measures
     assert not (known and experiment.reads)
-    if experiment.name not in ("symmetry", "audit", "add-remove"):  # figures without numbers
-        assert published_beside(experiment)
-
-
-def test_every_form_of_a_row_stands_beside_the_published_number():
-    beside = published_beside(EXPERIMENTS["datasets-code"])
-    one = published_numbers("datasets")["credit_card", "gae-5", "mse", None]
-    for form in ("gae-5-uncounted", "gae-5-program"):
-        assert beside["credit_card", form, "mse", None] == one
-    assert ("credit_card", "kernel-paired", "mse", None) not in beside
-    equal = published_beside(EXPERIMENTS["federations"])["equal-10", "mc", "mse", None]
-    assert equal == published_numbers("federations")["mnist-iid", "mc", "mse", None]
 
 
 def test_trials_are_those_of_the_paper_or_more():
@@ -107,5 +95,5 @@ def test_trials_are_those_of_the_paper_or_more():
     assert trials["fidelity-ape"] == trials["xi"] == 20
     assert trials["symmetry"] == trials["nullity"] == trials["add-remove"] == 10
     for name in ("datasets", "agents", "federations", "features"):
-        assert trials[name] == trials[f"{name}-code"] == 10
+        assert (trials[name], trials[f"{name}-code"]) == (10, 20)
     assert trials["audit"] == 60
