@@ -43,7 +43,7 @@ def test_by_hand():
     np.testing.assert_array_equal(audit.within, [True, False])
     np.testing.assert_array_equal(audit.fair, [True, False])
     assert audit.fair_share == audit.coverage == 0.5
-    assert "2 runs of 100 evaluations" in str(audit)
+    assert "mine: 2 runs\nevaluations: 100" in str(audit)
 
 
 def test_a_method_that_understates_its_errors_is_found_out():
@@ -57,9 +57,9 @@ def test_a_method_that_understates_its_errors_is_found_out():
     assert boasting.coverage < 0.4
     ratio = np.median(boasting.reported, axis=0) / boasting.true_fidelity
     assert (ratio > 10).all()
-    assert boasting.certificates == 400
-    assert boasting.certificate_failures > 100
-    assert honest.certificate_failures <= 0.1 * 400
+    assert boasting.row()["certificates"] == 400
+    assert boasting.row()["certificate_failures"] > 100
+    assert honest.row()["certificate_failures"] <= 0.1 * 400
 
 
 def test_monte_carlo_stands_its_audit():
@@ -103,7 +103,7 @@ def test_cases_of_the_axioms_are_found_by_enumeration():
     assert audit.premises.null_players == (2,)
     assert audit.premises.symmetric_pairs == ((0, 1),)
     assert audit.premises.desirable_pairs == ((0, 2), (1, 2), (3, 0), (3, 1), (3, 2))
-    assert "(1 null player, 1 pair of equal value, 5 dominated pairs)" in str(audit)
+    assert str(audit.premises) == "1 null player, 1 pair of equal value, 5 dominated pairs"
     # A truth that is given changes nothing.
     given = fs.audit(game, "mc", audit.truth, budget=12, repeats=5, xi=0.1)
     assert given.premises == audit.premises
@@ -116,10 +116,9 @@ def test_a_game_without_cases_is_not_called_fair():
     audit = fs.audit(game, "mc", budget=20, repeats=4)
     assert audit.premises.counts == (0, 0, 0)
     assert np.isnan(audit.fair_share)
-    assert "A1–A3 held jointly: no case to check (0 null players" in str(audit)
+    assert "fair runs: no case to check" in str(audit)
     comparison = fs.compare(game, ["mc"], budget=20, repeats=4)
     assert "no case to check" in comparison._repr_html_()
-    assert audit.within_share == audit.within.mean()
 
 
 def test_larger_games_declare_their_cases():
@@ -143,7 +142,7 @@ def test_the_minimum_fidelity_has_a_standard_error():
         errors.append(audit.min_true_fidelity_error)
     # The deviation of 400 scores is known to 4 %.
     assert 0.85 < np.mean(errors) / np.std(minima) < 1.15
-    assert f"± {errors[-1]:.2g} (the smallest of 1" in str(audit)
+    assert f"±: {errors[-1]:.4g}" in str(audit)
     exact = audit_runs([result([1.0], [0.0])] * 2, np.ones(1), xi=0.0)
     assert exact.min_true_fidelity == np.inf
     assert np.isnan(exact.min_true_fidelity_error)
@@ -154,8 +153,8 @@ def test_the_minimum_fidelity_has_a_standard_error():
     [
         ({"repeats": 1}, "at least 2"),
         ({"repeats": 2.5}, "whole number"),
-        ({"truth": np.ones(3)}, "12 players"),
-        ({"truth": "x"}, "truth"),
+        ({"truth": np.ones(3)}, "12 and 3"),
+        ({"truth": "x"}, "true values"),
         ({"truth": np.full(12, np.nan)}, "finite"),
         ({"epsilon1": 0}, "epsilon1"),
     ],

@@ -20,7 +20,7 @@ from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import exact_values
-from fairshapley.fairness.axioms import Premises, check_fairness, within_tolerance
+from fairshapley.fairness.axioms import Premises, check_estimate, check_fairness, tolerances
 from fairshapley.fairness.levels import DELTA, EPSILON1, XI, check_delta, check_epsilon1, check_xi
 from fairshapley.fairness.scores import fidelity
 from fairshapley.games import abilities
@@ -45,8 +45,8 @@ LOWEST_OF_NOISY = (
     "The true minimum fidelity is the smallest of noisy scores, which lies low; ± is its standard "
     "error."
 )
-# What a table shows of `Audit.row`, and its headings.
-COLUMNS = {
+# The numbers of `Audit.row` in words; a table shows the first ones.
+HEADINGS = {
     "evaluations": "evaluations",
     "mse": "mean squared error",
     "true_min_fidelity": "true minimum fidelity",
@@ -56,7 +56,16 @@ COLUMNS = {
     "within_share": "A0 held",
     "fair_share": "fair runs",
     "seconds": "seconds",
+    "worst_error": "largest root mean squared error",
+    "max_bias_in_errors": "largest bias, in standard errors",
+    "promised": "fair runs that Proposition 1 promised",
+    "certificates": "certified runs",
+    "certificate_failures": "wrongly certified runs",
+    "null_players": "null players",
+    "equal_pairs": "pairs of equal value",
+    "dominated_pairs": "dominated pairs",
 }
+TABLE = list(HEADINGS)[:9]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,26 +156,6 @@ class Audit:
         """The share of runs in which A1–A3 held jointly; NaN where there is no case to check."""
         return float(self.fair.mean()) if any(self.premises.counts) else math.nan
 
-    @property
-    def fair_text(self) -> str:
-        """`fair_share` in words."""
-        return "no case to check" if math.isnan(self.fair_share) else f"{self.fair_share:.1%}"
-
-    @property
-    def within_share(self) -> float:
-        """The share of runs in which A0, from which A1–A3 follow, held for all players."""
-        return float(self.within.mean())
-
-    @property
-    def certificates(self) -> int:
-        """The number of runs that were certified."""
-        return int(self.issued.sum())
-
-    @property
-    def certificate_failures(self) -> int:
-        """The number of certified runs in which A0 did not hold after all."""
-        return int((self.issued & ~self.within).sum())
-
     def row(self) -> dict[str, float]:
         """Return the numbers of the method for a comparison."""
         nulls, equal, dominated = self.premises.counts
@@ -179,34 +168,28 @@ class Audit:
             "true_min_fidelity_error": self.min_true_fidelity_error,
             "reported_min_fidelity": self.min_reported_fidelity,
             "coverage": self.coverage,
-            "within_share": self.within_share,
+            "within_share": float(self.within.mean()),
             "fair_share": self.fair_share,
+            "promised": float(self.promised.mean()),
             "null_players": nulls,
             "equal_pairs": equal,
             "dominated_pairs": dominated,
-            "certificates": self.certificates,
-            "certificate_failures": self.certificate_failures,
+            "certificates": int(self.issued.sum()),
+            "certificate_failures": int((self.issued & ~self.within).sum()),
             "seconds": self.seconds,
         }
 
+    def cells(self, names: Iterable[str]) -> list[str]:
+        """Return some numbers of `row` as texts."""
+        row = self.row()
+        if math.isnan(self.fair_share):
+            return ["no case to check" if n == "fair_share" else f"{row[n]:.4g}" for n in names]
+        return [f"{row[name]:.4g}" for name in names]
+
     def __str__(self) -> str:
-        target = f"({self.epsilon1:g}, {self.xi * self.epsilon1:g})"
-        return "\n".join(
-            [
-                f"{self.method}: {self.repeats} runs of {self.evaluations:,.0f} evaluations",
-                f"mean squared error {self.mse.mean():.4g}, largest bias "
-                f"{np.abs(self.bias_in_errors).max():.1f} standard errors",
-                f"minimum fidelity: true {self.min_true_fidelity:.4g} ± "
-                f"{self.min_true_fidelity_error:.2g} (the smallest of {len(self.truth)} noisy "
-                f"scores lies low), reported {self.min_reported_fidelity:.4g}",
-                f"95 % intervals hold the truth in {100 * self.coverage:.1f} %",
-                f"A0 held for all players at {target} in {self.within_share:.1%} of the runs; "
-                f"Proposition 1 promised {100 * self.promised.mean():.1f} %",
-                f"A1–A3 held jointly: {self.fair_text} ({self.premises})",
-                f"{self.certificates} runs were certified at δ = {self.delta:g}, "
-                f"{self.certificate_failures} of them wrongly",
-            ]
-        )
+        numbers = zip(HEADINGS.values(), self.cells(HEADINGS), strict=True)
+        lines = [f"{heading}: {number}" for heading, number in numbers]
+        return "\n".join([f"{self.method}: {self.repeats} runs", *lines, LOWEST_OF_NOISY])
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,15 +219,10 @@ class Comparison:
 
     def shown(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Return the headings and the rows of a table, and sentences for beside it."""
-        rows = []
-        for name, audit in self.audits.items():
-            numbers = {column: f"{audit.row()[column]:.4g}" for column in COLUMNS}
-            if math.isnan(audit.fair_share):
-                numbers["fair_share"] = audit.fair_text
-            rows.append([name, *numbers.values()])
+        rows = [[name, *audit.cells(TABLE)] for name, audit in self.audits.items()]
         cases = next(iter(self.audits.values())).premises
         notes = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
-        return ["method", *COLUMNS.values()], rows, notes
+        return ["method", *map(HEADINGS.__getitem__, TABLE)], rows, notes
 
     def plot(self, kind: str = "fidelity", axes: Axes | None = None) -> Axes:
         """Draw the methods side by side (needs matplotlib).
@@ -310,16 +288,17 @@ def audit(
     >>> report.repeats, 0.85 < report.coverage < 1
     (20, True)
     """
-    run = {"budget": budget, "until": until, "semivalue": semivalue, "xi": xi}
-    [found] = _audits(game, [method], truth, repeats, seed, run, epsilon1=epsilon1, delta=delta)
-    return found
+    run: dict[str, Any] = {"budget": budget, "until": until, "repeats": repeats, "seed": seed}
+    judged: dict[str, Any] = {"xi": xi, "epsilon1": epsilon1, "delta": delta}
+    comparison = compare(game, {"": method}, truth=truth, semivalue=semivalue, **run, **judged)
+    return comparison.audits[""]
 
 
 def compare(
     game: Game,
     methods: Sequence[Method] | dict[str, Method],
     *,
-    budget: int | Budget,
+    budget: int | Budget | None,
     repeats: int,
     truth: FloatArray | None = None,
     seed: int | None = 0,
@@ -327,6 +306,7 @@ def compare(
     semivalue: str = "shapley",
     epsilon1: float = EPSILON1,
     delta: float = DELTA,
+    until: Rule | None = None,
 ) -> Comparison:
     """Audit several methods on one game, with the same budget and the same seeds.
 
@@ -334,41 +314,21 @@ def compare(
     ----------
     methods
         Names or estimators; a dict gives them labels of your own.
-    game, budget, repeats, truth, seed, xi, semivalue, epsilon1, delta
+    game, budget, repeats, truth, seed, xi, semivalue, epsilon1, delta, until
         As in `audit`.
     """
     if not methods:
         raise InputError("give at least one method to compare")
-    named = methods if isinstance(methods, dict) else _labels(methods)
-    run = {"budget": budget, "semivalue": semivalue, "xi": xi}
-    judged = {"epsilon1": epsilon1, "delta": delta}
-    found = _audits(game, named.values(), truth, repeats, seed, run, **judged)
-    return Comparison(dict(zip(named, found, strict=True)))
-
-
-def _audits(
-    game: Game,
-    methods: Iterable[Method],
-    truth: FloatArray | None,
-    repeats: int,
-    seed: int | None,
-    run: dict[str, Any],
-    **judged: float,
-) -> list[Audit]:
-    """Audit methods against one truth, with the same seeds; `run` are options of `estimate`."""
     repeats, first = checks.whole("repeats", repeats, least=2), root_seed(seed)
-    phi, premises = _ground(game, truth, run["semivalue"])
-    seeds = range(first, first + repeats)
-    return [
-        audit_runs(
-            [estimate(game, method, seed=seed, progress=False, **run) for seed in seeds],
-            phi,
-            xi=run["xi"],
-            premises=premises,
-            **judged,
+    phi, premises = _ground(game, truth, semivalue)
+    run: dict[str, Any] = {"budget": budget, "until": until, "semivalue": semivalue, "xi": xi}
+    seeds, audits = range(first, first + repeats), {}
+    for name, method in (methods if isinstance(methods, dict) else _labels(methods)).items():
+        runs = [estimate(game, method, seed=seed, progress=False, **run) for seed in seeds]
+        audits[name] = audit_runs(
+            runs, phi, xi=xi, epsilon1=epsilon1, delta=delta, premises=premises
         )
-        for method in methods
-    ]
+    return Comparison(audits)
 
 
 def _labels(methods: Sequence[Method]) -> dict[str, Method]:
@@ -431,23 +391,25 @@ def audit_runs(
         φ_i = 0 and pairs with φ_i = φ_j are found in the truth.
     """
     tolerance, failure, xi = check_epsilon1(epsilon1), check_delta(delta), check_xi(xi)
-    phi = checks.vector(truth, "the truth")
     if len(runs) < 2:
         raise InputError(f"an audit needs at least 2 runs, not {len(runs)}")
-    if len(phi) != runs[0].n_players:
-        raise InputError(
-            f"the truth must be one value for each of the {runs[0].n_players} players, not "
-            f"{len(phi)} values"
-        )
-    values = np.array([run.values for run in runs])
-    errors = np.array([run.standard_errors for run in runs])
+    values, errors = (
+        np.array(numbers)
+        for numbers in zip(*[(run.values, run.standard_errors) for run in runs], strict=True)
+    )
+    phi = check_estimate(values[0], truth)[1]
     # Without two contributions there is no interval, which counts as one that misses.
     degrees = np.maximum(np.array([run.counts for run in runs]) - 1, 1)
     rounding = ROUNDING * max(float(np.abs(phi).max()), np.finfo(float).tiny)
     reach = np.where(errors > 0, -stdtrit(degrees, 0.025) * errors, rounding)
-    judged = ~np.isnan(errors).any(axis=1)
+    known = ~np.isnan(errors).any(axis=1)
     cases = Premises.of_values(phi) | (premises or Premises())
     axioms = {"epsilon1": tolerance, "xi": xi, "truth": phi, **vars(cases)}
+    fair = [all(check.holds for check in check_fairness(row, **axioms)) for row in values]
+    promised, issued = np.zeros((2, len(runs)))
+    for place in np.flatnonzero(known).tolist():
+        promised[place] = 1.0 - runs[place].guarantee(tolerance, xi).delta
+        issued[place] = runs[place].certificate(tolerance, failure, xi).holds
     return Audit(
         method=runs[0].method,
         repeats=len(runs),
@@ -460,21 +422,9 @@ def audit_runs(
         values=values,
         reported=np.array([run.fidelity(xi) for run in runs]),
         covered=np.abs(values - phi) <= np.where(np.isnan(reach), -1.0, reach),
-        within=np.array([within_tolerance(run.values, phi, tolerance, xi).all() for run in runs]),
+        within=np.all(np.abs(values - phi) <= tolerances(phi, tolerance, xi), axis=1),
         premises=cases,
-        fair=np.array(
-            [all(check.holds for check in check_fairness(row, **axioms)) for row in values]
-        ),
-        promised=np.array(
-            [
-                1.0 - run.guarantee(tolerance, xi).delta if known else 0.0
-                for run, known in zip(runs, judged, strict=True)
-            ]
-        ),
-        issued=np.array(
-            [
-                known and run.certificate(tolerance, failure, xi).holds
-                for run, known in zip(runs, judged, strict=True)
-            ]
-        ),
+        fair=np.array(fair),
+        promised=promised,
+        issued=issued > 0,
     )

@@ -21,6 +21,9 @@ from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import check_epsilon1, check_xi
 
+CLASSICAL = ("F1 nullity", "F2 symmetry", "F3 strict desirability")
+APPROXIMATE = ("A1 nullity", "A2 symmetry", "A3 approximate desirability")
+
 
 @dataclass(frozen=True)
 class AxiomCheck:
@@ -93,8 +96,6 @@ class Premises:
 
     def __or__(self, other: Premises) -> Premises:
         """What either shows."""
-        if not isinstance(other, Premises):
-            return NotImplemented
         both = self.symmetric_pairs + other.symmetric_pairs
         return Premises(
             tuple(sorted({*self.null_players, *other.null_players})),
@@ -222,12 +223,8 @@ def check_axioms(
     nulls = checks.players(null_players(utilities, tolerance=slack), n_players)
     symmetric = checks.pairs(symmetric_pairs(utilities, tolerance=slack), n_players)
     desirable = checks.pairs(desirable_pairs(utilities, tolerance=slack), n_players)
-    gaps, leads = (phi[p[:, 0]] - phi[p[:, 1]] for p in (symmetric, desirable))
-    return (
-        _as_check("F1 nullity", nulls[:, None], np.abs(phi[nulls]) > slack),
-        _as_check("F2 symmetry", symmetric, np.abs(gaps) > slack),
-        _as_check("F3 strict desirability", desirable, ~(leads > 0)),
-    )
+    cases = dict(zip(CLASSICAL, (nulls[:, None], symmetric, desirable), strict=True))
+    return _judged(cases, phi, np.zeros(n_players), slack, least_lead=0.0)
 
 
 def check_estimate(estimate: ArrayLike, truth: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -348,16 +345,31 @@ def check_fairness(
 
     allowed = tolerances(phi, epsilon1, xi)
     slack = equal + tolerance * float(np.abs(estimate).max())
-    gaps, leads = (estimate[p[:, 0]] - estimate[p[:, 1]] for p in (symmetric, desirable))
-    apart = np.abs(gaps) > allowed[symmetric].sum(axis=1) + slack
-    behind = leads <= -allowed[desirable].sum(axis=1) - slack
-    return (
-        _as_check("A1 nullity", nulls[:, None], np.abs(estimate[nulls]) > allowed[nulls] + slack),
-        _as_check("A2 symmetry", symmetric, apart),
-        _as_check("A3 approximate desirability", desirable, behind),
+    cases = dict(zip(APPROXIMATE, (nulls[:, None], symmetric, desirable), strict=True))
+    return _judged(cases, estimate, allowed, slack, least_lead=-slack)
+
+
+def _judged(
+    cases: dict[str, IntArray],
+    values: FloatArray,
+    allowed: FloatArray,
+    slack: float,
+    least_lead: float,
+) -> tuple[AxiomCheck, AxiomCheck, AxiomCheck]:
+    """Check nullity, symmetry and desirability: values may be off by `allowed` and by rounding."""
+    nulls, symmetric, desirable = cases.values()
+    gaps, leads = (values[pairs[:, 0]] - values[pairs[:, 1]] for pairs in (symmetric, desirable))
+    broken = (
+        np.abs(values[nulls[:, 0]]) > allowed[nulls[:, 0]] + slack,
+        np.abs(gaps) > allowed[symmetric].sum(axis=1) + slack,
+        ~(leads > least_lead - allowed[desirable].sum(axis=1)),
     )
+    first, second, third = (
+        AxiomCheck(axiom, _tuples(found), _tuples(found[wrong]))
+        for (axiom, found), wrong in zip(cases.items(), broken, strict=True)
+    )
+    return first, second, third
 
 
-def _as_check(axiom: str, premises: IntArray, broken: BoolArray) -> AxiomCheck:
-    cases = tuple(map(tuple, premises.tolist()))
-    return AxiomCheck(axiom, cases, tuple(map(tuple, premises[broken].tolist())))
+def _tuples(cases: IntArray) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, cases.tolist()))

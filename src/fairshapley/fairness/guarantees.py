@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from fairshapley._basics import checks
-from fairshapley._basics.text import block_html, escaped, table_html
+from fairshapley._basics.text import block_html, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.levels import (
@@ -51,7 +51,6 @@ class Guarantee:
     """The same from the minimum fidelity alone, as Proposition 1 is stated"""
     failures: FloatArray
     """Lemma 1: for each player the probability that |φ̂_i − φ_i| exceeds ε1·|φ_i| + ε2"""
-    player_names: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         kind = "independent" if self.independent else "dependent"
@@ -61,15 +60,9 @@ class Guarantee:
         )
 
     def _repr_html_(self) -> str:
-        """The sentence, with the numbers behind it."""
-        worst = int(np.argmax(self.failures))
-        rows = [
-            ("probability of failure δ", f"{self.delta:.4g}"),
-            ("δ from the minimum fidelity alone", f"{self.delta_from_minimum:.4g}"),
-            ("minimum fidelity", f"{self.min_fidelity:.4g}"),
-            ("most uncertain player", escaped((self.player_names or {worst: str(worst)})[worst])),
-        ]
-        return block_html(str(self), table_html((), rows))
+        alone = f"δ is {self.delta_from_minimum:.4g} from the minimum fidelity alone"
+        least = f"{alone}, which is {self.min_fidelity:.4g}."
+        return block_html(str(self), sentences_html([least]))
 
 
 def failure_probabilities(fidelity: FloatArray, epsilon1: float, bound: str) -> FloatArray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from fairshapley._basics import checks
-from fairshapley._basics.types import FloatArray, IntArray
+from fairshapley._basics.text import several
+from fairshapley._basics.types import FloatArray
 from fairshapley.errors import InputError
 
 # What is asked for where nothing else is: within half of a value, wrong in one run of ten.
@@ -46,21 +46,12 @@ def check_bound(bound: str, allowed: tuple[str, ...]) -> str:
     return bound
 
 
-def check_variances(
-    variances: FloatArray,
-    counts: IntArray | None = None,
-    named: Callable[[int], str] = "player {}".format,
-) -> None:
-    """An InputError when a player's variance is not known."""
-    unknown = np.flatnonzero(np.isnan(variances))
-    if unknown.size:
-        why = ""
-        if counts is not None:
-            few = counts[unknown[0]] < 2
-            why = " (fewer than 2 contributions)" if few else " (every contribution seen was 0)"
+def check_variances(variances: FloatArray) -> None:
+    """Raise an InputError when a player's variance is not known."""
+    if unknown := int(np.isnan(variances).sum()):
         raise InputError(
-            f"the variance of {unknown.size} players, the first of them {named(unknown[0])}, is "
-            f"not known{why}: run longer, e.g. with a larger budget"
+            f"the variance of {several(unknown, 'player')} is not known: run longer, e.g. with a "
+            "larger budget"
         )
 
 

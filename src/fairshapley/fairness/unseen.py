@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray, FloatMatrix, IntArray
+from fairshapley.semivalues import log_binomial
 
 # A deviation of a size has been met once one of this share of it was drawn there.
 MET = 1.0 / 3.0
@@ -115,13 +116,8 @@ def find_unseen(
     deviations = np.abs(rest - means[at])
     largest = np.zeros(n_bins)
     np.maximum.at(largest, at, deviations)
-    log_counts = np.array(
-        [
-            math.lgamma(n_players + 1) - math.lgamma(size + 1) - math.lgamma(n_players - size + 1)
-            for size in range(1, n_players)
-        ]
-    )
-    counts = np.bincount(bins[1:-1] - 1, np.exp(np.minimum(log_counts, 600.0)), n_bins)
+    log_counts = np.minimum(log_binomial(n_players, np.arange(1.0, n_players)), 600.0)
+    counts = np.bincount(bins[1:-1] - 1, np.exp(log_counts), n_bins)
     importance = np.bincount(bins[1:-1] - 1, weights[:-1] + weights[1:], n_bins)
     # Half a draw hides as much as none, and lets a prediction grow.
     drawn = np.clip(drawn * thinning, 0.5, counts)

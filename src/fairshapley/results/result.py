@@ -165,11 +165,8 @@ class Result(Stored, Shared):
             "chebyshev" as in the paper, or "normal".
         """
         tolerance = self.xi if xi is None else check_xi(xi)
-        scores = self.fidelity(tolerance)
-        found = guarantee(
-            scores, epsilon1, xi=tolerance, independent=self.evidence.independent, bound=bound
-        )
-        return replace(found, player_names=self.evidence.player_names)
+        scores, independent = self.fidelity(tolerance), self.evidence.independent
+        return guarantee(scores, epsilon1, xi=tolerance, independent=independent, bound=bound)
 
     def certificate(
         self, epsilon1: float, delta: float, xi: float | None = None, bound: str = "normal"
