@@ -34,13 +34,26 @@ def test_clean_writes_suspects_and_a_page(rows, folder):
     done = run("clean", "rows.csv", "--target", "label", "--out", "s.csv", "--report", "s.html")
     assert done.exit_code == 0
     assert "probably wrong" in done.stdout
-    assert "made wrong on purpose" in done.stdout
+    assert "labels wrong on purpose" in done.stdout
     with (folder / "s.csv").open(newline="") as stream:
         found = list(csv.DictReader(stream))
     assert len(found) == 120
     assert {found[0]["row"], found[1]["row"]} == rows
     assert "'=supplier" in found[0]
     assert "rows.csv" in (folder / "s.html").read_text()
+
+
+def test_clean_counts_by_source_and_writes_a_cleaned_table(rows, folder):
+    given = ("--group-by", "=supplier", "--apply", "cleaned.csv", "--precision", "0.3")
+    done = run("clean", "rows.csv", "--target", "label", "--no-checks", *given, "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert "by =supplier" in done.stdout
+    assert "review these" in done.stdout
+    with (folder / "cleaned.changes.csv").open(newline="") as stream:
+        changes = list(csv.DictReader(stream))
+    assert {change["row"] for change in changes} >= rows
+    done = run("clean", "rows.csv", "--target", "label", "--no-checks", *given, "--json")
+    assert sum(json.loads(done.stdout)["groups"]["suspects"]) == len(changes)
 
 
 def test_clean_prints_json(rows):
@@ -82,6 +95,8 @@ def test_cells_that_json_has_no_form_for_are_texts(folder):
         (("--out", "rows.csv"), "the same file"),
         (("--id", "agee"), "did you mean 'age'"),
         (("--drop", "ages"), "did you mean 'age'"),
+        (("--group-by", "ages"), "did you mean 'age'"),
+        (("--precision", "2"), "--precision"),
     ],
 )
 def test_clean_refuses(rows, given, words):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from fairshapley._basics.types import FloatArray, IntArray
 
@@ -45,11 +46,12 @@ def held_out(
     rng: np.random.Generator,
     n_classes: int,
     *,
+    ordered: bool = False,
     quick: bool = False,
 ) -> HeldOut:
-    """Held-out probabilities of the classes, mixed so that the labels given are most likely.
+    """Return held-out probabilities of the classes, mixed so that the labels are most likely.
 
-    Logistic regressions are cross-fitted, forests judge the rows out of their bags, and neighbours
+    Linear models are cross-fitted, forests judge the rows out of their bags, and neighbours
     are other rows. A mixture of them is never far from the best: its weights are those under which
     the labels of all rows are most likely.
 
@@ -63,8 +65,11 @@ def held_out(
         What divides the rows and grows the trees.
     n_classes
         How many classes there are; some may have no rows.
+    ordered
+        Whether the classes are ranges of a number: then the models predict where in them it lies,
+        and their errors on other rows say how sure that is.
     quick
-        Only one logistic regression and one forest.
+        Only one linear model and one forest.
 
     Examples
     --------
@@ -76,32 +81,45 @@ def held_out(
     from sklearn.neighbors import NearestNeighbors
 
     n_rows = len(codes)
+    prior = np.bincount(codes, minlength=n_classes) / n_rows
+    ends = norm.ppf(np.cumsum(prior)[:-1])
+    # Of each class the rows, of a range the normal score in its middle.
+    known = np.eye(n_classes)[codes]
+    targets: NDArray[Any] = norm.ppf(np.cumsum(prior) - prior / 2)[codes] if ordered else codes
     found: dict[str, FloatArray] = {}
     folds = _folds(codes, rng)
     for penalty in PENALTIES[1:2] if quick else PENALTIES:
-        found[f"logistic C={penalty:g}"] = _cross_fitted(points, codes, folds, n_classes, penalty)
-    for name, forest in _forests(n_rows, rng).items():
+        model = linear(penalty, ordered=ordered)
+        found[f"linear C={penalty:g}"] = _cross_fitted(model, points, targets, folds, n_classes)
+    for name, forest in _forests(n_rows, rng, ordered=ordered).items():
         if name == "extra trees" or not quick:
+            forest.fit(points, targets)
             found[name] = np.zeros((n_rows, n_classes))
-            found[name][:, np.unique(codes)] = forest.fit(points, codes).oob_decision_function_
+            if ordered:
+                found[name] = forest.oob_prediction_
+            else:
+                found[name][:, forest.classes_] = forest.oob_decision_function_
     # Asked for without points, it leaves each row out of its own neighbours.
     nearest = NearestNeighbors(n_neighbors=min(1 if quick else max(NEIGHBOURS), n_rows - 1))
     distances, neighbours = nearest.fit(points).kneighbors()
-    prior = np.bincount(codes, minlength=n_classes) / n_rows
     for k in () if quick else NEIGHBOURS:
-        near = codes[neighbours[:, :k]]
-        counts = np.stack([(near == code).sum(axis=1) for code in range(n_classes)], axis=1)
-        found[f"{k} neighbours"] = (counts + prior) / (near.shape[1] + 1)
+        near = neighbours[:, :k]
+        votes = (known[near].sum(axis=1) + prior) / (near.shape[1] + 1)
+        found[f"{k} neighbours"] = targets[near].mean(axis=1) if ordered else votes
+    if ordered:
+        found = {name: _of_ranges(level, targets, ends) for name, level in found.items()}
     stacked = np.stack([_proper(model) for model in found.values()])
     weights = _weights(stacked[:, np.arange(n_rows), codes])
     chances: FloatArray = np.einsum("m,mrc->rc", weights, stacked)
     return HeldOut(chances, dict(zip(found, weights.tolist(), strict=True)), neighbours, distances)
 
 
-def logistic(penalty: float) -> Any:
-    """A logistic regression; features are standardised, so that few steps are enough."""
-    from sklearn.linear_model import LogisticRegression
+def linear(penalty: float, *, ordered: bool) -> Any:
+    """Return a logistic or ridge regression; the features are standardised: few steps do."""
+    from sklearn.linear_model import LogisticRegression, Ridge
 
+    if ordered:
+        return Ridge(alpha=1 / penalty)
     return LogisticRegression(C=penalty, max_iter=200, tol=1e-3)
 
 
@@ -115,7 +133,7 @@ def fitted(model: Any, points: FloatArray, targets: NDArray[Any]) -> Any:
 
 
 def _folds(codes: IntArray, rng: np.random.Generator) -> IntArray:
-    """The fold of each row; each class is divided evenly."""
+    """Return the fold of each row; each class is divided evenly."""
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     folds = np.empty(len(codes), dtype=np.int64)
@@ -124,31 +142,48 @@ def _folds(codes: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def _cross_fitted(
-    points: FloatArray, codes: IntArray, folds: IntArray, n_classes: int, penalty: float
+    model: Any, points: FloatArray, targets: NDArray[Any], folds: IntArray, n_classes: int
 ) -> FloatArray:
-    found = np.zeros((len(codes), n_classes))
+    ordered = targets.dtype.kind == "f"
+    found = np.zeros(len(targets) if ordered else (len(targets), n_classes))
     for fold in range(FOLDS):
         rest, part = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        model = fitted(logistic(penalty), points[rest], codes[rest])
-        found[np.ix_(part, model.classes_)] = model.predict_proba(points[part])
+        fitted(model, points[rest], targets[rest])
+        if ordered:
+            found[part] = model.predict(points[part])
+        else:
+            found[np.ix_(part, model.classes_)] = model.predict_proba(points[part])
     return found
 
 
-def _forests(n_rows: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Forests that judge rows out of their bags; small leaves follow single wrong labels."""
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+def _forests(n_rows: int, rng: np.random.Generator, *, ordered: bool) -> dict[str, Any]:
+    """Return forests that judge rows out of their bags; small leaves follow single labels."""
+    from sklearn import ensemble
 
-    common = {
+    common: dict[str, Any] = {
         "n_estimators": TREES_OF_MANY if n_rows > MANY_ROWS else TREES,
         "bootstrap": True,
         "oob_score": True,
         "max_samples": MOST_IN_BAG if n_rows > MOST_IN_BAG else None,
     }
-    first, second = rng.integers(2**31), rng.integers(2**31)
+    first, second = int(rng.integers(2**31)), int(rng.integers(2**31))
+    forest, extra = ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier
+    if ordered:
+        forest, extra = ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor
+        common["max_features"] = 1 / 3
     return {
-        "forest": RandomForestClassifier(min_samples_leaf=5, random_state=int(first), **common),
-        "extra trees": ExtraTreesClassifier(min_samples_leaf=3, random_state=int(second), **common),
+        "forest": forest(min_samples_leaf=5, random_state=first, **common),
+        "extra trees": extra(min_samples_leaf=3, random_state=second, **common),
     }
+
+
+def _of_ranges(level: FloatArray, targets: FloatArray, ends: FloatArray) -> FloatArray:
+    """Return the probability of each range, where errors are as large as those of all rows."""
+    level = np.nan_to_num(level)
+    errors = np.sort(targets - level)
+    below = np.searchsorted(errors, ends - level[:, None]) / len(errors)
+    edge = np.zeros((len(level), 1))
+    return np.diff(np.hstack([edge, below, edge + 1]), axis=1)
 
 
 def _proper(chances: FloatArray) -> FloatArray:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import poisson
 
-from fairshapley._basics.types import BoolArray, FloatArray, IntArray
+from fairshapley._basics.types import FloatArray, IntArray
 
 # Shares of wrong labels that are weighed against each other, finer where they are small.
 SHARES = np.concatenate(
@@ -20,13 +21,14 @@ SHARES = np.concatenate(
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.48)
 # Beyond one half, the wrong label of a class would be its right one.
 MOST_WRONG = 0.48
-# Rows that count for a rate of their own as much as what is known of all classes.
-PRIOR_ROWS = 5.0
-ROUNDS = 8
 # More classes have too few rows each to show a pattern.
 MOST_CLASSES = 20
 # Pairs of classes that are tried: those that models and labels disagree on most.
 MOST_PAIRS = 12
+# Two classes that look alike, such as cats and dogs: the log-odds between them count so much of
+# what they count elsewhere. Without this, hard rows of one are taken for mistakes.
+FLATNESS = (0.3, 0.45, 0.6)
+MUTUAL = (0.1, 0.3)
 # Rows times classes that the shares are weighed by: seconds, and more change little.
 MOST_CELLS = 60_000
 # A clean probability is at least this before it is sharpened.
@@ -39,6 +41,9 @@ PRICE_OF_NONE = 2.0
 # Mistakes are possible that explain the labels worse than the best by a factor of e⁶ at most.
 # On tables with planted mistakes, the range then holds their share in 9 of 10 cases.
 TOLERANCE = 6.0
+
+Alike: TypeAlias = tuple[tuple[int, int, float], ...]
+"""Pairs of classes that look alike, each with the exponent of the odds between them"""
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,21 @@ class _Explanation:
 
     pattern: str
     rates: FloatArray
-    price: float
-    """What the choice of these rates costs"""
+    alike: Alike
     cost: float
-    """The negative log-likelihood of the labels"""
+    """The negative log-likelihood of the labels, with the price of this choice"""
     power: float
     wrong: float
     """The share of labels that is wrong"""
 
+    def classes(self, chances: FloatArray, codes: IntArray) -> FloatArray:
+        """Return the probability of each class being the true one."""
+        clean = _clean(softened(chances, self.alike), self.rates, self.power)
+        return posterior(clean, self.rates, codes)
+
 
 def true_classes(
-    chances: FloatArray, codes: IntArray, share: float | None = None
+    chances: FloatArray, codes: IntArray, share: float | None = None, *, ordered: bool = False
 ) -> tuple[FloatArray, Mistakes]:
     """Return the probability of each class being the true one, and how many labels are wrong.
 
@@ -83,10 +92,11 @@ def true_classes(
     rule a row labelled j has the true class i with a probability in proportion to p[i]·T[i, j].
 
     Many T are tried: no mistakes; mistakes of any kind, with one rate, for all other labels alike
-    or for frequent ones more often; a rate for each class; for each class one other that it is
-    mistaken for; and one single class that is mistaken for one other. Probabilities are averages
-    over all T, weighed by likelihood. The range of the share of wrong labels goes from the smallest
-    to the largest share of all T that explain the labels nearly as well as the best one.
+    or for frequent ones more often; each class for one certain other; one single class for any
+    other; and one for one other. All are tried again with flatter odds between classes that look
+    alike, if the labels ask for that. Probabilities are averages over all T, weighed by likelihood.
+    The range of the share of wrong labels goes from the smallest to the largest share of all T that
+    explain the labels nearly as well as the best one.
 
     Parameters
     ----------
@@ -96,6 +106,8 @@ def true_classes(
         The labels, numbered.
     share
         The share of wrong labels, where it is known.
+    ordered
+        Whether the classes are ranges of a number: then mistakes are of any kind.
 
     Examples
     --------
@@ -109,29 +121,48 @@ def true_classes(
     """
     n_rows = len(chances)
     some = np.arange(n_rows)[:: -(-chances.size // MOST_CELLS)]
+    found = () if ordered else _look_alikes(chances[some], codes[some])
     tried = [
-        _explained(chances[some], codes[some], *pattern)
-        for pattern in _patterns(chances[some], codes[some], share)
+        _explained(softened(chances[some], alike), codes[some], *pattern, alike)
+        for alike in ((), found)[: 1 + bool(found)]
+        for pattern in _patterns(softened(chances[some], alike), codes[some], share, ordered)
     ]
-    costs = np.array([one.cost + one.price for one in tried])
+    costs = np.array([explanation.cost for explanation in tried])
     weights = np.exp(costs.min() - costs)
     weights /= weights.sum()
     total = np.zeros_like(chances)
-    for weight, one in zip(weights, tried, strict=True):
+    for weight, explanation in zip(weights, tried, strict=True):
         if weight > UNLIKELY:
-            total += weight * posterior(_clean(chances, one.rates, one.power), one.rates, codes)
+            total += weight * explanation.classes(chances, codes)
     total /= total.sum(axis=1, keepdims=True)
-    possible = [tried[place].wrong for place in np.flatnonzero(costs <= costs.min() + TOLERANCE)]
-    lower, upper = chance_range(n_rows, min(possible), max(possible))
+    wrong = np.array([explanation.wrong for explanation in tried])
+    # Whether two classes are alike or mistaken for each other is left open here.
+    soft = np.array([bool(explanation.alike) for explanation in tried])
+    least = np.where(soft, costs[soft].min(initial=np.inf), costs[~soft].min())
+    possible = wrong[costs <= least + TOLERANCE]
     best = tried[int(costs.argmin())]
-    one_pair = np.argwhere(np.triu(best.rates, 1) + np.tril(best.rates, -1))
     return total, Mistakes(
-        float(np.average([one.wrong for one in tried], weights=weights)),
-        lower,
-        upper,
+        float(weights @ wrong),
+        *chance_range(n_rows, float(possible.min()), float(possible.max())),
         best.pattern,
-        (int(one_pair[0, 0]), int(one_pair[0, 1])) if best.pattern == "one pair" else None,
+        _off_diagonal(best.rates)[0] if best.pattern == "one pair" else None,
     )
+
+
+def softened(chances: FloatArray, alike: Alike) -> FloatArray:
+    """Return probabilities with flatter odds between classes that look alike.
+
+    Examples
+    --------
+    >>> softened(np.array([[0.8, 0.2]]), ((0, 1, 0.5),)).round(3)
+    array([[0.667, 0.333]])
+    """
+    flat = chances.copy()
+    for first, second, exponent in alike:
+        odds = (flat[:, first] / flat[:, second]) ** exponent
+        both = flat[:, first] + flat[:, second]
+        flat[:, first], flat[:, second] = both * odds / (1 + odds), both / (1 + odds)
+    return flat
 
 
 def chance_range(n_rows: int, least: float, most: float) -> tuple[float, float]:
@@ -172,85 +203,120 @@ def posterior(clean: FloatArray, rates: FloatArray, codes: IntArray) -> FloatArr
 
 
 def _explained(
-    chances: FloatArray, codes: IntArray, pattern: str, rates: FloatArray, price: float
+    chances: FloatArray,
+    codes: IntArray,
+    pattern: str,
+    rates: FloatArray,
+    price: float,
+    alike: Alike,
 ) -> _Explanation:
     cost, power = _sharpened(chances, codes, rates)
     classes = posterior(_clean(chances, rates, power), rates, codes)
     wrong = 1 - float(classes[np.arange(len(codes)), codes].mean())
-    return _Explanation(pattern, rates, price, cost, power, wrong)
+    price += len(alike) * math.log(MOST_PAIRS * len(FLATNESS))
+    return _Explanation(pattern, rates, alike, cost + price, power, wrong)
 
 
 def _patterns(
-    chances: FloatArray, codes: IntArray, share: float | None
+    chances: FloatArray, codes: IntArray, share: float | None, ordered: bool
 ) -> Iterator[tuple[str, FloatArray, float]]:
     """Yield the forms that mistakes may have: a name, rates, and what their choice costs."""
-    n_rows, n_classes = chances.shape
-    sizes = chances.mean(axis=0)
-    others = ~np.eye(n_classes, dtype=bool)
-    # Somebody who labels blindly gives frequent labels more often.
-    shapes = [("any", others / (n_classes - 1), 0), ("any", others * sizes, 0)]
-    if n_classes <= MOST_CLASSES:
-        shapes.append(("by class", _learnt(chances, codes, others, single=False), n_classes - 1))
-        if n_classes > 2:
-            shapes.append(("by pair", _learnt(chances, codes, others, single=True), n_classes - 1))
+    n_classes = chances.shape[1]
+    sizes, others = chances.mean(axis=0), 1 - np.eye(n_classes)
     shares = SHARES if share is None else np.array([share])
-    widths = np.gradient(shares) if len(shares) > 1 else np.ones(1)
-    for name, rates, free in shapes:
-        for one, width in zip(shares, widths, strict=True):
+    widths = np.gradient(shares) if share is None else np.ones(1)
+    # Somebody who labels blindly gives frequent labels more often.
+    shapes = [("any", others, 0), ("any", others * sizes, 0)]
+    if 2 < n_classes <= MOST_CLASSES and not ordered:
+        shapes.append(("by pair", _usual_mistakes(chances, codes), n_classes - 1))
+    for name, shape, free in shapes:
+        for level, width in zip(shares, widths, strict=True):
             # A rate that must be learnt has to pay for itself (Schwarz 1978).
-            yield name, _scaled(rates, sizes, one), free / 2 * np.log(n_rows) - np.log(width)
+            price = free / 2 * np.log(len(codes)) - np.log(width)
+            yield name, _scaled(shape * level / (sizes @ shape.sum(axis=1))), price
     if share is None:
         yield "none", np.eye(n_classes), PRICE_OF_NONE
-    disagree = np.stack([chances[codes == one].sum(axis=0) for one in range(n_classes)], axis=1)
-    disagree *= others
-    for place in np.argsort(-disagree, axis=None, kind="stable")[:MOST_PAIRS]:
-        one, other = np.unravel_index(place, disagree.shape)
-        if one != other:
-            tried = RATES if share is None else [min(share / sizes[one], MOST_WRONG)]
-            for rate in tried:
-                rates = np.eye(n_classes)
-                rates[one, [one, other]] = 1 - rate, rate
-                yield "one pair", rates, np.log(others.sum() * len(tried))
+    if ordered:
+        return
+    classes = range(n_classes if 2 < n_classes <= MOST_CLASSES else 0)
+    pairs = _confused(chances, codes)
+    # One class mistaken for all others is rarer than for one.
+    rare = np.log(len(codes)) / 2
+    single = [("by class", np.eye(n_classes)[[taken]].T * others, rare) for taken in classes]
+    single += [("one pair", _cell(n_classes, *pair), 0.0) for pair in pairs]
+    for name, shape, price in single:
+        rates = RATES if share is None else [share / (sizes @ shape.sum(axis=1))]
+        for rate in rates:
+            scaled = _scaled(shape * rate / shape.sum(axis=1).max())
+            yield name, scaled, price + np.log(others.sum() * len(rates))
 
 
-def _learnt(chances: FloatArray, codes: IntArray, others: BoolArray, *, single: bool) -> FloatArray:
-    """Return rates of mistakes, class by class, that make the labels likely.
+def _usual_mistakes(chances: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the rates at which the surest predictions of a class have each other label.
 
-    The first rates are those of the surer half of the rows of each predicted class.
+    Mostly that is one label; a tenth is left for all others, since nothing is impossible.
     """
-    n_classes = len(others)
-    sure, predicted = chances.max(axis=1), chances.argmax(axis=1)
-    counts = np.zeros((n_classes, n_classes))
-    for one in range(n_classes):
-        rows = np.flatnonzero(predicted == one)
-        rows = rows[np.argsort(-sure[rows], kind="stable")[: max(20, len(rows) // 2)]]
-        counts[one] = np.bincount(codes[rows], minlength=n_classes)
-    rates, sizes = np.zeros((n_classes, n_classes)), chances.mean(axis=0)
-    for _ in range(ROUNDS):
-        wrong = counts * others
-        typical = min(max(wrong.sum() / counts.sum(), 0.01), 0.4)
-        totals = (wrong.sum(axis=1) + PRIOR_ROWS * typical) / (counts.sum(axis=1) + PRIOR_ROWS)
-        rates = np.repeat(totals[:, None] / (n_classes - 1), n_classes, axis=1) * others
-        if single:
-            # The likeliest mistake, and a tenth for all others: nothing is impossible.
-            top = wrong.argmax(axis=1)
-            rates *= 0.1
-            rates[np.arange(n_classes), top] += 0.9 * totals
-        scaled = _scaled(rates, sizes, float(sizes @ totals))
-        _, power = _sharpened(chances, codes, scaled)
-        classes = posterior(_clean(chances, scaled, power), scaled, codes)
-        counts = np.stack(
-            [np.bincount(codes, weights=one, minlength=n_classes) for one in classes.T]
+    known = np.eye(chances.shape[1])
+    counts = (known[chances.argmax(axis=1)] * chances.max(axis=1, keepdims=True) ** 2).T @ known[
+        codes
+    ]
+    wrong = counts * (1 - known) + UNLIKELY
+    shares = wrong.sum(axis=1, keepdims=True) / (counts.sum(axis=1, keepdims=True) + 1)
+    return shares * (0.9 * known[wrong.argmax(axis=1)] + 0.1 / len(known)) * (1 - known)
+
+
+def _cell(n_classes: int, taken: int, label: int) -> FloatArray:
+    """Return a matrix with a single 1."""
+    return np.outer(np.eye(n_classes)[taken], np.eye(n_classes)[label])
+
+
+def _confused(chances: FloatArray, codes: IntArray) -> list[tuple[int, int]]:
+    """Return the pairs of a class and a label that disagree most, those first that do it more."""
+    counts = _off_diagonal(np.eye(chances.shape[1])[codes].T @ chances)
+    return [(taken, label) for label, taken in counts[:MOST_PAIRS]]
+
+
+def _off_diagonal(matrix: FloatArray) -> list[tuple[int, int]]:
+    """Return the places of a matrix beside its diagonal, those of large entries first."""
+    order = np.argsort(-matrix, axis=None, kind="stable")
+    places = zip(*(part.tolist() for part in np.unravel_index(order, matrix.shape)), strict=True)
+    return [(row, column) for row, column in places if row != column]
+
+
+def _look_alikes(chances: FloatArray, codes: IntArray) -> Alike:
+    """Return the pairs of classes between which the features say less than elsewhere.
+
+    Each is as well taken for the other: where one class alone is mistaken, these are mistakes.
+    """
+    if (n_classes := chances.shape[1]) < 3:
+        return ()  # a power for all does the same
+    usual, power = _sharpened(chances, codes, np.eye(n_classes))
+    paid = math.log(MOST_PAIRS * len(FLATNESS))
+    found: Alike = ()
+    for pair in dict.fromkeys((min(pair), max(pair)) for pair in _confused(chances, codes)):
+        tried = [(*found, (*pair, flatness / power)) for flatness in FLATNESS]
+        logs = [power * np.log(softened(chances, alike)) for alike in tried]
+        costs = [label_cost(each, codes, np.eye(n_classes)) + paid for each in logs]
+        mutual = all(
+            min(
+                _sharpened(chances, codes, _scaled(rate * _cell(n_classes, *way)))[0]
+                for rate in MUTUAL
+            )
+            < usual - 1
+            for way in (pair, pair[::-1])
         )
-    return rates
+        if mutual and min(costs) < label_cost(
+            power * np.log(softened(chances, found)), codes, np.eye(n_classes)
+        ):
+            found = tried[int(np.argmin(costs))]
+    return found
 
 
-def _scaled(rates: FloatArray, sizes: FloatArray, share: float) -> FloatArray:
-    """Return rates of mistakes with a given mean over all rows, and the rest on the diagonal."""
-    wrong = rates * (share / (sizes @ rates.sum(axis=1)))
-    totals = wrong.sum(axis=1, keepdims=True)
-    wrong = wrong * np.minimum(1.0, MOST_WRONG / np.maximum(totals, UNLIKELY))
-    return wrong + np.diag(1 - wrong.sum(axis=1))
+def _scaled(rates: FloatArray) -> FloatArray:
+    """Return rates of mistakes that are not too large, and the rest on the diagonal."""
+    totals = rates.sum(axis=1, keepdims=True)
+    rates = rates * np.minimum(1.0, MOST_WRONG / np.maximum(totals, UNLIKELY))
+    return rates + np.diag(1 - rates.sum(axis=1))
 
 
 def _clean(chances: FloatArray, rates: FloatArray, power: float) -> FloatArray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import hypergeom
 
 from fairshapley._basics import checks
-from fairshapley._basics.text import quoted, several
+from fairshapley._basics.text import one_line, several
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.clean.cross_fitting import (
     FOLDS,
@@ -19,38 +20,31 @@ from fairshapley.clean.cross_fitting import (
     HeldOut,
     fitted,
     held_out,
-    logistic,
+    linear,
 )
-from fairshapley.clean.mistakes import (
-    MOST_WRONG,
-    SHARES,
-    Mistakes,
-    chance_range,
-    true_classes,
-)
+from fairshapley.clean.given import Given, read_given
+from fairshapley.clean.mistakes import MOST_WRONG, SHARES, Mistakes, chance_range, true_classes
 from fairshapley.clean.sources import Source, odd_sources
-from fairshapley.clean.suspect_rows import LIKELY, Checks, Suspects
+from fairshapley.clean.suspect_rows import LIKELY, LONGEST, Checks, Suspects
 from fairshapley.closed_forms import knn_shapley
-from fairshapley.errors import InputError
-from fairshapley.games.game import check_names
-from fairshapley.games.player_data import column, feature_matrix, label_codes, within_reach
 from fairshapley.randomness import root_seed, side_generator
-from fairshapley.tables.columns import Target, as_texts, column_of, kind_of, read_target
-from fairshapley.tables.preprocessing import Preprocessor
-from fairshapley.tables.reading import arrow_table, check_typos, row_labels
+from fairshapley.tables.columns import kind_of
 
 # Rows for the checks, which fit all models twice more.
 MOST_CHECKED = 2500
 PLANTED = 0.1
-STEPS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
-CHANCE_DRAWS = 19
+MOST_REMOVED = 0.3
+TENTHS = 10
+# A random order of the rows finds more with this probability's rest only.
+CHANCE = 0.99
 # Rows that values are computed on: each takes a sort of all others.
 MOST_TESTS = 500
-LEAST_ROWS = 20
 # Columns that rows are judged without: those of so many categories at most, and so many of them.
 MOST_CATEGORIES = 50
 MOST_COLUMNS = 12
 MOST_NUMBERS = 6
+# Suspects whose features are named, and how many on each side.
+MOST_REASONS, REASONS = 200, 2
 
 
 def suspects(
@@ -64,7 +58,7 @@ def suspects(
     checked: bool = True,
     seed: int = 0,
 ) -> Suspects:
-    """Rows whose labels are probably wrong, with a calibrated probability for each.
+    """Return the rows whose labels are probably wrong, with a calibrated probability for each.
 
     A mixture of models that have not seen a row says how probable its label is; which models
     count, and how much, is decided by how likely they make all labels. A model of mistakes turns
@@ -76,16 +70,17 @@ def suspects(
     rows
         A matrix (rows, features), or a table of any kind that `table_game` takes.
     target
-        The labels, one for each row; for a table the name of their column. Labels are classes:
-        numbers of more than 20 kinds are refused, unless they are given as texts.
+        The labels, one for each row; for a table the name of their column. Texts, and whole numbers
+        of at most 20 kinds, are classes; other numbers are cut into ten ranges, and a number is
+        wrong if it belongs into another one.
     test
         Rows to score on: a pair (X, y), or a table. Without them, some rows are held out.
     share
         The share of wrong labels, where it is known; else it is estimated.
     names
-        Names of the rows; for a table the name of a column, which is no feature.
+        Names of the rows, or the name of a column of the table that has them.
     drop
-        Columns of a table to leave out.
+        Columns to leave out.
     checked
         Whether to plant wrong labels and count how many are found, and to score a model without
         the suspects. Takes two thirds of the time.
@@ -104,52 +99,34 @@ def suspects(
     seed = root_seed(seed)
     if share is not None:
         share = checks.real("share", share, above=0, below=MOST_WRONG)
-    data = _read(rows, target, test, names, drop)
-    if data.table is not None:
-        data = _without_source(data, rows, target, test, names, drop, seed)
-    judged = _judge(data, np.arange(len(data.codes)), data.codes, share, seed)
-    near = data.codes[judged.seen.neighbours[:, : NEIGHBOURS[0]]]
-    votes = np.stack([(near == code).sum(axis=1) for code in range(len(data.classes))], axis=1)
+    given = _without_source(read_given(rows, target, test, names, drop), seed)
+    judged = _judge(given, np.arange(len(given.codes)), given.codes, share, seed)
+    near = given.codes[judged.seen.neighbours[:, : NEIGHBOURS[0]]]
+    votes = np.eye(len(given.classes))[near].sum(axis=1)
     away = judged.seen.distances[:, : NEIGHBOURS[0]].mean(axis=1)
-    rare = np.bincount(data.codes)[data.codes] < FOLDS
-    return Suspects(
-        names=data.names,
-        labels=data.labels,
-        classes=data.classes,
+    rare = np.bincount(given.codes)[given.codes] < FOLDS
+    found = Suspects(
+        names=given.names,
+        target=given.target,
+        labels=given.labels,
+        classes=given.classes,
+        ordered=given.ordered,
         probability=np.where(rare, np.nan, judged.probability),
-        suggestions=data.classes[judged.suggestions],
+        suggestions=given.classes[judged.suggestions],
         held_out=judged.held_out,
-        neighbours=data.classes[votes.argmax(axis=1)],
-        agreement=(near == data.codes[:, None]).mean(axis=1),
-        values=_values(data, seed),
+        neighbours=given.classes[votes.argmax(axis=1)],
+        agreement=(near == given.codes[:, None]).mean(axis=1),
+        values=_values(given, seed),
         # Half of the rows may be copies of others, at no distance.
         distance=away / (float(np.median(away)) or 1.0),
         mistakes=judged.mistakes,
         sources=judged.sources,
         weights=judged.seen.weights,
-        checks=_checked(data, judged, share, seed) if checked else None,
-        notes=data.notes,
-        table=data.table,
+        checks=_checked(given, judged, share, seed) if checked else None,
+        notes=given.notes,
+        table=given.table,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """Rows as standardised points with numbered labels."""
-
-    points: FloatArray
-    codes: IntArray
-    classes: NDArray[Any]
-    """The label of each code"""
-    test: tuple[FloatArray, IntArray] | None
-    labels: NDArray[Any]
-    names: tuple[str, ...]
-    notes: tuple[str, ...]
-    table: Any
-    column: tuple[str, list[str], IntArray] | None = None
-    """The column of categories that the points leave out: its name, its categories, their codes"""
-    hidden: float = 0.0
-    """The largest share of labels that may be wrong in one category"""
+    return replace(found, reasons=_reasons(given, judged, found.order[:MOST_REASONS]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,266 +141,195 @@ class _Judged:
     sources: tuple[Source, ...]
 
 
-def _read(rows: Any, target: Any, test: Any, names: Any, drop: Sequence[str]) -> _Data:
-    """The rows, checked."""
-    from sklearn.preprocessing import StandardScaler
-
-    if isinstance(target, str):
-        if not isinstance(names, str | None):
-            raise InputError(
-                "must be the name of a column of the table", parameter="names", received=names
-            )
-        table, notes, named, pairs = _from_table(rows, target, test, names, drop)
-    elif drop or isinstance(names, str) or (test is not None and len(test) != 2):
-        raise InputError(
-            "is a pair (X, y) where no table is given",
-            parameter="test",
-            remedy="give {names} as a list, and no {drop}",
-        )
-    else:
-        table, notes, named = None, (), names
-        given = [(rows, target, "")] if test is None else [(rows, target, ""), (*test, "_test")]
-        pairs = [_arrays(*part) for part in given]
-    X, labels = pairs[0]  # noqa: N806
-    codes, _ = label_codes(labels, labels[:1], len(X), 1)
-    classes, sizes = np.unique(labels), np.bincount(codes)
-    _check(X, labels, sizes)
-    if (sizes < FOLDS).any():
-        small = quoted([str(name) for name in classes[sizes < FOLDS]])
-        notes = (*notes, f"classes of fewer than {FOLDS} rows cannot be judged: {small}")
-    known = None
-    for features, truths in pairs[1:]:
-        seen = np.isin(truths, classes)
-        if features.shape[1] != X.shape[1] or not seen.any():
-            raise InputError("the test rows have other columns or other classes: give such rows")
-        known = features[seen], np.searchsorted(classes, truths[seen])
-    X, *others = within_reach(X, *([] if known is None else [known[0]]), axis=0)  # noqa: N806
-    scaler = StandardScaler().fit(X)
-    if known is not None:
-        known = scaler.transform(others[0]), known[1]
-    named = check_names(named, len(X)) or tuple(f"row {number}" for number in range(1, len(X) + 1))
-    return _Data(scaler.transform(X), codes, classes, known, labels, named, notes, table)
-
-
-def _arrays(features: Any, labels: Any, part: str) -> tuple[FloatArray, NDArray[Any]]:
-    matrix = feature_matrix(features, f"X{part}")
-    return matrix, column(np.asarray(labels), len(matrix), f"y{part}", f"X{part}")
-
-
-def _from_table(
-    rows: Any, target: str, test: Any, names: str | None, drop: Sequence[str]
-) -> tuple[Any, tuple[str, ...], Any, list[tuple[FloatArray, NDArray[Any]]]]:
-    """A table as it is, notes, names of rows, and features and classes of rows and test rows."""
-    table = arrow_table(rows, "training rows")
-    used = [target, *drop, *([] if names is None else [names])]
-    for name in used:
-        column_of(table, name, "training", "a parameter names it")
-    encoder = Preprocessor.fit(
-        table, [column for column in table.column_names if column not in used]
-    )
-    pairs = []
-    for part, what in ((table, "training"), (test, "test")):
-        if part is not None:
-            found = arrow_table(part, f"{what} rows")
-            check_typos(found, {*drop, names}, what)
-            given = read_target(found, target, what)
-            whole = given.guessed_task() == "classification"
-            labels = given.classes(text=given.is_text) if whole else given.values
-            if kind_of(target, found.column(target)) == "yes/no":
-                labels = labels.astype(bool)  # as the table has them
-            pairs.append((encoder.encode(found, what), labels))
-    named: Any = row_labels(rows)
-    if names is not None:
-        named = [name or "" for name in as_texts(table.column(names))]
-    return table, encoder.notes, named, pairs
-
-
-def _check(X: FloatArray, labels: NDArray[Any], sizes: IntArray) -> None:  # noqa: N803
-    """An InputError for rows that nothing can be told of."""
-    if len(X) < LEAST_ROWS:
-        raise InputError(f"{several(len(X), 'row')} tell nothing: give at least {LEAST_ROWS}")
-    if not (np.ptp(X, axis=0) > 0).any():
-        raise InputError("all rows have the same features: give columns that differ")
-    if len(sizes) == 1:
-        raise InputError("all rows have the same label: give rows of two classes or more")
-    if labels.dtype.kind in "iuf" and Target("y", labels).guessed_task() == "regression":
-        raise InputError(
-            f"the labels are {len(sizes):,} different numbers: cut numbers into classes, such as "
-            "low and high; give classes as texts"
-        )
-    if (sizes >= FOLDS).sum() < 2:
-        raise InputError(
-            f"{len(sizes):,} classes for {len(X):,} rows, and fewer than two of them have {FOLDS} "
-            "rows or more: join classes, or give more rows"
-        )
-
-
-def _without_source(
-    data: _Data, rows: Any, target: str, test: Any, names: Any, drop: Sequence[str], seed: int
-) -> _Data:
-    """Return the data without the column that has a category of wrong labels, if there is one.
+def _without_source(given: Given, seed: int) -> Given:
+    """Return the rows without the column that has a category of wrong labels, if there is one.
 
     Models learn that one source turns its labels round if they know the source. So rows are judged
     quickly without each column of categories, and without the one that shows most wrong labels.
     """
     rng = side_generator(seed, "sources")
-    sample = rng.permutation(len(data.codes))[:MOST_CHECKED]
-    best, hidden = data, 0.0
-    for name, categories in _category_columns(data.table, {target, names}):
-        try:
-            found = _read(data.table, target, None, None, (*drop, name))
-        except InputError:
+    sample = rng.permutation(len(given.codes))[:MOST_CHECKED]
+    best, hidden = given, 0.0
+    for name, cells in _category_columns(given):
+        without = given.without(name)
+        if not without.points.size:
             continue  # no other column says anything
-        kinds, codes = np.unique(categories, return_inverse=True)
-        seen = held_out(
-            found.points[sample], found.codes[sample], rng, len(found.classes), quick=True
-        )
+        kinds, codes = np.unique(cells, return_inverse=True)
+        column = name, kinds.tolist(), codes
+        seen = _seen(without, sample, given.codes[sample], rng, quick=True)
         for source in odd_sources(
-            name, kinds.tolist(), codes[sample], seen.chances, data.codes[sample]
+            name, column[1], codes[sample], seen.chances, given.codes[sample]
         ):
             wrong = source.most * source.rows.mean()
             if source.probability > LIKELY and wrong > best.hidden:
-                best = replace(best, column=(name, kinds.tolist(), codes), hidden=wrong)
+                best = replace(without, column=column, hidden=wrong)
             else:
                 hidden = max(hidden, wrong)
-    if best.column is None:
-        return replace(data, hidden=hidden)
-    found = _read(rows, target, test, names, (*drop, best.column[0]))
-    return replace(found, column=best.column, hidden=best.hidden, notes=data.notes)
+    return best if best.column else replace(given, hidden=hidden)
 
 
-def _category_columns(table: Any, used: set[str | None]) -> list[tuple[str, NDArray[Any]]]:
-    """Return the columns of texts, and those of whole numbers if there are few, as texts."""
-    texts, numbers = [], []
-    for name, given in zip(table.column_names, table.columns, strict=True):
-        if name in used or not 1 < len(given.unique()) <= MOST_CATEGORIES:
-            continue
-        cells = np.array([str(cell) for cell in given.to_pylist()])
-        if kind_of(name, given) == "numbers":
-            numbers.append((name, cells))
-        else:
-            texts.append((name, cells))
+def _category_columns(given: Given) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the columns of texts, and those of whole numbers if there are few, as texts."""
+    kinds: dict[str, str] = {}
+    for name in dict.fromkeys(given.owners.tolist()):
+        column = given.table[name]
+        if 1 < len(column.unique()) <= MOST_CATEGORIES:
+            kinds[name] = kind_of(name, column)
+    texts = [name for name, kind in kinds.items() if kind != "numbers"]
+    numbers = [name for name, kind in kinds.items() if kind == "numbers"]
     # Many are measurements, such as pixels, and no codes of sources.
-    return texts[:MOST_COLUMNS] + (numbers if len(numbers) <= MOST_NUMBERS else [])
+    for name in texts[:MOST_COLUMNS] + (numbers if len(numbers) <= MOST_NUMBERS else []):
+        yield name, np.array([str(cell) for cell in given.table[name].to_pylist()])
 
 
-def _judge(data: _Data, rows: IntArray, codes: IntArray, share: float | None, seed: int) -> _Judged:
+def _seen(
+    given: Given, rows: IntArray, codes: IntArray, rng: np.random.Generator, *, quick: bool = False
+) -> HeldOut:
+    n_classes = len(given.classes)
+    return held_out(given.points[rows], codes, rng, n_classes, ordered=given.ordered, quick=quick)
+
+
+def _judge(
+    given: Given, rows: IntArray, codes: IntArray, share: float | None, seed: int
+) -> _Judged:
     """Judge some rows with these labels: by models, then by the model of mistakes."""
-    n_classes = len(data.classes)
-    seen = held_out(data.points[rows], codes, side_generator(seed, "suspects"), n_classes)
+    seen = _seen(given, rows, codes, side_generator(seed, "suspects"))
     sources: list[Source] = []
-    if data.column is not None:
-        name, kinds, categories = data.column
+    if given.column is not None:
+        name, kinds, categories = given.column
         found = odd_sources(name, kinds, categories[rows], seen.chances, codes)
         sources = [source for source in found if source.probability > LIKELY]
-    odd = np.zeros(len(codes), dtype=bool)
-    for source in sources:
-        odd |= source.rows
-    # What most rows do is right.
-    if odd.mean() > LIKELY:
+    odd = np.any([np.zeros(len(codes), dtype=bool), *(each.rows for each in sources)], axis=0)
+    if odd.mean() > LIKELY:  # what most rows do is right
         sources, odd = [], np.zeros(len(codes), dtype=bool)
-    known = share
+    rest, known = 1 - odd.mean(), share
     if share is not None and sources:
-        known = (share - sum(source.share * source.rows.mean() for source in sources)) / (
-            1 - odd.mean()
-        )
+        known = (share - sum(source.share * source.rows.mean() for source in sources)) / rest
         known = min(max(known, SHARES[0]), MOST_WRONG)
     classes = np.zeros_like(seen.chances)
-    classes[~odd], mistakes = true_classes(seen.chances[~odd], codes[~odd], known)
-    rest = 1 - odd.mean()
+    classes[~odd], mistakes = true_classes(
+        seen.chances[~odd], codes[~odd], known, ordered=given.ordered
+    )
     total, upper = mistakes.share * rest, mistakes.upper * rest
-    upper += 0.0 if sources else data.hidden
+    upper += 0.0 if sources else given.hidden
     for source in sources:
-        right = np.eye(n_classes)[codes[source.rows]]
-        classes[source.rows] = (
-            source.probability * source.classes + (1 - source.probability) * right
-        )
-        total += source.probability * source.share * source.rows.mean()
-        upper += (
-            chance_range(int(source.rows.sum()), source.most, source.most)[1] * source.rows.mean()
-        )
+        weight, part = source.probability, source.rows.mean()
+        right = np.eye(len(given.classes))[codes[source.rows]]
+        classes[source.rows] = weight * source.classes + (1 - weight) * right
+        total += weight * source.share * part
+        upper += chance_range(int(source.rows.sum()), source.most, source.most)[1] * part
     # That a source differs for a good reason is never ruled out.
     mistakes = replace(mistakes, share=total, lower=mistakes.lower * rest, upper=min(1.0, upper))
-    given = np.arange(len(codes)), codes
-    wrong = 1 - classes[given]
-    classes[given] = -1.0  # what is suggested is another class
+    given_class = np.arange(len(codes)), codes
+    wrong = 1 - classes[given_class]
+    classes[given_class] = -1.0  # what is suggested is another class
     return _Judged(
-        wrong, classes.argmax(axis=1), seen.chances[given], seen, mistakes, tuple(sources)
+        wrong, classes.argmax(axis=1), seen.chances[given_class], seen, mistakes, tuple(sources)
     )
 
 
-def _values(data: _Data, seed: int) -> FloatArray:
-    """Closed-form values for nearest neighbours; test rows of all classes count alike.
+def _values(given: Given, seed: int) -> FloatArray:
+    """Return closed-form values for nearest neighbours; test rows of all classes count alike.
 
     Without test rows, each half of the rows is valued by rows of the other half.
     """
     rng = side_generator(seed, "values")
-    order, values = rng.permutation(len(data.codes)), np.zeros(len(data.codes))
+    order, values = rng.permutation(len(given.codes)), np.zeros(len(given.codes))
     parts = [(order[::2], order[1::2]), (order[1::2], order[::2])]
-    for rows, others in parts if data.test is None else [(order, order)]:
-        points, codes = data.test or (data.points[others], data.codes[others])
-        picks = rng.permutation(len(codes))
-        picks = picks[np.argsort(codes[picks], kind="stable")]
+    for rows, others in parts if given.test is None else [(order, order)]:
+        points, targets = given.test or (given.points[others], given.targets[others])
+        kinds = np.unique(targets, return_inverse=True)[1] * (not given.ordered)
+        picks = rng.permutation(len(targets))
+        picks = picks[np.argsort(kinds[picks], kind="stable")]
         # As many of each class, so that no class is worth less for being rare.
-        ranks = np.arange(len(picks)) - np.searchsorted(codes[picks], codes[picks])
-        picks = picks[ranks < max(1, MOST_TESTS // len(data.classes))]
-        found = knn_shapley(
-            data.points[rows], data.codes[rows], points[picks], codes[picks], k=NEIGHBOURS[0]
-        )
-        values[rows] = found.values
+        ranks = np.arange(len(picks)) - np.searchsorted(kinds[picks], kinds[picks])
+        picks = picks[ranks < max(1, MOST_TESTS // (int(kinds.max()) + 1))]
+        centre = given.targets.mean() if given.ordered else 0
+        values[rows] = knn_shapley(
+            given.points[rows],
+            given.targets[rows] - centre,
+            points[picks],
+            targets[picks] - centre,
+            k=NEIGHBOURS[0],
+            task="regression" if given.ordered else "classification",
+        ).values
     return values
 
 
-def _checked(data: _Data, judged: _Judged, share: float | None, seed: int) -> Checks | None:
-    """A model without the suspects, and labels made wrong on purpose."""
-    shuffled = side_generator(seed, "checks").permutation(len(data.codes))[:MOST_CHECKED]
+def _reasons(given: Given, judged: _Judged, rows: IntArray) -> dict[int, tuple[str, str]]:
+    """Name the columns that speak against the label of each row, and those that speak for it.
+
+    By a logistic regression of the rows whose labels are probably right: what each column adds to
+    the log-odds of the suggested label against the given one.
+    """
+    right = judged.probability <= LIKELY
+    if len(np.unique(given.codes[right])) < 2:
+        return {}
+    model = fitted(linear(PENALTIES[1], ordered=False), given.points[right], given.codes[right])
+    known = model.coef_ if len(model.coef_) > 1 else np.vstack([-model.coef_, model.coef_])
+    slopes = np.zeros((len(given.classes), given.points.shape[1]))
+    slopes[model.classes_] = known
+    columns, places = np.unique(given.owners, return_inverse=True)
+    found = {}
+    for row in rows.tolist():
+        shift = slopes[judged.suggestions[row]] - slopes[given.codes[row]]
+        parts = np.bincount(places, weights=shift * given.points[row])
+        order = np.argsort(-parts, kind="stable")
+        against = [columns[place] for place in order[:REASONS] if parts[place] > 0]
+        speaking = [columns[place] for place in order[::-1][:REASONS] if parts[place] < 0]
+        found[row] = _cells(given, row, against), _cells(given, row, speaking)
+    return found
+
+
+def _cells(given: Given, row: int, columns: Sequence[str]) -> str:
+    cells = [given.table[name][row].as_py() for name in columns]
+    texts = [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells]
+    return ", ".join(
+        f"{name} = {one_line(text, LONGEST)}" for name, text in zip(columns, texts, strict=True)
+    )
+
+
+def _checked(given: Given, judged: _Judged, share: float | None, seed: int) -> Checks | None:
+    """Score a model without the suspects, and make labels wrong on purpose."""
+    shuffled = side_generator(seed, "checks").permutation(len(given.codes))[:MOST_CHECKED]
     held, rows = shuffled[: len(shuffled) // FOLDS], shuffled[len(shuffled) // FOLDS :]
-    if (np.bincount(data.codes[rows]) >= FOLDS).sum() < 2:
+    if (np.bincount(given.codes[rows]) >= FOLDS).sum() < 2:
         return None
-    test = data.test or (data.points[held], data.codes[held])
+    test = given.test or (given.points[held], given.targets[held])
     # Without test rows, rows are judged again without those that the model is scored on.
-    part = _judge(data, rows, data.codes[rows], share, seed) if data.test is None else judged
-    used = rows if data.test is None else np.arange(len(data.codes))
-    points, codes = data.points[used], data.codes[used]
-    best = max(PENALTIES, key=lambda penalty: part.seen.weights[f"logistic C={penalty:g}"])
+    part = _judge(given, rows, given.codes[rows], share, seed) if given.test is None else judged
+    used = rows if given.test is None else np.arange(len(given.codes))
+    points, targets = given.points[used], given.targets[used]
+    weights = part.seen.weights
+    best = max(PENALTIES, key=lambda penalty: weights[f"linear C={penalty:g}"])
+    model = linear(best, ordered=given.ordered)
 
-    def score(keep: BoolArray, labels: IntArray) -> float:
-        if np.ptp(labels[keep]) == 0:
-            return float((test[1] == labels[keep][0]).mean())
-        return float(fitted(logistic(best), points[keep], labels[keep]).score(*test))
+    def score(keep: BoolArray) -> float:
+        if np.ptp(targets[keep]) == 0:
+            return float((test[1] == targets[keep][0]).mean())
+        return float(fitted(model, points[keep], targets[keep]).score(*test))
 
-    counts = np.unique([int(step * len(used)) for step in STEPS])
     rank = np.argsort(np.argsort(-part.probability, kind="stable"))
-    n_removed = max(1, int(min(part.mistakes.share, STEPS[-1]) * len(used)))
-    rng = side_generator(seed, "removed")
-    random = [score(rng.permutation(len(used)) >= n_removed, codes) for _ in range(CHANCE_DRAWS)]
-    right = np.zeros(len(data.codes), dtype=bool)
+    n_removed = max(1, int(min(part.mistakes.share, MOST_REMOVED) * len(used)))
+    right = np.zeros(len(given.codes), dtype=bool)
     right[used] = part.probability <= LIKELY
-    planted, found, auc = _plant(data, rows, right[rows], share, seed)
     return Checks(
-        f"accuracy of {logistic(best)} on {several(len(test[1]), 'other row')}",
+        f"{'R²' if given.ordered else 'accuracy'} of {model} on {several(len(test[1]), 'row')}",
         len(used),
-        counts,
-        np.array([score(rank >= count, codes) for count in counts]),
-        np.array(
-            [score(rank >= 0, np.where(rank < count, part.suggestions, codes)) for count in counts]
-        ),
         n_removed,
-        score(rank >= n_removed, codes),
-        np.array(random),
-        planted,
-        found,
-        auc,
+        score(rank >= 0),
+        score(rank >= n_removed),
+        *_plant(given, rows, right[rows], share, seed),
     )
 
 
 def _plant(
-    data: _Data, rows: IntArray, right: BoolArray, share: float | None, seed: int
-) -> tuple[int, int, float]:
-    """Make labels wrong that are probably right: how many, how many are found, and the AUC."""
+    given: Given, rows: IntArray, right: BoolArray, share: float | None, seed: int
+) -> tuple[int, int, int, float, FloatArray]:
+    """Make labels wrong that are probably right, and count how many are found."""
     from sklearn.metrics import roc_auc_score
 
-    rng, codes = side_generator(seed, "planted"), data.codes[rows].copy()
+    rng, codes = side_generator(seed, "planted"), given.codes[rows].copy()
     # A label that hardly any row has would be found at once, and nobody makes such mistakes.
     usual = np.flatnonzero(np.bincount(codes) >= FOLDS)
     able = np.isin(codes, usual)
@@ -433,7 +339,11 @@ def _plant(
     moved = np.searchsorted(usual, codes[hit]) + rng.integers(1, len(usual), size=planted)
     codes[hit] = usual[moved % len(usual)]
     both = None if share is None else min(share + PLANTED, 0.99 * MOST_WRONG)
-    suspect = _judge(data, rows, codes, both, seed).probability[candidates]
+    suspect = _judge(given, rows, codes, both, seed).probability[candidates]
     wrong = np.isin(candidates, hit)
-    first = np.argsort(-suspect, kind="stable")[:planted]
-    return planted, int(wrong[first].sum()), float(roc_auc_score(wrong, suspect))
+    order = np.argsort(-suspect, kind="stable")
+    parts = np.array_split(order, TENTHS)
+    tenths = np.array([[suspect[part].mean(), wrong[part].mean()] for part in parts])
+    by_chance = int(hypergeom.ppf(CHANCE, len(candidates), planted, planted))
+    found = int(wrong[order[:planted]].sum())
+    return planted, found, by_chance, float(roc_auc_score(wrong, suspect)), tenths

@@ -109,12 +109,12 @@ def odd_sources(
 
 
 def _mixed(rates: FloatArray, sizes: FloatArray, blind: float) -> FloatArray:
-    """Rates of labels, a part of which is drawn blindly."""
+    """Return rates of labels, a part of which is drawn blindly."""
     return (1 - blind) * rates + blind * sizes
 
 
 def _harder(logs: FloatArray, codes: IntArray, usual: FloatArray) -> float:
-    """The cost of other frequencies of classes and features that say less, with its price."""
+    """Return the cost of other frequencies of classes and weaker features, with its price."""
     n_classes = logs.shape[1]
     limits = [(FLATTEST, 8.0)] + [(-MOST_SHIFT, MOST_SHIFT)] * n_classes
     start = np.concatenate([[1.0], np.zeros(n_classes)])

@@ -1,10 +1,10 @@
-"""What was found: a probability for each row, its table as CSV, and a page."""
+"""What was found: a probability for each row, what to do now, tables, files and a page."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 from fairshapley._basics import checks
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import one_line, quoted, several
+from fairshapley._basics.text import (
+    block_html,
+    names_table_html,
+    one_line,
+    quoted,
+    sentences_html,
+    several,
+)
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.clean.mistakes import Mistakes
 from fairshapley.clean.sources import Source
+from fairshapley.errors import InputError
 from fairshapley.results.tables import csv_bytes
+from fairshapley.tables.columns import column_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,18 +38,14 @@ LIKELY = 0.5
 WIDE = 0.1
 # A share of wrong labels above it is not nothing.
 SMALL = 0.005
-# What is said of a pattern of mistakes, after the share of wrong labels.
-PATTERNS = {
-    "none": "",
-    "any": ": mistakes of any kind",
-    "by class": ": some classes are mistaken more often than others",
-    "by pair": ": classes are mistaken for one certain other",
-    "one pair": ": one class is mistaken for one other",
-}
-# The columns of what was found, before those of the row itself.
-SHOWN = 9
-# Longer texts from the data are cut on pages and terminals.
-LONGEST = 40
+# The columns of what was found; a terminal shows the first.
+FOUND = (
+    *("row", "probability_wrong", "label", "suggestion", "against_the_label", "for_the_label"),
+    *("held_out_probability", "neighbours_say", "neighbours_agree", "value", "distance"),
+)
+IN_BRIEF = FOUND[:5]
+# Longer texts from the data are cut on pages and terminals; rows in a notebook.
+LONGEST, FEW = 40, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,24 +56,21 @@ class Checks:
     """What the scores are, and on how many rows"""
     n_rows: int
     """The rows that there were"""
-    counts: IntArray
-    """How many first suspects were removed or relabelled"""
-    removed: FloatArray
-    """The score after they were removed"""
-    relabelled: FloatArray
-    """The score after they got the label that is suggested"""
     n_removed: int
     """How many first suspects are probably wrong"""
+    score_before: float
     score: float
     """The score without these"""
-    random: FloatArray
-    """The scores without as many rows drawn at random"""
     planted: int
     """How many labels that are probably right were made wrong"""
     found: int
     """How many of these are among as many first suspects, of rows that were not likely before"""
+    by_chance: int
+    """How many a random order finds at most, in 99 of 100 cases"""
     auc: float
     """The probability that one of these is more suspect than another row"""
+    tenths: FloatArray
+    """(10, 2): the mean probability of a tenth of these rows, and the share that was planted"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,10 +81,14 @@ class Suspects:
     """
 
     names: tuple[str, ...]
+    target: str
+    """The column of the labels"""
     labels: NDArray[Any]
     """The labels as given"""
     classes: NDArray[Any]
-    """The different labels"""
+    """The different labels; of numbers, the middles of the ranges"""
+    ordered: bool
+    """Whether the labels are numbers"""
     probability: FloatArray
     """That the label is wrong"""
     suggestions: NDArray[Any]
@@ -104,8 +110,11 @@ class Suspects:
     """How much each model counts"""
     checks: Checks | None
     notes: tuple[str, ...]
-    table: pa.Table | None = None
-    """The rows themselves, where they came as a table"""
+    """The columns and classes that were left out, and why"""
+    table: pa.Table
+    """The rows themselves"""
+    reasons: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Of the first suspects: the columns against the label, and those for it"""
 
     @property
     def order(self) -> IntArray:
@@ -119,56 +128,95 @@ class Suspects:
         """How many labels are wrong rather than right."""
         return int((self.probability > LIKELY).sum())
 
-    def sentences(self) -> list[str]:
-        """What was found, in words."""
-        few, done, n_rows = self.mistakes, self.checks, len(self.names)
+    def review(self, *, precision: float | None = None, recall: float | None = None) -> IntArray:
+        """Return the rows to look at, the most suspect first.
+
+        Parameters
+        ----------
+        precision
+            The share of them whose label is to be wrong: as many rows as have it on average.
+        recall
+            The share of all wrong labels that is to be among them: as few rows as have it. With
+            neither, the rows whose label is wrong rather than right.
+        """
+        order = self.order
+        expected = np.cumsum(self.probability[order])
+        if precision is not None and recall is not None:
+            raise InputError("give a precision or a recall, not both")
+        if precision is not None:
+            wanted = checks.real("precision", precision, above=0, below=1)
+            enough = expected >= wanted * np.arange(1, len(order) + 1)
+            return order[: int(enough.sum())]  # the mean probability falls along the order
+        if recall is not None:
+            wanted = checks.real("recall", recall, above=0, below=1) * expected[-1]
+            return order[: int(np.searchsorted(expected, wanted * (1 - 1e-12))) + 1]
+        return order[: self.n_likely]
+
+    def sentences(self, rows: IntArray | None = None) -> list[str]:
+        """Return what was found in words; `rows` are those to look at, see `review`."""
+        few, n_rows = self.mistakes, len(self.names)
+        rows = self.review() if rows is None else rows
+        what = "number" if self.ordered else "label"
         span = f"{100 * few.lower:.2g} to {100 * few.upper:.2g} %"
         have = "has" if self.n_likely == 1 else "have"
         sentences = [
-            f"{self.n_likely:,} of {n_rows:,} rows {have} a label that is probably wrong; about "
-            f"{100 * few.share:.2g} % of all labels are ({span}){PATTERNS[few.pattern]}"
+            f"{self.n_likely:,} of {n_rows:,} rows {have} a {what} that is probably wrong; about "
+            f"{100 * few.share:.2g} % of all {what}s are ({span})"
         ]
         if few.upper == 0:
-            sentences = ["no row looks like one with a wrong label"]
+            sentences = [
+                f"no row looks like one with a wrong {what}; mistakes that follow the features, "
+                "alike in all rows of a kind, cannot be seen here"
+            ]
         elif not self.n_likely and few.upper > SMALL:
             sentences = [
-                f"of no single row is the label probably wrong, but up to {100 * few.upper:.2g} % "
-                f"of all labels may be ({span}): the features do not rule it out"
+                f"of no single row is the {what} probably wrong, but up to {100 * few.upper:.2g} % "
+                f"of all {what}s may be ({span}): the features do not rule it out"
             ]
         if few.pair is not None:
             taken, label = (str(self.classes[place]) for place in few.pair)
-            sentences[0] += f", {quoted([taken])} labelled {quoted([label])}"
-        sentences += [
-            f"labels of {source.column} = {quoted([source.category])} look {source.pattern}: about "
-            f"{100 * source.share:.2g} % of its {int(source.rows.sum()):,} labels are wrong, if "
-            "its rows do not differ from all others for a good reason; they were judged by models "
-            "that do not know that column"
-            for source in self.sources
-        ]
+            sentences[0] += f": {quoted([taken])} labelled {quoted([label])}"
+        if len(rows):
+            mistaken = float(self.probability[rows].sum())
+            sentences.append(
+                f"review these {len(rows):,}: about {mistaken:,.0f} are mistakes"
+                if len(rows) > 1
+                else "review the first suspect"
+            )
+        sentences += self._about_sources(rows)
         if few.upper - few.lower > WIDE and not self.sources:
             sentences.append(
-                "the features do not tell wrong labels from hard rows: how many are wrong is "
+                f"the features do not tell wrong {what}s from hard rows: how many are wrong is "
                 "hardly known, so that the order of the suspects means more than their "
-                "probabilities; give the share of wrong labels if you know it"
+                f"probabilities; give the share of wrong {what}s if you know it"
             )
-        likely = self.probability > LIKELY
-        classes = dict.fromkeys(self.labels[likely].tolist())
-        if whole := [str(class_) for class_ in classes if likely[self.labels == class_].all()]:
+        return [*sentences, *self._about_checks(what), *self.notes]
+
+    def _about_sources(self, rows: IntArray) -> list[str]:
+        sentences = []
+        for source in self.sources:
+            inside = f"{100 * source.rows[rows].mean():.0f} % of the suspects have " * bool(
+                len(rows)
+            )
             sentences.append(
-                f"all rows with the label {quoted(whole)} are suspects: this may be a rare "
-                "class that the features do not show; look at them before you remove any"
+                f"{inside}{source.column} = {quoted([source.category])}: its labels look "
+                f"{source.pattern}, about {100 * source.share:.2g} % of its "
+                f"{int(source.rows.sum()):,} are wrong, if its rows do not differ from all others "
+                "for a good reason; they were judged by models that do not know that column"
             )
-        if done is not None:
-            sentences += [
-                f"of {several(done.planted, 'label')} made wrong on purpose, {done.found:,} "
-                f"{'was' if done.found == 1 else 'were'} among the first {done.planted:,} new "
-                f"suspects (AUC {done.auc:.3f})",
-                f"{done.metric}: {done.removed[0]:.4g} with all {done.n_rows:,} rows, "
-                f"{done.score:.4g} without the first {several(done.n_removed, 'suspect')}, "
-                f"{done.random.min():.4g} to {done.random.max():.4g} without as many at random "
-                f"({len(done.random)} draws)",
-            ]
         return sentences
+
+    def _about_checks(self, what: str) -> list[str]:
+        done = self.checks
+        if done is None:
+            return []
+        return [
+            f"we made {several(done.planted, what)} wrong on purpose: {done.found:,} "
+            f"{'was' if done.found == 1 else 'were'} among the first {done.planted:,} new "
+            f"suspects, where chance finds {done.by_chance:,} at most",
+            f"{done.metric}: {done.score_before:.4g} with all {done.n_rows:,} rows, "
+            f"{done.score:.4g} without {several(done.n_removed, 'first suspect')}",
+        ]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -176,25 +224,94 @@ class Suspects:
     def __repr__(self) -> str:
         return f"<Suspects: {self.n_likely:,} of {len(self.names):,} rows>"
 
+    def _repr_html_(self) -> str:
+        headings, rows = self.shown(FEW)
+        table = names_table_html(headings, [[line[0], *line[1:]] for line in rows])
+        return block_html("Suspect rows", sentences_html(self.sentences()), table)
+
     def columns(self, most: int | None = None) -> dict[str, Sequence[Any]]:
-        """The suspects, most suspect first: what was found, then the columns of the row."""
+        """Return the suspects, most suspect first: what was found, then the columns of the row."""
         rows = self.order[:most]
-        found: dict[str, Sequence[Any]] = {
-            "row": [self.names[row] for row in rows],
-            "probability_wrong": self.probability[rows].tolist(),
-            "label": self.labels[rows].tolist(),
-            "suggestion": self.suggestions[rows].tolist(),
-            "held_out_probability": self.held_out[rows].tolist(),
-            "neighbours_say": self.neighbours[rows].tolist(),
-            "neighbours_agree": self.agreement[rows].tolist(),
-            "value": self.values[rows].tolist(),
-            "distance": self.distance[rows].tolist(),
-        }
-        if self.table is not None:
-            given = self.table.take(rows)
-            for name, column in zip(given.column_names, given.columns, strict=True):
-                found[name if name not in found else f"{name} (given)"] = column.to_pylist()
+        reasons = [self.reasons.get(row, ("", "")) for row in rows.tolist()]
+        facts = (self.held_out, self.neighbours, self.agreement, self.values, self.distance)
+        parts: list[Sequence[Any]] = [
+            [self.names[row] for row in rows],
+            *(each[rows].tolist() for each in (self.probability, self.labels, self.suggestions)),
+            [against for against, _ in reasons],
+            [speaking for _, speaking in reasons],
+            *(each[rows].tolist() for each in facts),
+        ]
+        found = dict(zip(FOUND, parts, strict=True))
+        given = self.table.take(rows)
+        for name, column in zip(given.column_names, given.columns, strict=True):
+            found[name if name not in found else f"{name} (given)"] = column.to_pylist()
         return found
+
+    def by(self, column: str, rows: IntArray | None = None) -> dict[str, Sequence[Any]]:
+        """Return a line for each category of a column, those with most wrong labels first.
+
+        Parameters
+        ----------
+        column
+            A column of the table, such as the supplier of the rows.
+        rows
+            The suspects that are counted, see `review`.
+        """
+        cells = column_of(self.table, column, "training", "by").to_pylist()
+        kinds, codes = np.unique([str(cell) for cell in cells], return_inverse=True)
+        suspect = np.isin(np.arange(len(codes)), self.review() if rows is None else rows)
+        sizes, suspects = np.bincount(codes), np.bincount(codes, weights=suspect).astype(int)
+        wrong = np.bincount(codes, weights=np.nan_to_num(self.probability)) / sizes
+        look = {each.category: each.pattern for each in self.sources if each.column == column}
+        order = np.argsort(-wrong, kind="stable")
+        return {
+            column: kinds[order].tolist(),
+            "rows": sizes[order].tolist(),
+            "suspects": suspects[order].tolist(),
+            "probably_wrong": wrong[order].tolist(),
+            "labels_look": [look.get(kind, "") for kind in kinds[order].tolist()],
+        }
+
+    def apply(self, path: str | os.PathLike[str], rows: IntArray | None = None) -> Path:
+        """Write the table as CSV with the suggested labels, and a log of the changes beside it.
+
+        Rows whose target is a number are left out in place of that: nobody knows the right one.
+
+        Parameters
+        ----------
+        path
+            The file; the log has the same name with `.changes.csv` at its end.
+        rows
+            The rows to be changed, see `review`.
+
+        Returns
+        -------
+        Path
+            The log: row, old and new label, and the probability that the old one is wrong.
+        """
+        rows = self.review() if rows is None else rows
+        target = as_path(path)
+        kept = np.arange(len(self.names))
+        cells = self.table[self.target].to_pylist()
+        new = [None if self.ordered else self.suggestions[row].item() for row in rows.tolist()]
+        for row, label in zip(rows.tolist(), new, strict=True):
+            cells[row] = label
+        if self.ordered:
+            kept = np.setdiff1d(kept, rows)
+        columns = {
+            name: self.table[name].take(kept).to_pylist() for name in self.table.column_names
+        }
+        columns[self.target] = [cells[row] for row in kept.tolist()]
+        log = target.with_name(f"{target.stem}.changes.csv")
+        changes: dict[str, Sequence[Any]] = {
+            "row": [self.names[row] for row in rows],
+            "old": self.labels[rows].tolist(),
+            "new": ["left out" if label is None else label for label in new],
+            "probability_wrong": self.probability[rows].tolist(),
+        }
+        write_whole(target, csv_bytes(columns))
+        write_whole(log, csv_bytes(changes))
+        return log
 
     def to_csv(self, path: str | os.PathLike[str], *, most: int | None = None) -> None:
         """Write the suspects to a CSV file, most suspect first.
@@ -211,22 +328,44 @@ class Suspects:
         write_whole(as_path(path), csv_bytes(self.columns(_most(most))))
 
     def to_frame(self, kind: Any = "pandas", *, most: int | None = None) -> Any:
-        """The same as a table of pandas, polars, Arrow or another kind, see `Result.to_frame`."""
+        """Return the same as a table of pandas, polars or another kind, see `Result.to_frame`."""
         return make_frame(self.columns(_most(most)), kind)
 
-    def report(self, path: str | os.PathLike[str], *, title: str = "Suspect rows") -> Path:
-        """Write what was found as one HTML file: sentences, a chart, the first suspects."""
-        from fairshapley.clean.web_page import page
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Suspect rows",
+        rows: IntArray | None = None,
+        by: str | None = None,
+    ) -> Path:
+        """Write what was found as one HTML file: sentences, charts, the first suspects.
+
+        Parameters
+        ----------
+        path, title
+            The file, and its heading.
+        rows
+            The rows to look at, see `review`.
+        by
+            A column whose categories get a table.
+        """
+        from fairshapley.clean.web_page import suspects_page
 
         target = as_path(path)
-        write_whole(target, page(self, title).encode("utf-8"))
+        write_whole(target, suspects_page(self, title, rows, by).encode("utf-8"))
         return target
 
-    def shown(self, most: int) -> tuple[list[str], list[list[str]]]:
-        """Headings and the first suspects, for people."""
-        columns = list(self.columns(most).items())[:SHOWN]
-        rows = zip(*([_cell(value) for value in column] for _, column in columns), strict=True)
-        return [name.replace("_", " ") for name, _ in columns], [list(row) for row in rows]
+    def shown(self, most: int, names: Sequence[str] = FOUND) -> tuple[list[str], list[list[str]]]:
+        """Return headings and the first suspects, for people."""
+        columns = self.columns(most)
+        return as_lines({name: columns[name] for name in names})
+
+
+def as_lines(columns: dict[str, Sequence[Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return columns as headings and lines of texts."""
+    lines = zip(*([_cell(value) for value in column] for column in columns.values()), strict=True)
+    return [name.replace("_", " ") for name in columns], [list(line) for line in lines]
 
 
 def _most(most: int | None) -> int | None:

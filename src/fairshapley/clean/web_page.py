@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fairshapley._basics.text import visible
+import numpy as np
+
+from fairshapley._basics.types import IntArray
+from fairshapley.clean.suspect_rows import as_lines
+from fairshapley.results.report.page import environment, source
 
 if TYPE_CHECKING:
     from fairshapley.clean.suspect_rows import Suspects
 
 MOST_ROWS = 200
-HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width"><style>
-body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;font-size:.9rem}
-th,td{padding:.2rem .6rem;text-align:left;border-bottom:1px solid #ddd;overflow-wrap:anywhere}
-</style>"""
-MEANING = (
-    "probability wrong: that the label is wrong; held out probability: of the label, by models "
-    "that have not seen the row; neighbours: the ten nearest rows; value: what the row adds to a "
-    "nearest-neighbour model; distance: to its neighbours, 1 is usual"
-)
+BARS = 20
 
 
-def page(found: Suspects, title: str) -> str:
-    """The page as a text; everything from the data is escaped."""
-    headings, rows = found.shown(MOST_ROWS)
-    parts = [f"<title>{_safe(title)}</title></head><body><h1>{_safe(title)}</h1>"]
-    parts += [f"<p>{_safe(sentence)}.</p>" for sentence in found.sentences()]
-    if found.checks is not None:
-        scores = zip(
-            found.checks.counts, found.checks.removed, found.checks.relabelled, strict=True
+def suspects_page(found: Suspects, title: str, rows: IntArray | None, by: str | None) -> str:
+    """Return the page as a text; the template escapes everything from the data."""
+    probability = found.probability[~np.isnan(found.probability)]
+    bars = np.histogram(probability, BARS, (0, 1))[0].tolist()
+    headings, lines = found.shown(MOST_ROWS)
+    sources: Any = None if by is None else as_lines(found.by(by, rows))
+    page: str = (
+        environment()
+        .get_template("suspects.html")
+        .render(
+            title=title,
+            sentences=found.sentences(rows),
+            bars=bars,
+            tenths=[] if found.checks is None else found.checks.tenths.tolist(),
+            headings=headings,
+            lines=lines,
+            sources=sources,
+            models=as_lines({"model": [*found.weights], "weight": [*found.weights.values()]}),
+            style=source("style.css"),
         )
-        lines = [
-            [f"{count:,}", f"{removed:.4g}", f"{relabelled:.4g}"]
-            for count, removed, relabelled in scores
-        ]
-        heads = ["first suspects", "score when removed", "score when relabelled"]
-        parts += ["<h2>A model without them</h2>", _table(heads, lines)]
-    weights = [[name, f"{weight:.2f}"] for name, weight in found.weights.items()]
-    parts += [f"<h2>The first {len(rows):,} suspects</h2><p>{MEANING}.</p>", _table(headings, rows)]
-    parts += ["<h2>How it was done</h2>", _table(["model", "weight"], weights)]
-    parts += [f"<p>{_safe(note)}.</p>" for note in found.notes]
-    return "\n".join([HEAD, *parts, "</body></html>\n"])
-
-
-def _safe(text: str) -> str:
-    return escape(visible(text))
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{_safe(heading)}</th>' for heading in headings)
-    cells = ("".join(f"<td>{_safe(cell)}</td>" for cell in row) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+    return page
