@@ -154,8 +154,13 @@ class Noise:
         self.known = (self.ends[0].mean, self.ends[1].mean)
         return self.known
 
-    def with_repeats(self, draw: Draw, evaluations: int) -> RepeatedDraw:
-        """A round, with the repeats that are due after so many evaluations."""
+    def with_repeats(self, draw: Draw, evaluations: int, *, whole: bool = True) -> RepeatedDraw:
+        """Return a round with the repeats that are due after so many evaluations.
+
+        A round that the budget cuts gets none: a longer run draws the rest of it in their place.
+        """
+        if not whole:
+            return RepeatedDraw(draw, self.n_players, (0, 0), np.empty(0, dtype=np.int64))
         total = evaluations + len(draw)
         due = total // (EVALUATIONS_PER_REPEAT * self.n_active)
         twins = max(due, min(FIRST_TWINS, total // SHARE_OF_TWINS))

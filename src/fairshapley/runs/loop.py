@@ -414,7 +414,8 @@ class Run:
         noise = self.evaluator.noise
         if noise is None:
             return draw
-        return noise.with_repeats(draw, self.evaluator.tally.evaluations)
+        whole = draw is self._asked or self.rounds == 0
+        return noise.with_repeats(draw, self.evaluator.tally.evaluations, whole=whole)
 
     def _play(self, draw: Draw, after_chunk: Callable[[], None] | None = None) -> str | None:
         """Evaluate and tell a round; the reason where time or money ends the run."""
