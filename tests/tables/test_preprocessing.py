@@ -3,6 +3,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from fairshapley.errors import InputError
 from fairshapley.tables import Preprocessor
@@ -57,10 +58,25 @@ def test_what_tells_nothing_is_dropped_and_said():
     )
     assert (list(known.numbers), known.texts) == (["used"], ())
     assert known.notes == (
-        "dropped, since all values are the same: 'same' and 'text'",
-        "dropped, since each text occurs once: 'once'",
-        "dropped, since all values are missing: 'none'",
+        "left out, since all values are the same: 'same' and 'text'",
+        "left out, since each text occurs once (only categories and sentences are used): 'once'",
+        "left out, since all values are missing: 'none'",
     )
+
+
+def test_sentences_are_read_by_their_words():
+    good = [f"the {place} room was good" for place in range(20)]
+    bad = [f"the {place} room was bad" for place in range(20)]
+    known, train = fitted(review=[*good, *bad, None])
+    assert set(known.sentences) == {"review"}
+    assert known.feature_names[0] == "review topic 1"
+    features = known.encode(train, "training")[:40]
+    learnt = LogisticRegression().fit(features, np.repeat(["good", "bad"], 20))
+    test = pa.table({"review": ["a good view", "bad, all of it"]})
+    assert learnt.predict(known.encode(test, "test")).tolist() == ["good", "bad"]
+    # No word is in two rows: nothing can be learnt.
+    with pytest.raises(InputError, match="each text occurs once"):
+        fitted(review=[f"a{row} b{row} c{row}" for row in range(30)])
 
 
 def test_a_column_of_texts_in_training_may_be_numbers_in_test():

@@ -9,7 +9,7 @@ from typing import Any
 from fairshapley.cli.options import AsJson, CsvOut, DataOptions, Quiet, Seed, run_option
 
 # What the encoding of a table adds to the name of a column.
-_ADDED = re.compile(r" = '.*'$| is missing$| is rare$", re.DOTALL)
+_ADDED = re.compile(r" = '.*'$| is missing$| is rare$| topic \d+$", re.DOTALL)
 
 
 def explain_table(
