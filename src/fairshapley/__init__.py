@@ -19,27 +19,46 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.2.0"
 
-if TYPE_CHECKING:
-    from fairshapley.public import *  # noqa: F403
-    from fairshapley.public import __all__ as __all__
-else:
+# Where each public name is defined; `__init__.pyi` says the same to type checkers.
+_HOMES = {
+    "approximator": "shapiq_approximator",
+    "clean": "suspects",
+    "closed_forms": "knn_shapley leave_one_out",
+    "comparison.audits": "audit compare",
+    "comparison.curves": "curve",
+    "errors": "FairShapleyError InputError",
+    "estimators": "GreedyActive MonteCarlo Orthogonal Owen RegressionAdjusted Sobol Stratified "
+    "UnbiasedKernelSHAP",
+    "evaluation": "DaskEngine Journal ProcessEngine RayEngine SerialEngine ThreadEngine",
+    "explanations": "explain",
+    "planning": "forecast",
+    "results.result": "Result",
+    "runs.calls": "estimate exact resume",
+    "semivalues": "Banzhaf BetaShapley Shapley",
+    "stopping": "Budget Decided Fair Fidelity",
+    "tables.building": "table_game",
+    "verification": "verify",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-    def __getattr__(name: str) -> Any:
-        """Load what is used when it is first used: `fairshapley --help` needs next to nothing."""
-        if name.startswith("_") and name != "__all__":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        # A module of the package is loaded alone: it may be asked for while the others are loaded.
-        if find_spec(f"{__name__}.{name}") is not None:
-            return import_module(f"{__name__}.{name}")
-        found = getattr(import_module(f"{__name__}.public"), name, None)
-        if found is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = sorted(["errors", "estimators", "fairness", "games", *_HOME_OF])
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is used when it is first used: `fairshapley --help` needs next to nothing."""
+    if name in _HOME_OF:
+        found = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
         globals()[name] = found
         return found
+    # A module of the package is loaded alone: it may be asked for while the others are loaded.
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")
 
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *import_module(f"{__name__}.public").__all__})
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

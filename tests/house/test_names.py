@@ -86,8 +86,7 @@ def exists(name: str) -> bool:
         elif (place / f"{part}.py").is_file():
             return True
         else:
-            offers = "public.py" if place == SRC / "fairshapley" else "__init__.py"
-            words = re.findall(r"\w+", (place / offers).read_text(encoding="utf-8"))
+            words = re.findall(r"\w+", (place / "__init__.py").read_text(encoding="utf-8"))
             return part in words
     return True
 

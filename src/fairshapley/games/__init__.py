@@ -1,23 +1,23 @@
 """Games: the utility v(S) of a batch of coalitions.
 
-Games that need scikit-learn are imported when they are first used: it takes its time.
+Games that need more than numpy are imported when they are first used: that takes its time.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fairshapley.games import federated
-from fairshapley.games.features import FeatureGame
-from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import FunctionGame, Game, Random, TableGame
-from fairshapley.games.knn import KNNUtilityGame
 from fairshapley.games.synthetic import Additive, Airport, SumOfUnanimity
-from fairshapley.games.volume import VolumeGame
 
 if TYPE_CHECKING:
+    from fairshapley.games import federated
     from fairshapley.games.data import DataGame
+    from fairshapley.games.features import FeatureGame
+    from fairshapley.games.federated import FederatedGame, ModelUtility, RoundGame
     from fairshapley.games.information import InformationGame
+    from fairshapley.games.knn import KNNUtilityGame
+    from fairshapley.games.volume import VolumeGame
 
 __all__ = [
     "Additive",
@@ -40,13 +40,22 @@ __all__ = [
 ]
 
 _LAZY = {
-    "DataGame": "fairshapley.games.data",
-    "InformationGame": "fairshapley.games.information",
+    "DataGame": "data",
+    "FeatureGame": "features",
+    "FederatedGame": "federated",
+    "InformationGame": "information",
+    "KNNUtilityGame": "knn",
+    "ModelUtility": "federated",
+    "RoundGame": "federated",
+    "VolumeGame": "volume",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
-    return value
+    if name in _LAZY:
+        module = import_module(f"{__name__}.{_LAZY[name]}")
+        value = globals()[name] = getattr(module, name)
+        return value
+    if name in ("data", "features", "federated", "information", "knn", "volume"):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -58,6 +58,8 @@ class Abilities(Protocol):
     """The number of rows of each player"""
     copies: Sequence[tuple[tuple[int, ...], float, bool]]
     """Groups of players with common rows: players, share, and whether some are only nearly equal"""
+    rounds: Sequence[Any]
+    """The games of which this one is the sum, to be valued one by one"""
     shapley_values: FloatArray
     """The true values, for audits"""
     null_players: Sequence[int]
@@ -197,6 +199,11 @@ def row_counts(game: Game) -> tuple[int, ...] | None:
 def copies(game: object) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
     """Return the groups of players with common rows."""
     return tuple(getattr(game, "copies", ()))
+
+
+def rounds(game: object) -> tuple[Any, ...]:
+    """Return the games of which a game is the sum, where it says so."""
+    return tuple(getattr(game, "rounds", ()))
 
 
 def known_values(game: object) -> FloatArray | None:

@@ -22,8 +22,7 @@ from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
-from fairshapley.games.abilities import is_random
-from fairshapley.games.federated import FederatedGame
+from fairshapley.games.abilities import is_random, rounds
 from fairshapley.games.game import FunctionGame, Game
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
@@ -132,7 +131,7 @@ def estimate(
     started = time.monotonic()
     checks.choice("on_error", on_error, ("raise", "skip"))
     by_rounds = until is None and unions is None
-    if isinstance(game, FederatedGame) and len(game.rounds) > 1 and by_rounds:
+    if by_rounds and len(rounds(game)) > 1:
         one_round = partial(
             estimate, method=method, semivalue=semivalue, xi=xi, verify=verify, progress=progress,
             on_error=on_error,

@@ -11,7 +11,8 @@ import numpy as np
 
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.journal import Journal
-from fairshapley.games.federated import FederatedGame
+from fairshapley.games import abilities
+from fairshapley.games.game import Game
 from fairshapley.randomness import side_generator
 from fairshapley.results.records import PartValues
 from fairshapley.results.result import Result
@@ -21,7 +22,7 @@ from fairshapley.stopping import Budget
 
 
 def estimate_rounds(
-    game: FederatedGame,
+    game: Game,
     estimate_round: Callable[..., Result],
     *,
     budget: Budget | None,
@@ -36,7 +37,8 @@ def estimate_rounds(
     and seconds and cost are divided among the rounds. `estimate_round` is `estimate` with all
     other arguments given.
     """
-    n_rounds = len(game.rounds)
+    parts = abilities.rounds(game)
+    n_rounds = len(parts)
     if budget is not None:
         seconds = None if budget.seconds is None else budget.seconds / n_rounds
         cost = None if budget.cost is None else budget.cost / n_rounds
@@ -46,7 +48,7 @@ def estimate_rounds(
         opened = stack.enter_context(opened_engine(engine))
         if isinstance(journal, str | os.PathLike):
             journal = stack.enter_context(Journal(journal, shared=True))
-        for place, part in enumerate(game.rounds):
+        for place, part in enumerate(parts):
             if place:
                 root = results[0].seed
                 seed = int(side_generator(root, f"round {place}").integers(2**62))
@@ -57,7 +59,7 @@ def estimate_rounds(
     return _total(game, results)
 
 
-def _total(game: FederatedGame, results: list[Result]) -> Result:
+def _total(game: Game, results: list[Result]) -> Result:
     """Return the result of the sum of the rounds, whose draws are independent."""
     first = results[0]
     ends = [result.game.endpoints or (0.0, 0.0) for result in results]
@@ -82,17 +84,17 @@ def _total(game: FederatedGame, results: list[Result]) -> Result:
         ),
         endpoints=(sum(low for low, _ in ends), sum(high for _, high in ends)),
         fingerprint=None,
-        value_range=game.value_range,
+        value_range=abilities.value_range(game),
         rounds=None,
         journal_digest=results[-1].run.journal_digest,
         computed=sum(result.run.computed for result in results),
         cache_hits=sum(result.run.cache_hits for result in results),
         seconds=sum(result.run.seconds for result in results),
-        unit=game.unit,
+        unit=abilities.unit(game),
         history=(),
         profile=(),
         parts=tuple(
             PartValues(f"round {part.record.number}", tuple(result.values.tolist()), end)
-            for part, result, end in zip(game.rounds, results, ends, strict=True)
+            for part, result, end in zip(abilities.rounds(game), results, ends, strict=True)
         ),
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from fairshapley._basics import checks
 from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
@@ -114,6 +113,8 @@ def compute_guarantee(
     needed = required_fidelity(count, epsilon1, delta, independent=not dependent, bound=bound)
     emit(f"ε1 = {epsilon1:g} with δ = {delta:g} takes a fidelity of {needed:.4f} of every player")
     if invariability is not None:
+        from fairshapley._basics import checks
+
         rate = checks.real("invariability", invariability, above=0)
         samples = needed * count / rate
         emit(f"that is {samples:,.0f} marginal contributions (Corollary 1)")
