@@ -137,6 +137,15 @@ def test_chunks_follow_the_speed_of_the_game():
     assert Pace(None, 10**9).size() == 1
 
 
+def test_a_chunk_is_no_smaller_than_what_takes_the_time_of_one_coalition():
+    pace = Pace(None, 100, 32)
+    pace.observe(2, 60.0)  # as two coalitions are: a batch takes as long as 32
+    assert pace.size() == 32
+    pace.failed(32)
+    pace.observe(16, 60.0)
+    assert pace.size() == 1
+
+
 def test_every_worker_gets_work_unless_the_way_is_longer():
     pace = Pace(None, 100)
     assert [pace.size(missing, 2) for missing in (1, 4, 99, 1000)] == [1, 1, 25, 64]

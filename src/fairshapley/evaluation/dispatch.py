@@ -53,6 +53,8 @@ class Pace:
         Coalitions per chunk, whatever the speed; None follows the measured speed.
     n_players
         The number of players, which says how much memory a coalition takes.
+    least
+        Coalitions that take no longer together than one alone: no chunk is made smaller.
 
     Examples
     --------
@@ -64,9 +66,9 @@ class Pace:
     1
     """
 
-    def __init__(self, fixed: int | None, n_players: int) -> None:
+    def __init__(self, fixed: int | None, n_players: int, least: int = 1) -> None:
         self._fixed = fixed
-        self._next = FIRST_CHUNK
+        self._least, self._next = least, max(least, FIRST_CHUNK)
         self._most = max(1, CHUNK_BYTES // n_players)
         self._failed = False
         self._seconds = 0.0
@@ -98,7 +100,7 @@ class Pace:
         self._seconds = seconds / count
         affordable = CHUNK_SECONDS * count / max(seconds, 1e-9)
         grown = self._next + self._next // 8 + 1 if self._failed else GROWTH * self._next
-        self._next = int(max(1, min(affordable, grown)))
+        self._next = int(max(1 if self._failed else self._least, min(affordable, grown)))
 
     def failed(self, count: int) -> None:
         """Grow slowly from now on: a chunk failed as a whole, perhaps because it was too large."""

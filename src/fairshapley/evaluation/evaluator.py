@@ -479,8 +479,9 @@ class Evaluator:
             game = PackedGame(self.game, self.n_active, replicated=replicated, seeded=seeded)
             # A chunk that fails is paid as a whole: where there are prices it is one evaluation.
             chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
+            pace = Pace(chunk_size, self.n_players, abilities.batch_size(self.game))
             self._dispatcher = Dispatcher(
-                *(self.engine.open(game), Pace(chunk_size, self.n_players)),
+                *(self.engine.open(game), pace),
                 *(self.guard, self.engine),
                 on_values=self._journal,
                 on_repeat=self._repeat,

@@ -46,6 +46,8 @@ class Abilities(Protocol):
     """Whether utilities can be awaited, from `answer`"""
     answer: Callable[..., Awaitable[FloatArray]]
     """The utilities (of coalitions and, with `draw`, seeds) from an ``async def``"""
+    batch_size: int
+    """Coalitions that take no longer together than one alone"""
     n_replicates: int
     """The number of groups of test rows that `with_replicates` leaves out"""
     with_replicates: Callable[[BoolArray], FloatArray]
@@ -159,6 +161,11 @@ def same_seed(game: object) -> bool:
 def is_async(game: object) -> bool:
     """Whether a game's utilities can be awaited: it then has ``async def answer(coalitions)``."""
     return bool(getattr(game, "is_async", False))
+
+
+def batch_size(game: object) -> int:
+    """Return how many coalitions take no longer together than one alone."""
+    return int(getattr(game, "batch_size", 1))
 
 
 def has_replicates(game: object) -> TypeGuard[ReplicatedGame]:

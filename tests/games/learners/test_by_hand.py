@@ -11,6 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from fairshapley.games.learners import batch_learner
+from fairshapley.games.learners.arrays import Backend
+from fairshapley.games.learners.learner import Products
 
 
 def rows(*sets):
@@ -122,3 +124,14 @@ def test_naive_bayes_of_equal_rows_has_no_variance():
     X, y = [[0.1], [0.1], [0.1], [0.5], [0.9]], [0, 0, 0, 1, 1]
     learner = batch_learner(GaussianNB(), X, y, [[0.1], [0.2]])
     assert learner.predict(rows("11111"), "label").tolist() == [[0, 1]]
+
+
+def test_products_that_are_too_many_to_be_kept():
+    rng = np.random.default_rng(0)
+    features, weights = rng.normal(size=(3000, 150)), rng.random((3000, 2))
+    products = Products(features, Backend())
+    assert products._kept is None
+    for part, rows_of_it in ((products, slice(None)), (products.of_rows(np.arange(9)), slice(9))):
+        some, each = features[rows_of_it], weights[rows_of_it]
+        expected = some.T @ (each[:, 1:] * some)
+        np.testing.assert_allclose(part.sums(each)[:, :, 1], expected, rtol=1e-9, atol=1e-9)

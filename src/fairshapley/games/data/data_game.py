@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairshapley._basics import checks
+from fairshapley._basics.threads import allowed_threads
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import FairShapleyError, GameError, InputError
 from fairshapley.games.abilities import DeviceGame
@@ -33,7 +34,7 @@ from fairshapley.games.data.players import first_missing, read_classes, read_pla
 from fairshapley.games.data.rows import check_alike, read_rows
 from fairshapley.games.data.scoring import METRICS, Metric, Scorer, TestGroups
 from fairshapley.games.game import check_coalitions, check_names, members
-from fairshapley.games.learners.learner import Learner, NotVectorisedError
+from fairshapley.games.learners.learner import QUANTUM, Learner, NotVectorisedError
 from fairshapley.games.player_data import as_labels, identical_groups
 
 # Masks of rows and predictions of a batch of coalitions stay within it.
@@ -262,6 +263,11 @@ class DataGame:
     def n_replicates(self) -> int:
         """How many groups of test rows `with_replicates` leaves out; 0 where it cannot."""
         return self._fitter.groups.count
+
+    @property
+    def batch_size(self) -> int:
+        """Coalitions that take no longer together than one alone: a vectorised fit is of many."""
+        return QUANTUM * allowed_threads() if self.vectorised else 1
 
     def on_device(self) -> DeviceGame | None:
         """The form that takes coalitions on the game's device and leaves their utilities there."""

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshapley._basics.checks import is_real
-from fairshapley._basics.threads import SMALL_ROWS, allowed_threads, one_thread
+from fairshapley._basics.threads import allowed_threads, one_thread
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.games.game import real_numbers
-from fairshapley.games.learners.arrays import Array, Backend
+from fairshapley.games.learners.arrays import MEMORY_BYTES, Array, Backend
 
 Predicted: TypeAlias = Literal["label", "probability", "decision", "value"]
 """What is predicted of a test row: the index of a class, a probability for each class, a score
@@ -75,6 +75,7 @@ class Learner(ABC):
         budget = where.free_bytes // ARRAYS if on_device else CACHE_BYTES
         # Narrower products are slow: with 2,000 rows 64 columns took 0.85 of the time of 32.
         self._chunk = max(budget // (8 * largest * QUANTUM), 2) * QUANTUM
+        self._chunk_bytes = 8 * largest * self._chunk * ARRAYS
 
     @abstractmethod
     def _predict(self, sets: Array, kind: Predicted) -> Array:
@@ -119,28 +120,30 @@ class Learner(ABC):
 
     def predict_sets(self, sets: Array, kind: Predicted) -> Array:
         """The same for sets that are columns on the learner's device, boolean (rows, sets)."""
-        return self._joined([self._predict(part, kind) for part in self._chunks(sets)])
+        return self._joined([self._predict(part, kind) for part in self._chunks(sets, self._chunk)])
 
     def _by_threads(self, sets: Array, kind: Predicted) -> Array:
         """The same; on numpy each thread computes a chunk, so that bits do not depend on them."""
-        if self.where.device is not None or self._n_rows > SMALL_ROWS:
+        if self.where.device is not None:
             return self.predict_sets(sets, kind)
-        chunks = self._chunks(sets)
+        # Every thread has a part, also where a chunk would hold all sets.
+        threads = max(1, min(allowed_threads(), MEMORY_BYTES // self._chunk_bytes))
+        even = -(-sets.shape[1] // (QUANTUM * threads)) * QUANTUM
+        chunks = self._chunks(sets, min(even, self._chunk))
 
         def predicted(part: Array) -> Array:
             with self.where.quiet:  # a setting of the thread
                 return self._predict(part, kind)
 
-        n_threads = min(allowed_threads(), len(chunks))
+        n_threads = min(threads, len(chunks))
         with one_thread():
             if n_threads == 1:
                 return self._joined([predicted(part) for part in chunks])
             with ThreadPoolExecutor(n_threads) as pool:
                 return self._joined(list(pool.map(predicted, chunks)))
 
-    def _chunks(self, sets: Array) -> list[Array]:
-        starts = range(0, sets.shape[1], self._chunk)
-        return [sets[:, start : start + self._chunk] for start in starts]
+    def _chunks(self, sets: Array, width: int) -> list[Array]:
+        return [sets[:, start : start + width] for start in range(0, sets.shape[1], width)]
 
     def _joined(self, parts: list[Array]) -> Array:
         return parts[0] if len(parts) == 1 else self.where.xp.concat(parts, axis=0)
@@ -236,9 +239,11 @@ def switch(model: object, name: str) -> bool:
     return bool(getattr(model, name))
 
 
-# The products of all pairs of columns are kept for every training row, and their making takes
-# three times as much for a moment.
+# The products of all pairs of columns are kept up to this size; larger ones are made anew for every
+# sum, column by column.
 MAX_PRODUCT_BYTES = 256 * 1024**2
+# The matrices of a batch of wider problems would not fit the memory.
+MAX_WIDTH = 400
 
 
 @dataclass(frozen=True)
@@ -271,8 +276,6 @@ def design(X: FloatArray, X_test: FloatArray, *, centre: bool) -> Design:  # noq
     >>> design(wide, wide, centre=False).penalty.shape
     (1,)
     """
-    # Before the decomposition, which takes long where this fails.
-    _check_size(X.shape[0], min(X.shape))
     middle = X.mean(axis=0) if centre else np.zeros(X.shape[1])
     train, test = X - middle, X_test - middle
     left, lengths, axes = np.linalg.svd(train, full_matrices=False)
@@ -287,7 +290,7 @@ def design(X: FloatArray, X_test: FloatArray, *, centre: bool) -> Design:  # noq
 
 
 class Products:
-    """The sums Σ w_i x_i x_iᵀ for many weights at once: one product with all x_i x_iᵀ.
+    """The sums Σ w_i x_i x_iᵀ for many weights at once: products with all x_i x_iᵀ.
 
     Examples
     --------
@@ -298,7 +301,7 @@ class Products:
     """
 
     def __init__(self, X: FloatArray, where: Backend) -> None:  # noqa: N803
-        _check_size(*X.shape)
+        _check_width(X.shape[1])
         width = X.shape[1]
         rows, columns = np.triu_indices(width)
         place: IntArray = np.zeros((width, width), dtype=np.int64)
@@ -307,13 +310,17 @@ class Products:
         self._where = where
         self._place = where.integers(place.ravel())
         self._diagonal = where.integers(np.diag(place))
-        self._products = where.reals((X[:, rows] * X[:, columns]).T)
+        self._columns = where.reals(X.T)
+        self._kept = None
+        if 8 * len(X) * rows.size <= MAX_PRODUCT_BYTES:
+            self._kept = where.reals((X[:, rows] * X[:, columns]).T)
 
     def of_rows(self, rows: Array) -> Products:
         """The products of some of the rows."""
-        part = object.__new__(Products)
+        part, take = object.__new__(Products), self._where.xp.take
         part.__dict__.update(self.__dict__)
-        part._products = self._where.xp.take(self._products, rows, axis=1)
+        part._columns = take(self._columns, rows, axis=1)
+        part._kept = None if self._kept is None else take(self._kept, rows, axis=1)
         return part
 
     def sums(self, weights: Array, diagonal: Array | None = None, *, coarse: bool = False) -> Array:
@@ -322,18 +329,21 @@ class Products:
         `diagonal`, of a shape that broadcasts to (width, sets), is added to their diagonals;
         `coarse` sums decide on the speed of an iteration alone.
         """
-        xp = self._where.xp
+        xp, columns = self._where.xp, self._columns
         with self._where.coarse if coarse else nullcontext():
-            sums = self._products @ weights
+            if self._kept is not None:
+                sums = self._kept @ weights
+            else:
+                parts = [columns[at:, :] * columns[at, :] @ weights for at in range(self.width)]
+                sums = xp.concat(parts, axis=0)
         if diagonal is not None:
             sums[self._diagonal, :] += diagonal
         return xp.reshape(xp.take(sums, self._place, axis=0), (self.width, self.width, -1))
 
 
-def _check_size(n_rows: int, width: int) -> None:
-    size = 8 * n_rows * width * (width + 1) // 2
-    if size > MAX_PRODUCT_BYTES:
+def _check_width(width: int) -> None:
+    if width > MAX_WIDTH:
         raise NotVectorisedError(
-            f"{n_rows} rows of {width} columns: their products would take {size / 1e9:.1f} GB; "
+            f"{width} columns that depend on no others: at most {MAX_WIDTH} are fitted together; "
             "reduce the features, or fit one coalition at a time"
         )
