@@ -45,6 +45,20 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
+# Names of shap, shapiq, pyDVL and llmSHAP, with ours.
+_PEERS = {
+    "Explainer": "explain",
+    "ExactComputer": "exact",
+    "KernelExplainer": "explain",
+    "KernelSHAP": "estimate(game, 'kernel')",
+    "LOOValuation": "leave_one_out",
+    "PermutationSamplingSV": "MonteCarlo",
+    "ShapleyValuation": "estimate",
+    "TreeExplainer": "explain",
+    "compute_shapley_values": "estimate",
+    "shapley_values": "estimate",
+}
+
 __all__ = sorted(["errors", "estimators", "fairness", "games", *_HOME_OF])
 
 
@@ -56,8 +70,19 @@ def __getattr__(name: str) -> Any:
         return found
     # A module of the package is loaded alone: it may be asked for while the others are loaded.
     if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        ours = _PEERS.get(name) or _place_of(name)
+        hint = f": use fs.{ours}" if ours else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     return import_module(f"{__name__}.{name}")
+
+
+def _place_of(name: str) -> str:
+    """Return where a public name is that is not at the top; empty where it is nowhere."""
+    for module in ("games", "estimators", "fairness", "errors"):
+        found = import_module(f"{__name__}.{module}")
+        if name in getattr(found, "__all__", vars(found)):
+            return f"{module}.{name}"
+    return ""
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,11 +30,12 @@ from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1, XI
 from fairshapley.fairness.looks import planned_look, spent_share
 from fairshapley.games import abilities
-from fairshapley.games.game import Game
+from fairshapley.games.game import Game, GameOption, function_game
 from fairshapley.randomness import side_generator
 from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
+from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget
@@ -169,10 +170,12 @@ class Forecast:
         return sentences
 
 
+@answers_peers
 def forecast(
-    game: Game,
+    game: GameOption,
     method: str | Estimator[Any, Any] = "auto",
     *,
+    players: Iterable[Any] | None = None,
     budget: int | Budget | None = None,
     until: Rule | None = None,
     engine: EngineOption = None,
@@ -187,7 +190,7 @@ def forecast(
 
     Parameters
     ----------
-    game, method, budget, until, engine
+    game, players, method, budget, until, engine
         As in `estimate`. Of an engine only the number of its processes counts; for clusters, whose
         workers are not known before they start, the time is that of one of them.
     pilot
@@ -222,6 +225,7 @@ def forecast(
     >>> planned.needed < walks.needed
     True
     """
+    game = function_game(game, players)
     n_players = abilities.number_of_players(game)
     limits, _ = run_limits(parse_budget(budget), until, n_players, method)
     kind = parse_semivalue(semivalue)

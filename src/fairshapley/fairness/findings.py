@@ -19,6 +19,8 @@ from fairshapley.fairness.levels import check_delta
 
 # Players that a sentence names.
 NAMED = 5
+# The level of the interval behind a grade, and the standard errors behind one by a model.
+GRADE_DELTA, CLEAR = 0.05, 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,23 @@ class Findings:
         found = self.certificate
         values, widths = np.nan_to_num(found.evidence.values), found.half_widths
         return Decisions(values - widths, values + widths, found.delta, found.evidence.player_names)
+
+    @cached_property
+    def grades(self) -> tuple[str, ...]:
+        """What each player does: "clearly helps", "clearly hurts", "no effect" or "unclear".
+
+        A value is clear where the 95 % interval of this value alone leaves zero out; where a model
+        gives the values, from `CLEAR` standard errors on.
+        """
+        found = self.certificate.evidence
+        widths = np.zeros(found.n_players) if found.exact else self.single_widths(GRADE_DELTA)
+        if widths is None:
+            by_model = found.modelled and not found.obstacle
+            widths = CLEAR * found.standard_errors if by_model else np.full(found.n_players, np.inf)
+        clear = np.abs(found.values) > widths
+        unclear = "no effect" if found.exact else "unclear"
+        words = np.where(found.values > 0, "clearly helps", "clearly hurts")
+        return tuple(np.where(clear, words, unclear).tolist())
 
     def single_widths(self, delta: float) -> FloatArray | None:
         """Return half-widths that cover one value each with 1 − δ; None where there are doubts."""

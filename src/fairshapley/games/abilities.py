@@ -22,6 +22,8 @@ class Abilities(Protocol):
 
     player_names: Sequence[str] | None
     """A name for each player"""
+    texts: Sequence[str] | None
+    """The text of each player, where players are texts"""
     value_range: tuple[float, float] | None
     """The lowest and the highest utility"""
     identical_players: Sequence[tuple[int, int]]
@@ -95,7 +97,7 @@ def number_of_players(game: object) -> int:
     if not callable(game) or not hasattr(game, "n_players"):
         raise InputError(
             "a game is a callable with n_players that maps a boolean array (m, n) to m numbers; "
-            "wrap a function of one coalition in fs.games.FunctionGame(fn, n_players)"
+            "give the players of a plain function, fs.estimate(function, players=[…])"
         )
     return check_n_players(game.n_players)
 
@@ -103,6 +105,11 @@ def number_of_players(game: object) -> int:
 def player_names(game: Game) -> tuple[str, ...] | None:
     """Return the players' names, where the game has any."""
     return check_names(getattr(game, "player_names", None), check_n_players(game.n_players))
+
+
+def texts(game: Game) -> tuple[str, ...]:
+    """Return the players' texts; empty where players are no texts."""
+    return check_names(getattr(game, "texts", None), check_n_players(game.n_players)) or ()
 
 
 def value_range(game: object) -> tuple[float, float] | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from inspect import iscoroutinefunction
-from typing import Any, Protocol, SupportsFloat, runtime_checkable
+from inspect import iscoroutinefunction, signature
+from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.frames import read_frame
+from fairshapley._basics.text import one_line
 from fairshapley._basics.threads import run_coroutine
 from fairshapley._basics.types import BoolArray, FloatArray, IntArray
 from fairshapley.errors import GameError, InputError
@@ -19,6 +21,8 @@ from fairshapley.randomness import draw_seeds, root_seed
 
 # A table of 2**25 utilities takes 256 MB.
 MAX_TABLE_PLAYERS = 25
+# Longer texts among the players are named by their beginning.
+LONGEST_NAME = 40
 
 
 @runtime_checkable
@@ -116,10 +120,14 @@ class FunctionGame:
     Parameters
     ----------
     fn
-        Takes the members as a tuple of player indices in increasing order, returns a number. It may
-        be an ``async def``: many calls are then in flight at a time, see `ThreadEngine`.
+        Takes the members as a tuple of player indices in increasing order, or of `players` where
+        these are given; returns a number. It may be an ``async def``: many calls are then in flight
+        at a time, see `ThreadEngine`.
     n_players
-        The number of players.
+        The number of players; not needed with `players`.
+    players
+        The players themselves, as the function takes them: a list of names or other objects, or a
+        dict from each name to its object.
     key
         A name for what the function computes. It replaces the fingerprint of the function's
         code, closure and globals: give one when the function holds what cannot be hashed (a
@@ -141,15 +149,21 @@ class FunctionGame:
     >>> game = FunctionGame(lambda coalition: len(coalition) ** 2, n_players=3)
     >>> game(np.array([[True, True, False], [True, True, True]]))
     array([4., 9.])
+    >>> shop = FunctionGame(lambda chosen: 5.0 * ("tea" in chosen), players=["tea", "cups"])
+    >>> shop(np.array([[True, False], [False, True]]))
+    array([5., 0.])
     """
 
     random: bool = False
+    players: tuple[Any, ...] | None = None
+    """What the function takes in place of indices"""
 
     def __init__(
         self,
-        fn: Callable[[tuple[int, ...]], float | Awaitable[float]],
-        n_players: int,
+        fn: Callable[[tuple[Any, ...]], float | Awaitable[float]],
+        n_players: int | None = None,
         *,
+        players: Iterable[Any] | None = None,
         key: str | None = None,
         player_names: Sequence[str] | None = None,
         value_range: tuple[float, float] | None = None,
@@ -167,6 +181,11 @@ class FunctionGame:
                 "name one, or leave it out"
             )
         self.fn = fn
+        if players is not None:
+            self.players, player_names = _named_players(players, player_names)
+            n_players = len(self.players)
+        if n_players is None:
+            raise InputError("the players are missing", remedy="give {n_players} or {players}")
         self.n_players = check_n_players(n_players)
         self.key = key
         self.player_names = check_names(player_names, self.n_players)
@@ -190,27 +209,102 @@ class FunctionGame:
         """The utility of each row of `coalitions`."""
         return self._utilities(coalitions)
 
-    def _calls(self, coalitions: BoolArray, *more: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        """The arguments of each call of the function."""
-        rows = map(members, check_coalitions(coalitions, self.n_players))
-        return zip(rows, *more, strict=True)
+    @property
+    def texts(self) -> tuple[str, ...] | None:
+        """The players as texts, where they are texts that differ from their names."""
+        texts = self.players or ()
+        same = texts == self.player_names or not all(isinstance(text, str) for text in texts)
+        return None if same else texts
+
+    def _chosen(self, coalition: tuple[int, ...]) -> tuple[Any, ...]:
+        """What the function takes for a coalition."""
+        players = self.players
+        return coalition if players is None else tuple(players[member] for member in coalition)
+
+    def _calls(
+        self, coalitions: BoolArray, *more: Sequence[int]
+    ) -> Iterable[tuple[tuple[int, ...], tuple[Any, ...]]]:
+        """Each coalition with the arguments of its call."""
+        rows = [members(row) for row in check_coalitions(coalitions, self.n_players)]
+        return zip(rows, zip(map(self._chosen, rows), *more, strict=True), strict=True)
 
     def _utilities(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
         if self.is_async:
             return run_coroutine(self.answer(coalitions, *more))
-        calls = self._calls(coalitions, *more)
-        values = [_as_utility(self.fn(*call), call[0]) for call in calls]
+        values: list[float] = []
+        with answers_kept(values):
+            for coalition, call in self._calls(coalitions, *more):
+                values.append(_as_utility(self.fn(*call), coalition))
         return np.array(values, dtype=np.float64)
 
     async def answer(self, coalitions: BoolArray, *more: Sequence[int]) -> FloatArray:
         """The utilities from an ``async def``, one after the other."""
-        values = []
-        for call in self._calls(coalitions, *more):
-            value = self.fn(*call)
-            if isinstance(value, Awaitable):
-                value = await value
-            values.append(_as_utility(value, call[0]))
+        values: list[float] = []
+        with answers_kept(values):
+            for coalition, call in self._calls(coalitions, *more):
+                value = self.fn(*call)
+                if isinstance(value, Awaitable):
+                    value = await value
+                values.append(_as_utility(value, coalition))
         return np.array(values, dtype=np.float64)
+
+
+def _named_players(
+    players: Iterable[Any], names: Sequence[str] | None
+) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Return the players and their names: keys of a dict, texts, ``__name__``, or numbers."""
+    if isinstance(players, str) or not isinstance(players, Iterable):
+        message = "must be a list of the players, or a dict from their names to them"
+        raise InputError(message, parameter="players", received=players)
+    if isinstance(players, Mapping):
+        names = [*map(str, players)] if names is None else names
+        players = players.values()
+    found = tuple(players)
+    if names is None:
+        names = [
+            one_line(str(player), LONGEST_NAME)
+            if isinstance(player, str | int)
+            else str(getattr(player, "__name__", at))
+            for at, player in enumerate(found)
+        ]
+    return found, check_names(names, len(found)) or ()
+
+
+GameOption: TypeAlias = Any
+"""A game, or a plain function where its players are given"""
+
+
+def function_game(fn: GameOption, players: Iterable[Any] | None) -> Any:
+    """Return the game of a plain function of its players; a game alone as it is.
+
+    A function whose second argument is `seed` is random.
+
+    Examples
+    --------
+    >>> function_game(lambda chosen: len(chosen), ["a", "b"]).player_names
+    ('a', 'b')
+    """
+    if players is None:
+        return fn
+    if hasattr(fn, "n_players"):
+        message = "the game has its players already"
+        raise InputError(message, remedy="leave {players} out, or give a plain function")
+    try:
+        seeded = [*signature(fn).parameters][1:2] == ["seed"]
+    except (TypeError, ValueError):  # no function, or one without a signature
+        seeded = False
+    return (Random if seeded else FunctionGame)(fn, players=players)
+
+
+@contextmanager
+def answers_kept(values: list[float]) -> Iterator[None]:
+    """Let an error carry the utilities that were computed before it: they may have been paid."""
+    try:
+        yield
+    except Exception as error:
+        with suppress(Exception):  # not every exception takes attributes
+            error.answered = np.array(values)  # type: ignore[attr-defined]
+        raise
 
 
 @dataclass(frozen=True)
@@ -322,7 +416,7 @@ class Random(FunctionGame):
     Parameters
     ----------
     fn
-        Takes the members as a tuple of player indices in increasing order and a seed, a whole
+        Takes the members as for a `FunctionGame`, and a `seed`, a whole
         number below 2**32; returns a number. The same seed must give the same number. It may be an
         ``async def``.
     n_players
@@ -332,8 +426,8 @@ class Random(FunctionGame):
         same seed (common random numbers). It lowers the noise where a seed does the same to all
         coalitions: the same test questions, the same initial weights.
     **options
-        The key, player_names, value_range, identical_players, unit, cost and cost_unit of a
-        `FunctionGame`.
+        The players, key, player_names, value_range, identical_players, unit, cost and cost_unit of
+        a `FunctionGame`.
 
     Examples
     --------
@@ -347,13 +441,13 @@ class Random(FunctionGame):
 
     def __init__(
         self,
-        fn: Callable[[tuple[int, ...], int], float | Awaitable[float]],
-        n_players: int,
+        fn: Callable[..., float | Awaitable[float]],
+        n_players: int | None = None,
         *,
         same_seed: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(fn, n_players, random=True, **options)  # type: ignore[arg-type]
+        super().__init__(fn, n_players, random=True, **options)
         self.same_seed = checks.flag("same_seed", same_seed)
 
     def draw(self, coalitions: BoolArray, seeds: IntArray) -> FloatArray:

@@ -7,14 +7,49 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairshapley._basics.text import several
+from fairshapley._basics.text import one_line, several
 from fairshapley.fairness.levels import DELTA, LARGE_XI
 from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.results.tables import shown_table
 from fairshapley.results.test_set import both_errors
 from fairshapley.results.wording import number
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
+
+
+# What `print` shows: the highest and the lowest values, and no more lines than these in all.
+FIRST_ROWS, LAST_ROWS, MOST_LINES = 5, 2, 15
+LONGEST_NAME = 40
+
+
+def overview(result: Result) -> list[str]:
+    r"""Return what `print` shows: the values first, then what holds, in at most 15 lines.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> print("\n".join(overview(fs.exact(fs.games.TableGame([0, 1, 2, 5])))))
+    Shapley values of 2 players, exact
+      1  +3
+      0  +2
+    4 evaluations; seed ...; stopped: every coalition was evaluated: the values are exact
+    """
+    title, made, stopped, *said = summary(result)
+    _, rows = shown_table(result, FIRST_ROWS, LAST_ROWS, terms=False)
+    grades = dict(zip(result.names(), result.findings().grades, strict=True))
+    names = [one_line(name, LONGEST_NAME) for name, *_ in rows]
+    widths = max(map(len, names)), max(len(row[1]) for row in rows)
+    lines = []
+    for name, row in zip(names, rows, strict=True):
+        error = f" ± {row[-1]}" if not result.exact and row[-1] else ""
+        grade = grades.get(row[0], "") if not result.exact else ""
+        lines.append(f"  {name:<{widths[0]}}  {row[1]:<{widths[1]}}{error}  {grade}".rstrip())
+    said = [f"{made}; {stopped}", *said, *result.notes]
+    left = MOST_LINES - 1 - len(lines)
+    if len(said) > left:
+        said = [*said[: left - 1], f"{len(said) - left + 1} more: result.findings(), result.notes"]
+    return [title, *lines, *said]
 
 
 def summary(result: Result, *, terms: bool = True) -> list[str]:

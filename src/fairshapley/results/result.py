@@ -14,7 +14,7 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.files import as_path, write_whole
 from fairshapley._basics.frames import make_frame
-from fairshapley._basics.text import block_html, names_table_html, sentences_html
+from fairshapley._basics.text import block_html, names_table_html, near_miss, sentences_html
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.errors import InputError
 from fairshapley.fairness.aims import Aim
@@ -39,7 +39,7 @@ from fairshapley.fairness.levels import (
 )
 from fairshapley.fairness.scores import fidelity
 from fairshapley.results import payouts
-from fairshapley.results.console import summary
+from fairshapley.results.console import overview, summary
 from fairshapley.results.payouts import Money
 from fairshapley.results.records import GameFacts, RunFacts
 from fairshapley.results.serialising import Stored
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record", Evidence, RunFacts)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result(Stored, Shared):
     """Values of the players of a game, with their standard errors and provenance.
 
@@ -65,8 +65,13 @@ class Result(Stored, Shared):
     >>> result = fs.exact(fs.games.TableGame([0, 1, 2, 5]))
     >>> result.values, result.exact
     (array([2., 3.]), True)
-    >>> print(result.stopped)
-    every coalition was evaluated: the values are exact
+    >>> result["1"]
+    3.0
+    >>> print(result)
+    Shapley values of 2 players, exact
+      1  +3
+      0  +2
+    4 evaluations; seed ...; stopped: every coalition was evaluated: the values are exact
     """
 
     evidence: Evidence
@@ -284,13 +289,26 @@ class Result(Stored, Shared):
         """What must be known before values are used, in sentences; empty when all is well."""
         return tuple(said for said in (baseline_warning(self), *copies_sentences(self)) if said)
 
+    def __getitem__(self, player: str | int) -> float:
+        """The value of a player, by its name or its number."""
+        names = self.names()
+        if isinstance(player, int | np.integer) and 0 <= player < self.n_players:
+            return float(self.values[player])
+        if names.count(str(player)) != 1:
+            many = "no player" if str(player) not in names else "several players"
+            message = f"{many} with the name {player!r:.60}{near_miss(str(player), names)}"
+            raise InputError(message, remedy="give a name of result.names(), or a number")
+        return float(self.values[names.index(str(player))])
+
     def __str__(self) -> str:
-        return "\n".join([*summary(self), *self.notes])
+        return "\n".join(overview(self))
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        title, *summary = str(self).splitlines()
+        title, *said = summary(self)
         table = names_table_html(*shown_table(self, TOP_ROWS, BOTTOM_ROWS))
-        return block_html(title, sentences_html(summary), table)
+        return block_html(title, table, sentences_html([*said, *self.notes]))
 
     payout = payouts.payout
 

@@ -23,13 +23,14 @@ from fairshapley.evaluation.evaluator import Evaluator, OnError
 from fairshapley.evaluation.journal import Journal, RunRecord
 from fairshapley.fairness.levels import check_xi
 from fairshapley.games.abilities import is_random, rounds
-from fairshapley.games.game import FunctionGame, Game
+from fairshapley.games.game import FunctionGame, Game, GameOption, function_game
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
+from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import (
@@ -49,10 +50,12 @@ DEFAULT_EVALUATIONS_PER_PLAYER = 100
 RECORDED_FACTS = ("identical_players", "same_seed", "prices")
 
 
+@answers_peers
 def estimate(
-    game: Game,
+    game: GameOption,
     method: str | Estimator[Any, Any] = "auto",
     *,
+    players: Iterable[Any] | None = None,
     budget: int | Budget | None = None,
     until: Rule | None = None,
     semivalue: str | Semivalue = "shapley",
@@ -74,7 +77,12 @@ def estimate(
     Parameters
     ----------
     game
-        A callable with `n_players` that maps a boolean array (m, n) to m utilities.
+        A callable with `n_players` that maps a boolean array (m, n) to m utilities; or, with
+        `players`, a plain function, perhaps an ``async def``, that gets a tuple of the chosen ones
+        and returns a number. A function with a second argument `seed` is random.
+    players
+        The players of a plain function: a list of names or other objects, or a dict from each name
+        to its object.
     method
         "auto" (exact when 2**n coalitions fit the budget, else "adjusted"), the name of another
         method, or an estimator object.
@@ -127,8 +135,14 @@ def estimate(
     >>> game = fs.games.Airport([1.0, 2.0, 4.0])
     >>> fs.estimate(game, budget=100).values.round(3)
     array([0.333, 0.833, 2.833])
+    >>> prices = {"tea": 3.0, "cups": 5.0}
+    >>> def turnover(chosen):
+    ...     return sum(prices[player] for player in chosen) + 2.0 * (len(chosen) == 2)
+    >>> fs.estimate(turnover, players=prices.keys(), budget=100)["tea"]
+    4.0
     """
     started = time.monotonic()
+    game = function_game(game, players)
     checks.choice("on_error", on_error, ("raise", "skip"))
     by_rounds = until is None and unions is None
     if by_rounds and len(rounds(game)) > 1:
@@ -170,15 +184,18 @@ def estimate(
             return _execute(plan, evaluator, seed, started, progress, verify)
 
 
+@answers_peers
 def exact(
-    game: Game,
+    game: GameOption,
     semivalue: str | Semivalue = "shapley",
     *,
+    players: Iterable[Any] | None = None,
     unions: Iterable[object] | None = None,
 ) -> Result:
     """Return the exact values, by evaluating every coalition (up to 25 players).
 
-    With `unions`, as in `estimate`, only coalitions that keep unions together are evaluated.
+    `players` and `unions` are as in `estimate`; with `unions`, only coalitions that keep unions
+    together are evaluated.
 
     Examples
     --------
@@ -188,7 +205,7 @@ def exact(
     >>> fs.exact(fs.games.Airport([1.0, 2.0, 4.0]), unions=["north", "north", "south"]).values
     array([0.25, 0.75, 3.  ])
     """
-    return estimate(game, Exact(), semivalue=semivalue, unions=unions)
+    return estimate(game, Exact(), players=players, semivalue=semivalue, unions=unions)
 
 
 def resume(
