@@ -24,7 +24,7 @@ from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import Exact, coalitions_needed
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
-from fairshapley.evaluation.prices import Prices
+from fairshapley.evaluation.prices import Prices, by_size
 from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.levels import DELTA, EPSILON1, XI
@@ -235,7 +235,7 @@ def forecast(
         allowed = min(allowed, limits.evaluations or limits.marginals or UNLIMITED)
     prices = Prices.of(game)
     # Sizes are drawn about alike.
-    cost_each = None if prices is None else float(prices.by_size().mean())
+    cost_each = None if prices is None else float(by_size(prices.means(), n_players).mean())
     if limits is not None and limits.cost is not None and cost_each is not None:
         allowed = min(allowed, int(limits.cost / cost_each))
     with opened_engine(engine) as opened:

@@ -12,14 +12,14 @@ import fairshapley as fs
 from fairshapley._basics import bits
 from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import EngineError
-from fairshapley.evaluation import Evaluator, SerialEngine
+from fairshapley.evaluation import Engine, Evaluator, SerialEngine
 from fairshapley.evaluation.engines import opened_engine, parse_engine
 from fairshapley.evaluation.engines.engine import Answer, WorkerLostError
 
 ALL = np.array([[code >> i & 1 for i in range(6)] for code in range(64)], dtype=bool)
 
 
-class Chaos:
+class Chaos(Engine):
     """An engine whose workers answer in random order, and die when told to.
 
     `deadly` says of a chunk whether it kills its worker, which takes all others with it. `dies`

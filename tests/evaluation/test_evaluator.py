@@ -99,7 +99,7 @@ def test_a_round_larger_than_the_cache_is_not_remembered(chunk_size):
     evaluator = Evaluator(game, 6, engine=SerialEngine(chunk_size), cache_bytes=2 * 10 * 120)
     masks = np.random.default_rng(0).random((50, 6)) < 0.5
     np.testing.assert_array_equal(evaluate(evaluator, masks), masks @ (1.5 ** np.arange(6)))
-    assert evaluator.tally.evaluations == 50  # whatever the chunks
+    assert evaluator.tally.evaluations == len(np.unique(masks, axis=0))  # whatever the chunks
     assert len(evaluator.cache) == 0
 
 

@@ -8,7 +8,7 @@ import pytest
 import fairshapley as fs
 from fairshapley import errors
 from fairshapley.estimators.adjusted.size_plan import SizeWeights
-from fairshapley.evaluation.prices import Prices
+from fairshapley.evaluation.prices import Prices, by_size
 from fairshapley.results.wording import number
 
 TOKENS = np.arange(1.0, 13.0)
@@ -78,7 +78,7 @@ def test_cheap_sizes_are_drawn_more_often():
 @pytest.mark.parametrize("n_players", [1, 2, 5, 70, 300])
 def test_prices_of_all_sizes(n_players):
     prices = Prices(lambda masks: 2.0 + masks.sum(axis=1), n_players)
-    np.testing.assert_allclose(prices.by_size(), 2.0 + np.arange(n_players + 1))
+    np.testing.assert_allclose(by_size(prices.means(), n_players), 2.0 + np.arange(n_players + 1))
 
 
 def test_prices_in_the_plan_make_errors_smaller_for_the_same_money():
@@ -134,7 +134,7 @@ def test_what_is_wrong_is_said():
     with pytest.raises(errors.BudgetError, match="a cost of up to"):
         fs.estimate(game(), "mc", budget=fs.Budget(cost=100))
     with pytest.raises(errors.InputError, match="positive number for each"):
-        Prices(lambda masks: np.zeros(len(masks)), 3).by_size()
+        Prices(lambda masks: np.zeros(len(masks)), 3).means()
     with pytest.raises(errors.InputError, match="cost must be a function"):
         fs.games.FunctionGame(utility, 12, cost=3.0)
 

@@ -217,8 +217,9 @@ def test_a_broken_journal_is_found(
 def test_a_torn_state_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that shows what it has after half a round is caught."""
     trials = Trials(PLAIN, folder, failing_lines(MemoryError, history))
-    first = inspect.getsourcelines(Recorder.add)[1]
-    added = [at for at, (_, line) in enumerate(trials.labels) if line == first + 2]
+    lines, first = inspect.getsourcelines(Recorder.add)
+    begins = first + next(at for at, line in enumerate(lines) if "isinstance(" in line)
+    added = [at for at, (_, line) in enumerate(trials.labels) if line == begins]
     trials.trial(added[-1])
     forget = Run._forget
     monkeypatch.setattr(Run, "_forget", lambda run: hasattr(run, "state") or forget(run))

@@ -7,7 +7,7 @@ ended: see `fairshapley.runs.known_coalitions`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from zlib import crc32
 
@@ -67,7 +67,7 @@ class Cache:
         known = {key: self._young[key] for key in keys if key in self._young and key != empty}
         return dict(islice(known.items(), count))
 
-    def update(self, entries: Iterable[tuple[bytes, float]]) -> None:
+    def update(self, entries: Mapping[bytes, float]) -> None:
         """Remember utilities."""
         self._young.update(entries)
 
@@ -87,12 +87,6 @@ class Cache:
     def complete(self) -> bool:
         """Whether every coalition of the game is remembered."""
         return len(self) == 1 << self.n_players
-
-    def entries(self) -> tuple[list[bytes], FloatArray]:
-        """Return all coalitions that are remembered, in the order of their keys, and utilities."""
-        known = self._old | self._young
-        keys = sorted(known)
-        return keys, np.array([known[key] for key in keys], dtype=np.float64)
 
     def table(self) -> FloatArray:
         """Return all 2**n utilities, indexed by bit mask; only for a complete cache."""

@@ -8,10 +8,12 @@ pause. So every chunk ends as utilities or as an error, and what is computed twi
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,6 +44,10 @@ FIRST_CHUNK = 64
 GROWTH = 4
 # Two chunks for each worker: one that is computed, and one that waits so that none is idle.
 CHUNKS_PER_WORKER = 2
+
+
+class OutOfTimeError(Exception):
+    """The deadline passed between two chunks; what was computed is kept."""
 
 
 class Pace:
@@ -107,24 +113,28 @@ class Pace:
         self._next, self._failed = max(1, count // 2), True
 
 
+@dataclass(eq=False)
 class Chunk:
     """Some distinct coalitions, and what became of them.
 
     It is done when it has values or an error; one that was halved is replaced by its halves.
     """
 
-    def __init__(self, rows: Sequence[int], keys: Sequence[bytes], *, again: bool = False) -> None:
-        self.rows, self.keys, self.again = rows, keys, again
-        self.values: FloatArray | None = None
-        self.unusable: dict[int, str] = {}
-        """The places whose value cannot be taken, with the reason"""
-        self.replicates: dict[bytes, bytes] = {}
-        """Where the game has them: what the utilities change by without each group of test rows, in
-        single precision, for they become an error"""
-        self.error: Exception | None = None
-        self.halves: tuple[Chunk, Chunk] | None = None
-        self.losses = self.retries = 0
-        self.alone, self.sent = False, again
+    keys: Sequence[bytes]
+    again: bool = False
+    """Whether they were computed before: they are paid, and not journalled"""
+    sent: bool = False
+    alone: bool = False
+    values: FloatArray | None = None
+    unusable: dict[int, str] = field(default_factory=dict)
+    """The places whose value cannot be taken, with the reason"""
+    replicates: dict[bytes, bytes] = field(default_factory=dict)
+    """Where the game has them: what the utilities change by without each group of test rows, in
+    single precision, for they become an error"""
+    error: Exception | None = None
+    halves: tuple[Chunk, ...] = ()
+    losses: int = 0
+    retries: int = 0
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -135,20 +145,14 @@ class Chunk:
         if answer.ndim == 2:
             self.values = np.ascontiguousarray(answer[:, 0])
             changes = (answer[:, 1:] - answer[:, :1]).astype("<f4")
-            self.replicates = {
-                key: row.tobytes() for key, row in zip(self.keys, changes, strict=True)
-            }
+            rows = (row.tobytes() for row in changes)
+            self.replicates = dict(zip(self.keys, rows, strict=True))
 
-    def halve(self) -> tuple[Chunk, Chunk]:
+    def halve(self) -> tuple[Chunk, ...]:
         """Replace the chunk by two."""
         middle = len(self) // 2
-        first, second = (
-            Chunk(self.rows[part], self.keys[part], again=self.again)
-            for part in (slice(middle), slice(middle, None))
-        )
-        for half in (first, second):
-            half.sent, half.alone = True, self.alone
-        self.halves = (first, second)
+        parts = self.keys[:middle], self.keys[middle:]
+        self.halves = tuple(Chunk(part, self.again, True, self.alone) for part in parts)
         return self.halves
 
 
@@ -159,34 +163,32 @@ class Dispatcher:
     ----------
     session
         Where chunks are computed.
+    engine
+        The engine of the session, which says what is tried again.
     pace
         Says how many chunks to hand in, and learns how long they take.
     guard
         Lets Ctrl-C through while chunks are waited for.
-    engine
-        The engine of the session, which says what is tried again.
     on_values
-        Called with each chunk as soon as it has values, in any order.
+        Called with each chunk that is computed, in the order of the answers.
     on_repeat
-        Called with each chunk before it is computed once more.
+        Called before a chunk is computed once more.
     """
 
     def __init__(
         self,
         session: Session,
+        engine: Engine,
         pace: Pace,
         guard: InterruptGuard,
-        engine: Engine,
         on_values: Callable[[Chunk], None],
         on_repeat: Callable[[Chunk], None],
     ) -> None:
         self.session = session
-        self._pace = pace
-        self._guard = guard
+        self._engine, self._pace, self._guard = engine, pace, guard
         self._on_values, self._on_repeat = on_values, on_repeat
-        self._retries: int = getattr(engine, "retries", 0)
-        self._backoff: float = getattr(engine, "backoff", 0.0)
-        self._transient: Callable[[Exception], bool] = getattr(engine, "transient", bool)
+        self._keys: Sequence[bytes] = ()
+        self._at, self._again = 0, False
         self._begun: deque[Chunk] = deque()
         """The chunks of the round that nobody has taken yet, in its order"""
         self._paused: list[tuple[float, Chunk]] = []
@@ -199,36 +201,37 @@ class Dispatcher:
         """How many times a chunk was lost with its worker"""
         self.halved = 0
         """How many chunks failed as a whole, and were computed in halves"""
-        self.begin((), ())
-
-    def begin(self, rows: Sequence[int], keys: Sequence[bytes], *, again: bool = False) -> None:
-        """Take coalitions to compute, each with the row that it is for.
-
-        With `again` they were computed before: they are paid, and not journalled.
-        """
-        self._rows, self._keys, self._again, self._at = rows, keys, again, 0
 
     @property
     def unsent(self) -> Sequence[bytes]:
         """The coalitions that no worker ever had; none where all were computed before."""
         return () if self._again else self._keys[self._at :]
 
-    @property
-    def busy(self) -> bool:
-        """Whether chunks of the round are still to be settled."""
-        return self._at < len(self._keys) or bool(self._begun)
+    def compute(
+        self, keys: Sequence[bytes], deadline: float = math.inf, *, again: bool = False
+    ) -> Iterator[Chunk]:
+        """Compute coalitions; yield their chunks in order, each as soon as all before it are done.
 
-    @property
-    def waiting(self) -> bool:
-        """Whether there are coalitions that no worker has."""
-        queued = self._queue or self._suspects or self._paused
-        return self._at < len(self._keys) or bool(queued)
-
-    def step(self) -> Iterator[Chunk]:
-        """Hand in what the engine can take, and wait for an answer.
-
-        Returns the chunks that are done, in the order of the round, up to the first that is not.
+        With `again` they were computed before: they are paid, and not journalled.
         """
+        self._keys, self._again, self._at = keys, again, 0
+        while self._at < len(keys) or self._begun:
+            self._guard.check()
+            waiting = self._at < len(keys) or self._queue or self._suspects or self._paused
+            if waiting and time.monotonic() > deadline:
+                raise OutOfTimeError
+            self._step()
+            while self._begun:
+                chunk = self._begun[0]
+                if not chunk.halves and chunk.values is None and chunk.error is None:
+                    break
+                self._begun.popleft()
+                self._begun.extendleft(reversed(chunk.halves))
+                if not chunk.halves:
+                    yield chunk
+
+    def _step(self) -> None:
+        """Hand in what the engine can take, and wait for an answer."""
         self._fill()
         pause = None
         if self._paused:
@@ -242,23 +245,12 @@ class Dispatcher:
                 time.sleep(pause or 0.0)
         for ticket, answer in answers:
             self._land(self._flying.pop(ticket), answer)
-        return self._finished()
-
-    def _finished(self) -> Iterator[Chunk]:
-        while self._begun:
-            chunk = self._begun[0]
-            if chunk.halves is not None:
-                self._begun.popleft()
-                self._begun.extendleft(reversed(chunk.halves))
-            elif chunk.values is None and chunk.error is None:
-                return
-            else:
-                yield self._begun.popleft()
 
     def _fill(self) -> None:
-        now = time.monotonic()
-        self._queue.extendleft(chunk for due, chunk in self._paused if due <= now)
-        self._paused = [(due, chunk) for due, chunk in self._paused if due > now]
+        if self._paused:
+            now = time.monotonic()
+            self._queue.extendleft(chunk for due, chunk in self._paused if due <= now)
+            self._paused = [(due, chunk) for due, chunk in self._paused if due > now]
         if self._suspects:
             if self._flying:
                 return  # a suspect is tried alone
@@ -272,16 +264,13 @@ class Dispatcher:
             if self._queue:
                 self._submit(self._queue.popleft())
             elif missing := len(self._keys) - self._at:
-                self._submit(self._cut(self._pace.size(missing, workers)))
+                size = self._pace.size(missing, workers)
+                chunk = Chunk(self._keys[self._at : self._at + size], self._again, self._again)
+                self._begun.append(chunk)
+                self._at += len(chunk)
+                self._submit(chunk)
             else:
                 return
-
-    def _cut(self, size: int) -> Chunk:
-        part = slice(self._at, self._at + size)
-        chunk = Chunk(self._rows[part], self._keys[part], again=self._again)
-        self._begun.append(chunk)
-        self._at += len(chunk)
-        return chunk
 
     def _submit(self, chunk: Chunk) -> None:
         if chunk.sent:
@@ -315,11 +304,11 @@ class Dispatcher:
     def _unless_transient(self, chunk: Chunk, error: Exception) -> Exception | None:
         """Pause the chunk when it is to be tried again; else return the error to report."""
         try:
-            if chunk.retries >= self._retries or not self._transient(error):
+            if chunk.retries >= self._engine.retries or not self._engine.transient(error):
                 return error
         except Exception as raised:
             return raised
-        pause = min(LONGEST_BACKOFF, self._backoff * 2**chunk.retries)
+        pause = min(LONGEST_BACKOFF, self._engine.backoff * 2**chunk.retries)
         chunk.retries += 1
         self._paused.append((time.monotonic() + pause, chunk))
         return None
@@ -358,14 +347,7 @@ class Dispatcher:
     def finish(self) -> None:
         """Hand in nothing more, and wait for what workers have begun: it is paid for."""
         while self._drop_waiting():
-            self.step()
-
-    def _drop_waiting(self) -> bool:
-        """Forget the coalitions that no worker has; whether any are left to wait for."""
-        self.begin((), ())
-        for chunks in (self._queue, self._suspects, self._paused, self._begun):
-            chunks.clear()
-        return bool(self._flying)
+            self._step()
 
     def abandon(self) -> list[Chunk]:
         """Drop all chunks; return those that were answered in the meantime."""
@@ -378,3 +360,10 @@ class Dispatcher:
                     flying[ticket].take(answer.values)
                     answered.append(flying[ticket])
         return answered
+
+    def _drop_waiting(self) -> bool:
+        """Forget the coalitions that no worker has; whether any are left to wait for."""
+        self._keys, self._at = (), 0
+        for chunks in (self._queue, self._suspects, self._paused, self._begun):
+            chunks.clear()
+        return bool(self._flying)

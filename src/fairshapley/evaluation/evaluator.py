@@ -21,7 +21,7 @@ from fairshapley.draws import Draw, ListedCoalitions, packed_rows
 from fairshapley.draws.device import DeviceDraw
 from fairshapley.errors import EngineError, GameError, InputError, JournalError
 from fairshapley.evaluation.cache import CACHE_BYTES, Cache, Replicates, entry_bytes
-from fairshapley.evaluation.dispatch import Chunk, Dispatcher, Pace
+from fairshapley.evaluation.dispatch import Chunk, Dispatcher, OutOfTimeError, Pace
 from fairshapley.evaluation.engines import Engine, SerialEngine
 from fairshapley.evaluation.engines.engine import PackedGame
 from fairshapley.evaluation.failures import (
@@ -51,10 +51,6 @@ VERIFY_TOLERANCE = 1e-9
 PART_BYTES = 1 << 26
 
 OnError = Literal["raise", "skip"]
-
-
-class OutOfTimeError(Exception):
-    """The deadline passed between two chunks; what was computed is kept."""
 
 
 class OutOfMoneyError(Exception):
@@ -106,8 +102,7 @@ class Tally:
         return self.evaluations + self.cache_hits
 
 
-@dataclass(eq=False)
-class JournalSlot:
+class JournalSlot(NamedTuple):
     """A journal together with the number that the game has in it."""
 
     journal: Journal
@@ -123,16 +118,12 @@ class Part:
     sizes: SizeArray
     values: FloatArray
     """The utility of each row, as far as it is known"""
-    missing: list[int]
-    """The rows whose coalitions are new"""
-    again: list[tuple[int, int]]
-    """Further rows of those coalitions, each with the row where it comes first"""
-    failures: dict[int, str] = field(default_factory=dict)
-    """The rows that are skipped, with the reason"""
-
-    def keys_of(self, rows: Sequence[int]) -> list[bytes]:
-        """Return the coalitions of some rows."""
-        return [self.keys[row] for row in rows]
+    unknown: list[int]
+    """The other rows"""
+    new: dict[bytes, int]
+    """The distinct coalitions of these, each with its first row"""
+    skipped: list[int] = field(default_factory=list)
+    """The rows of coalitions whose utility failed"""
 
 
 class Evaluator:
@@ -185,15 +176,14 @@ class Evaluator:
     ) -> None:
         self.game = game
         self.n_players = n_players
-        self.engine: Engine = engine if engine is not None else SerialEngine()
+        self.engine = engine if engine is not None else SerialEngine()
         self.slot = slot
         self.on_error = on_error
         self.guard = guard if guard is not None else InterruptGuard()
         self.n_active = n_players if n_active is None else n_active
         self.cache = Cache(self.n_active, cache_bytes)
         self.noise = noise
-        function = abilities.cost(game)
-        self.prices = None if function is None else Prices(function, n_players)
+        self.prices = Prices.of(game)
         self.money = math.inf
         """The most that evaluations may cost"""
         self.replicates: Replicates | None = None
@@ -270,25 +260,23 @@ class Evaluator:
             return int(evaluations)
         spent, paid, start = 0, 0.0, 0
         for part in self._parts(draw):
-            rows = range(len(part.keys)) if whole else part.missing
-            over = spent + np.arange(1, len(rows) + 1) > evaluations
-            if self.prices is not None and priced and rows:
-                sums = paid + np.cumsum(self.prices.each(self._masks(part.keys_of(rows))))
+            keys = part.keys if whole else list(part.new)
+            over = spent + np.arange(1, len(keys) + 1) > evaluations
+            if self.prices is not None and priced and keys:
+                sums = paid + np.cumsum(self.prices.each(self._masks(keys)))
                 over |= sums > money
                 paid = float(sums[-1])
             if over.any():
-                return start + rows[int(over.argmax())]
-            spent, start = spent + len(rows), start + len(part.keys)
+                at = int(over.argmax())
+                return start + (at if whole else part.new[keys[at]])
+            spent, start = spent + len(keys), start + len(part.keys)
         return count
 
-    def cost(self, draw: Draw, *, whole: bool = False) -> float:
-        """Return what the new coalitions of a draw cost, or all of them, where there are prices."""
+    def cost(self, draw: Draw) -> float:
+        """Return what the coalitions of a draw cost, known ones too, where there are prices."""
         if self.prices is None:
             return 0.0
-        return sum(
-            self._price(part.keys if whole else part.keys_of(part.missing))
-            for part in self._parts(draw)
-        )
+        return sum(self._price(part.keys) for part in self._parts(draw))
 
     def _price(self, keys: Sequence[bytes]) -> float:
         if self.prices is None or not keys:
@@ -316,139 +304,122 @@ class Evaluator:
         count, remembers = len(draw), self._remembers(draw)
         step = count if remembers else PART_BYTES // entry_bytes(self.n_players)
         for start in range(0, max(1, count), max(1, step)):
-            part = self._look_up(draw, start, min(count, start + step), remembers=remembers)
+            part = self._look_up(draw, start, min(count, start + step))
             if remembers:
                 self._looked_up = draw, part
             yield part
 
-    def _look_up(self, draw: Draw, start: int, stop: int, *, remembers: bool) -> Part:
+    def _look_up(self, draw: Draw, start: int, stop: int) -> Part:
         """Return rows of a draw with what memory has of them."""
         packed = packed_rows(draw, start, stop, self.n_players)
         if self.n_active < self.n_players:
             packed = bits.first_players(packed, self.n_active)
-        sizes, values = bits.sizes(packed), np.full(stop - start, np.nan)
+        sizes, stated = bits.sizes(packed), None
         if self.noise is not None:
-            packed, values = self.noise.seeded(draw, start, packed)
-        keys, rows = bits.packed_keys(packed), np.flatnonzero(np.isnan(values)).tolist()
-        known = self.cache.get_many([keys[row] for row in rows])
-        values[rows] = np.array(known, dtype=np.float64)  # NaN where there is none
-        missing = [row for row, value in zip(rows, known, strict=True) if value is None]
-        if not remembers:  # every row counts, as if each were a part of its own
-            return Part(keys, sizes, values, missing, [])
-        first: dict[bytes, int] = {}
-        places = [(row, first.setdefault(keys[row], row)) for row in missing]
-        again = [(row, at) for row, at in places if at != row]
-        missing = list(first.values())
-        return Part(keys, sizes, values, missing, again)
+            packed, stated = self.noise.seeded(draw, start, packed)
+        keys = bits.packed_keys(packed)
+        known = self.cache.get_many(keys)
+        if stated is not None:
+            both = zip(known, stated.tolist(), strict=True)
+            known = [told if math.isnan(end) else end for told, end in both]
+        new: dict[bytes, int] = {}
+        unknown = [row for row, value in enumerate(known) if value is None]
+        for row in unknown:
+            new.setdefault(keys[row], row)
+        return Part(keys, sizes, np.array(known, dtype=np.float64), unknown, new)
 
     def evaluate(
         self, draw: Draw, deadline: float = math.inf, after_chunk: Callable[[], None] | None = None
     ) -> Answers:
         """Evaluate one round: the utilities of all coalitions of a draw, and their sizes."""
         if self._on_device is not None and isinstance(draw, DeviceDraw):
-            return self._evaluate_on_device(self._on_device, draw, deadline, after_chunk)
+
+            def between() -> None:
+                if time.monotonic() > deadline:
+                    raise OutOfTimeError
+                if after_chunk is not None:
+                    after_chunk()
+
+            values, largest = evaluate_on_device(self._on_device, draw, self.guard, between)
+            self.tally.largest = max(self.tally.largest, largest)
+            self.tally.evaluations += len(values)
+            self.tally.computed += len(values)
+            return Answers(values, draw.sizes)
         parts = []
         for part in self._parts(draw):
             self._looked_up = None
-            self._complete(part, deadline, after_chunk, remember=self._remembers(draw))
+            found = self._complete(part, deadline, after_chunk)
+            if self._remembers(draw):
+                self.cache.update(found)
             parts.append(part)
         if len(parts) == 1:
             return Answers(parts[0].values, parts[0].sizes)
         values = np.concatenate([part.values for part in parts])
         return Answers(values, np.concatenate([part.sizes for part in parts]))
 
-    def _evaluate_on_device(
-        self,
-        form: DeviceGame,
-        draw: DeviceDraw,
-        deadline: float,
-        after_chunk: Callable[[], None] | None,
-    ) -> Answers:
-        def between() -> None:
-            if time.monotonic() > deadline:
-                raise OutOfTimeError
-            if after_chunk is not None:
-                after_chunk()
-
-        values, largest = evaluate_on_device(form, draw, self.guard, between)
-        self.tally.largest = max(self.tally.largest, largest)
-        self.tally.evaluations += len(values)
-        self.tally.computed += len(values)
-        return Answers(values, draw.sizes)
-
     def _complete(
-        self,
-        part: Part,
-        deadline: float,
-        after_chunk: Callable[[], None] | None,
-        *,
-        remember: bool,
-    ) -> None:
-        """Find or compute the utilities of the rows that miss one."""
+        self, part: Part, deadline: float, after_chunk: Callable[[], None] | None
+    ) -> dict[bytes, float]:
+        """Find or compute the utilities of the coalitions that miss one."""
+        found: dict[bytes, float] = {}
 
-        def keep(rows: Sequence[int], keys: Sequence[bytes], given: FloatArray) -> None:
-            part.values[rows] = values = self._accepted(given)
-            self.tally.evaluations += len(rows)
-            if remember:
-                self.cache.update(zip(keys, values.tolist(), strict=True))
+        def keep(keys: Sequence[bytes], values: FloatArray) -> None:
+            sizes = np.abs(values)
+            largest = float(sizes[sizes <= LARGEST_UTILITY].max(initial=0.0))
+            self.tally.largest = max(self.tally.largest, largest)
+            self.tally.evaluations += len(keys)
+            taken = np.where(sizes < NEGLIGIBLE, 0.0, values)
+            found.update(zip(keys, taken.tolist(), strict=True))
 
         def take(chunk: Chunk) -> None:
-            keep(chunk.rows, chunk.keys, self._taken(part, chunk))
+            keep(chunk.keys, self._taken(part, chunk))
             if after_chunk is not None:
                 after_chunk()
 
-        new = part.keys_of(part.missing)
-        found = self._journalled(part, new)
-        rows = [row for row in part.missing if row not in found]
-        if rows:
+        new = [*part.new]
+        journalled = self._journalled(part, new)
+        missing = [key for key in new if key not in journalled] if journalled else new
+        if missing:
             self._opened()  # a round that cannot begin costs nothing
         self.tally.cost += self._price(new)
-        self.tally.cache_hits += len(part.keys) - len(part.missing)
-        if found:
-            keep([*found], part.keys_of([*found]), np.array([*found.values()]))
-        if rows:
-            self._compute(rows, part.keys_of(rows), take, deadline)
-        for row, at in part.again:
-            part.values[row] = part.values[at]
+        self.tally.cache_hits += len(part.keys) - len(new)
+        if journalled:
+            keep([*journalled], np.array([*journalled.values()]))
+        if missing:
+            self._compute(missing, take, deadline)
+        part.values[part.unknown] = [found[part.keys[row]] for row in part.unknown]
+        return found
 
-    def _journalled(self, part: Part, keys: list[bytes]) -> dict[int, float]:
-        """Return the rows that the journal knows, with their utilities.
+    def _journalled(self, part: Part, keys: list[bytes]) -> dict[bytes, float]:
+        """Return the utilities that the journal knows.
 
         Failures are known too, when they are to be skipped: NaN.
         """
         if self.slot is None or not keys:
             return {}
-        journal, game = self.slot.journal, self.slot.game
-        utilities = journal.lookup(game, keys)
-        self._require_range([*utilities.values()])
+        journal, game = self.slot
+        found = journal.lookup(game, keys)
+        if self._range is not None and found:
+            lowest, highest = min(found.values()), max(found.values())
+            if not self._range[0] <= lowest <= highest <= self._range[1]:
+                raise JournalError(
+                    f"the journal {journal.path} holds utilities from {lowest:g} to {highest:g}, "
+                    "outside the value_range that the game states: restore a copy of the journal, "
+                    "or give another file"
+                )
         if self.replicates is not None:
-            self.replicates.add_packed(journal.replicates(game, [*utilities]))
-        if self.on_error == "skip" and self._failures is None:
-            self._failures = journal.failures(game)
-        found = {}
-        for row, key in zip(part.missing, keys, strict=True):
-            if key in utilities:
-                found[row] = utilities[key]
-            elif self.on_error == "skip" and self._failures and key in self._failures:
-                found[row] = math.nan
-                self._skip(part, row, self._failures[key])
+            self.replicates.add_packed(journal.replicates(game, [*found]))
+        if self.on_error == "skip":
+            if self._failures is None:
+                self._failures = journal.failures(game)
+            for key in keys:
+                if key in self._failures and key not in found:
+                    found[key] = math.nan
+                    self._skip(part, key, self._failures[key])
         return found
-
-    def _require_range(self, values: list[float]) -> None:
-        """Raise a JournalError when journalled utilities are not what the game says they can be."""
-        if self.slot is None or self._range is None or not values:
-            return
-        lowest, highest = min(values), max(values)
-        if not self._range[0] <= lowest <= highest <= self._range[1]:
-            raise JournalError(
-                f"the journal {self.slot.journal.path} holds utilities from {lowest:g} to "
-                f"{highest:g}, outside the value_range that the game states: restore a copy of "
-                "the journal, or give another file"
-            )
 
     def _compute(
         self,
-        rows: Sequence[int],
         keys: Sequence[bytes],
         take: Callable[[Chunk], None],
         deadline: float = math.inf,
@@ -457,14 +428,9 @@ class Evaluator:
     ) -> None:
         """Let the engine compute coalitions; `take` gets their chunks, in order."""
         dispatcher = self._opened()
-        dispatcher.begin(rows, keys, again=again)
         try:
-            while dispatcher.busy:
-                self.guard.check()
-                if dispatcher.waiting and time.monotonic() > deadline:
-                    raise OutOfTimeError
-                for chunk in dispatcher.step():
-                    take(chunk)
+            for chunk in dispatcher.compute(keys, deadline, again=again):
+                take(chunk)
                 self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
         except BaseException as error:
             self._stop(dispatcher, error)
@@ -475,16 +441,15 @@ class Evaluator:
         if self.game is None:
             raise ExhaustedError
         if self._dispatcher is None:
-            replicated, seeded = self.replicates is not None, self.noise is not None
-            game = PackedGame(self.game, self.n_active, replicated=replicated, seeded=seeded)
+            columns = None if self.replicates is None else 1 + self.replicates.n_groups
+            seeded = self.noise is not None
+            game = PackedGame(self.game, self.n_active, columns=columns, seeded=seeded)
             # A chunk that fails is paid as a whole: where there are prices it is one evaluation.
             chunk_size = self.engine.chunk_size or (None if self.prices is None else 1)
             pace = Pace(chunk_size, self.n_players, abilities.batch_size(self.game))
+            session = self.engine.open(game)
             self._dispatcher = Dispatcher(
-                *(self.engine.open(game), pace),
-                *(self.guard, self.engine),
-                on_values=self._journal,
-                on_repeat=self._repeat,
+                session, self.engine, pace, self.guard, self._journal, self._repeat
             )
         return self._dispatcher
 
@@ -495,9 +460,8 @@ class Evaluator:
         if self.slot is not None:
             kept = [at for at in range(len(chunk)) if at not in chunk.unusable]
             wanted = {} if self.replicates is None else self.replicates.wanted(chunk.replicates)
-            self.slot.journal.append(
-                self.slot.game, [chunk.keys[at] for at in kept], chunk.values[kept], wanted
-            )
+            keys = [chunk.keys[at] for at in kept]
+            self.slot.journal.append(self.slot.game, keys, chunk.values[kept], wanted)
         self.tally.computed += len(chunk) - len(chunk.unusable)
 
     def _repeat(self, chunk: Chunk) -> None:
@@ -520,35 +484,27 @@ class Evaluator:
             self.replicates.add_packed(chunk.replicates)
         values = np.full(1, math.nan) if chunk.values is None else np.array(chunk.values)
         for at, reason in chunk.unusable.items():
+            key = chunk.keys[at]
             if self.slot is not None:
-                self.slot.journal.append_failure(self.slot.game, chunk.keys[at], reason)
+                self.slot.journal.append_failure(self.slot.game, key, reason)
             if self.on_error == "raise":
-                raise self._failure(chunk.keys[at], reason, chunk.error) from chunk.error
+                raise failure(self._masks([key])[0], reason, chunk.error) from chunk.error
             self.tally.computed += 1
             values[at] = math.nan
-            self._skip(part, chunk.rows[at], reason)
+            self._skip(part, key, reason)
         return values
 
-    def _accepted(self, values: FloatArray) -> FloatArray:
-        """Return utilities as the run takes them; the largest is noted."""
-        sizes = np.abs(values)
-        largest = float(sizes[sizes <= LARGEST_UTILITY].max(initial=0.0))
-        self.tally.largest = max(self.tally.largest, largest)
-        return np.where(sizes < NEGLIGIBLE, 0.0, values)
-
-    def _skip(self, part: Part, row: int, reason: str) -> None:
+    def _skip(self, part: Part, key: bytes, reason: str) -> None:
         """Count a failure; the first is that of the first row."""
-        part.failures[row] = reason
+        part.skipped.append(part.new[key])
         self.tally.skipped += 1
-        if self.tally.skipped == len(part.failures) and row == min(part.failures):
-            coalition = members(self._masks([part.keys[row]])[0])
+        if self.tally.skipped == len(part.skipped) and part.new[key] == min(part.skipped):
+            coalition = members(self._masks([key])[0])
             self.tally.first_failure = f"coalition {shorten(coalition)}: {reason}"
-
-    def _failure(self, key: bytes, reason: str, cause: Exception | None) -> GameError:
-        return failure(self._masks([key])[0], reason, cause)
 
     def _stop(self, dispatcher: Dispatcher, error: BaseException) -> None:
         """Stop in the middle of a round; keep what is answered already, and pay what was begun."""
+        self.tally.lost, self.tally.halved = dispatcher.losses, dispatcher.halved
         self.tally.cost -= self._price(dispatcher.unsent)
         try:
             if isinstance(error, OutOfTimeError | OutOfMoneyError):
@@ -567,7 +523,7 @@ class Evaluator:
             raise EngineError(f"{error}. {advice}") from error
 
     def verify(self, count: int, rng: np.random.Generator) -> None:
-        """Compute `count` journalled coalitions again; a JournalError when a value differs."""
+        """Compute `count` journalled coalitions again; raise JournalError when a value differs."""
         if self.slot is None or self.game is None or count == 0:
             return
         if self.noise is not None and abilities.seeded_draw(self.game) is None:
@@ -580,33 +536,28 @@ class Evaluator:
                 ),
             )
         journalled = dict(self.slot.journal.sample(self.slot.game, count, rng))
-        for chunk in self._again([*journalled]):
-            if chunk.values is None:
-                reason = reason_of(chunk.error)
-                raise self._failure(chunk.keys[0], reason, chunk.error) from chunk.error
-            self.tally.computed += len(chunk)
-            for key, value in zip(chunk.keys, chunk.values.tolist(), strict=True):
-                if not math.isclose(value, journalled[key], rel_tol=VERIFY_TOLERANCE):
-                    mask = self._masks([key])[0]
-                    raise changed(mask, value, journalled[key], self.slot.journal.path)
+        for key, value, error in self._again([*journalled]):
+            mask = self._masks([key])[0]
+            if error is not None:
+                raise failure(mask, reason_of(error), error) from error
+            self.tally.computed += 1
+            if not math.isclose(value, journalled[key], rel_tol=VERIFY_TOLERANCE):
+                raise changed(mask, value, journalled[key], self.slot.journal.path)
 
     def changes(self, count: int) -> FloatArray:
         """Return by how much up to `count` utilities differ from before when computed again."""
         known = {key: value for key, value in self.cache.some(count).items() if value == value}
         if self.noise is not None or self.game is None:
             return np.empty(0)
-        return np.array(
-            [
-                value - known[key]
-                for chunk in self._again([*known])
-                if chunk.values is not None
-                for key, value in zip(chunk.keys, chunk.values.tolist(), strict=True)
-            ]
-        )
+        again = self._again([*known])
+        return np.array([value - known[key] for key, value, error in again if error is None])
 
-    def _again(self, keys: list[bytes]) -> list[Chunk]:
-        """Return chunks of coalitions, computed whether they are known or not."""
+    def _again(self, keys: list[bytes]) -> Iterator[tuple[bytes, float, Exception | None]]:
+        """Compute coalitions whether they are known or not: their utilities, or their errors."""
         chunks: list[Chunk] = []
         if keys:
-            self._compute(range(len(keys)), keys, chunks.append, again=True)
-        return chunks
+            self._compute(keys, chunks.append, again=True)
+        for chunk in chunks:
+            values = np.full(len(chunk), math.nan) if chunk.values is None else chunk.values
+            for key, value in zip(chunk.keys, values.tolist(), strict=True):
+                yield key, value, chunk.error

@@ -30,7 +30,7 @@ class Prices:
     Examples
     --------
     >>> prices = Prices(lambda masks: 1.0 + masks.sum(axis=1), 3)
-    >>> prices.by_size()
+    >>> by_size(prices.means(), 3)
     array([1., 2., 3., 4.])
     """
 
@@ -39,12 +39,12 @@ class Prices:
 
     @classmethod
     def of(cls, game: Game | None) -> Prices | None:
-        """Those of a game that has any."""
+        """Return the prices of a game that has any."""
         function = abilities.cost(game)
         return None if game is None or function is None else cls(function, game.n_players)
 
     def each(self, masks: BoolArray) -> FloatArray:
-        """The price of each coalition, or an InputError."""
+        """Return the price of each coalition, or raise InputError."""
         try:
             prices = np.asarray(self._function(masks), dtype=np.float64)
         except FairShapleyError:
@@ -62,15 +62,11 @@ class Prices:
         return prices
 
     def means(self) -> tuple[float, ...]:
-        """The mean price of a few coalitions of some sizes, from 0 to n."""
+        """Return the mean price of a few coalitions of some sizes, from 0 to n."""
         sizes, n_players = _sizes(self.n_players), self.n_players
         ranks = random_ranks(round_generator(0, 0), PER_SIZE * len(sizes), n_players)
         means = self.each(ranks < np.repeat(sizes, PER_SIZE)[:, None]).reshape(-1, PER_SIZE)
         return tuple(means.mean(axis=1).tolist())
-
-    def by_size(self) -> FloatArray:
-        """The mean price of a coalition of each size 0 … n."""
-        return by_size(self.means(), self.n_players)
 
 
 def _sizes(n_players: int) -> IntArray:
@@ -78,5 +74,5 @@ def _sizes(n_players: int) -> IntArray:
 
 
 def by_size(means: Sequence[float], n_players: int) -> FloatArray:
-    """The prices of all sizes, from those of some."""
+    """Return the prices of all sizes 0 … n, from those of some (`Prices.means`)."""
     return np.interp(np.arange(n_players + 1), _sizes(n_players), means)

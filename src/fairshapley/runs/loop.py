@@ -139,7 +139,7 @@ class Allowance:
         if unit == "marginals":
             takes = f"{draw.marginals} marginals"
         elif unit == "cost":
-            takes = f"a cost of up to {self.evaluator.cost(draw, whole=True):,.6g}"
+            takes = f"a cost of up to {self.evaluator.cost(draw):,.6g}"
         raise BudgetError(
             f"a budget of {self.plan.budget} is smaller than one round of "
             f"{self.plan.estimator.name} on {self.plan.game.n_players} players, which "
@@ -197,7 +197,13 @@ class Run:
         """
         budget, name = self.plan.budget, self.plan.estimator.name
         try:
-            self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
+            try:
+                self.evaluator.verify(verify, side_generator(self.log.seed, "verify"))
+            except OutOfMoneyError:
+                raise BudgetError(
+                    f"the budget of {budget} does not pay for computing {verify} coalitions again",
+                    remedy=("give a larger budget", "give a smaller {verify}"),
+                ) from None
             with ProgressReporter(progress, name, budget, self.plan.until) as reporter:
                 stopped = self._loop(reporter)
             self.evaluator.guard.check()

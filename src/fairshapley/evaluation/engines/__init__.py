@@ -56,8 +56,7 @@ def parse_engine(engine: EngineOption) -> Engine:
     distributed = sys.modules.get("distributed")
     if distributed is not None and isinstance(engine, distributed.Client):
         return DaskEngine(engine)
-    methods = all(callable(getattr(engine, name, None)) for name in ("open", "close"))
-    if isinstance(engine, type) or not methods or not hasattr(engine, "chunk_size"):
+    if not isinstance(engine, Engine):
         raise InputError(
             "must be 'serial', 'processes', 'processes:4', 'threads:32', 'dask://host:port', "
             "'ray', 'ray://host:port' or an engine",

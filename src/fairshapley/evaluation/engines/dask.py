@@ -124,7 +124,7 @@ class DaskEngine(PoolEngine):
         """Not when all workers that had a copy are gone."""
         return bool(source.status == "finished")
 
-    def lost(self, error: BaseException, executor: Executor) -> str | None:
+    def lost(self, error: BaseException) -> str | None:
         """The scheduler tells of workers that died; data may be lost with them."""
         if isinstance(error, self._distributed.KilledWorker):
             return "the Dask workers that computed it died"

@@ -12,15 +12,18 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from fairshapley._basics import bits, checks
-from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
-from fairshapley.errors import GameError
+from fairshapley._basics.types import ByteArray, FloatArray
+from fairshapley.errors import EngineError, GameError
 from fairshapley.games import abilities
 from fairshapley.games.game import Game
 from fairshapley.randomness import SEED_BYTES
@@ -28,6 +31,8 @@ from fairshapley.randomness import SEED_BYTES
 Ticket: TypeAlias = Any
 """Stands for a chunk that was handed in"""
 
+# How often to look whether the workers are still there.
+LOOK_SECONDS = 1.0
 # When a run stops, most chunks are done within half a second: to let them end is cheaper than to
 # end their workers, and keeps what they compute.
 LAST_MOMENT = 1.0
@@ -83,8 +88,9 @@ class PackedGame:
         The game.
     n_active
         The players in a row; the others take part in no coalition.
-    replicated
-        Whether the answer has further columns, the utilities without each group of test rows.
+    columns
+        The numbers for each coalition, where there are several: its utility, and then that without
+        each group of test rows.
     seeded
         Whether rows end with the seed of a random utility.
 
@@ -97,39 +103,35 @@ class PackedGame:
     """
 
     def __init__(
-        self, game: Game, n_active: int, *, replicated: bool = False, seeded: bool = False
+        self, game: Game, n_active: int, *, columns: int | None = None, seeded: bool = False
     ) -> None:
         self.game, self.n_active = game, n_active
         self.n_players = game.n_players
         self.seeds = SEED_BYTES if seeded else 0
         """The bytes of a seed"""
-        self.columns = None
-        if replicated and abilities.has_replicates(game):
-            self.columns = 1 + game.n_replicates
+        self.columns = columns
 
-    def _arguments(self, rows: ByteArray) -> tuple[BoolArray] | tuple[BoolArray, IntArray]:
-        """Return what the game is called with: coalitions, and seeds where it takes any."""
+    def _call(self, rows: ByteArray) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return the function that answers, and its arguments: seeds where it takes any."""
         masks = bits.unpack(rows[:, : rows.shape[1] - self.seeds], self.n_active)
         if self.n_active < self.n_players:
             masks = np.pad(masks, ((0, 0), (0, self.n_players - self.n_active)))
-        if not self.seeds or abilities.seeded_draw(self.game) is None:
-            return (masks,)
+        draw = abilities.seeded_draw(self.game) if self.seeds else None
+        if draw is None:
+            game: Any = self.game
+            return game if self.columns is None else game.with_replicates, (masks,)
         seeds = np.ascontiguousarray(rows[:, -self.seeds :]).view("<u4")[:, 0]
-        return masks, seeds.astype(np.int64)
+        return draw, (masks, seeds.astype(np.int64))
 
     def __call__(self, rows: ByteArray) -> FloatArray:
         """Return the utilities of some coalitions, checked."""
-        function: Any = self.game
-        if self.columns is not None:
-            function = function.with_replicates
-        elif self.seeds:
-            function = abilities.seeded_draw(self.game) or function
-        return check_answer(function(*self._arguments(rows)), len(rows), self.columns)
+        function, arguments = self._call(rows)
+        return check_answer(function(*arguments), len(rows), self.columns)
 
     async def answer(self, rows: ByteArray) -> FloatArray:
         """Return the same from an ``async def``."""
-        function: Any = self.game
-        return check_answer(await function.answer(*self._arguments(rows)), len(rows))
+        game: Any = self.game
+        return check_answer(await game.answer(*self._call(rows)[1]), len(rows))
 
 
 def check_answer(answer: Any, count: int, columns: int | None = None) -> FloatArray:
@@ -214,75 +216,103 @@ def answer_within(seconds: float | None, game: PackedGame, rows: ByteArray) -> A
     return answers[0]
 
 
-class Session(Protocol):
-    """One game at work in an engine."""
+class Session:
+    """One game at work in an engine: chunks are futures, and no worker can be lost."""
 
-    @property
-    def workers(self) -> int:
-        """How many chunks are computed at a time; 0 when it is one, in this process."""
-        ...
+    workers: int = 0
+    """How many chunks are computed at a time; 0 when it is one, in this process"""
 
     def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Hand in a chunk; `alone` says that nothing else is handed in before it is answered.
 
         One of no rows lets a worker load the game, and asks it nothing.
         """
-        ...
+        raise NotImplementedError
 
     def wait(
         self, tickets: Sequence[Ticket], seconds: float | None = None
     ) -> list[tuple[Ticket, Answer]]:
-        """Wait until a chunk is answered, or so long; an EngineError when none ever will be."""
-        ...
+        """Wait until a chunk is answered, or so long; raise EngineError when none ever will be."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
+            done, _ = wait(tickets, max(0.0, left), FIRST_COMPLETED)
+            if done or left <= 0:
+                return [(ticket, self._answer(ticket)) for ticket in tickets if ticket in done]
+            if lost := self._look(tickets):
+                return lost
+
+    def _answer(self, ticket: Ticket) -> Answer:
+        """Return what became of a chunk that is done."""
+        answer: Answer = ticket.result()
+        return answer
+
+    def _look(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
+        """Return chunks that are lost; raise EngineError when there is nobody left to answer."""
+        return []
+
+    def _stop(self, tickets: Sequence[Ticket]) -> None:
+        """End what computes these chunks."""
 
     def renew(self) -> None:
         """Replace workers that hang; called while nothing is handed in."""
-        ...
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Drop what is not yet answered, and give what is."""
-        ...
+        """Return what is done, or will be in a moment; a worker that computes longer is ended."""
+        begun = [ticket for ticket in tickets if not ticket.cancel()]
+        done, rest = wait(begun, LAST_MOMENT)
+        if rest:
+            self._stop(list(rest))
+        answers = []
+        for ticket in begun:
+            if ticket in done:
+                with suppress(EngineError):  # something else is being reported already
+                    answers.append((ticket, self._answer(ticket)))
+        return answers
 
     def close(self) -> None:
         """Let go of the game."""
-        ...
 
 
-class Engine(Protocol):
-    """Who computes the utilities.
+class Engine:
+    """Who computes the utilities; used in a ``with`` statement, it is closed.
 
-    One with ``in_flight`` wants rounds of so many coalitions at least. They are drawn then, so that
-    results depend on that number; it is a setting, never a count of what there happens to be. One
-    with ``retries`` has chunks whose error is ``transient`` computed again, after a pause of
-    ``backoff`` seconds that doubles each time.
+    Parameters
+    ----------
+    chunk_size
+        Coalitions per chunk; None follows the measured speed.
+    timeout
+        The seconds that a chunk may take; None waits.
+    in_flight
+        The least that a round holds. Rounds are drawn then, so that results depend on it: it is a
+        setting, never a count of what there happens to be.
     """
 
-    @property
-    def chunk_size(self) -> int | None:
-        """Coalitions per chunk; None follows the measured speed."""
-        ...
-
-    def open(self, game: PackedGame) -> Session:
-        """Set the game up where it is to be computed."""
-        ...
-
-    def close(self) -> None:
-        """End the workers that the engine started."""
-        ...
-
-
-class CheckedEngine:
-    """The settings that engines share, checked; used in a ``with`` statement, it is closed."""
+    chunk_size: int | None = None
+    timeout: float | None = None
+    in_flight: int = 1
+    retries: int = 0
+    """How often a chunk is computed again whose error is `transient`"""
+    backoff: float = 0.0
+    """The pause before that in seconds, which doubles each time"""
+    transient: Callable[[Exception], bool] = bool
 
     def __init__(
         self, *, chunk_size: int | None = None, timeout: float | None = None, in_flight: int = 1
     ) -> None:
-        self.chunk_size = None if chunk_size is None else checks.whole("chunk_size", chunk_size)
-        remedy = "give seconds for a chunk, or None for no limit"
-        self.timeout = (
-            None if timeout is None else checks.real("timeout", timeout, above=0, remedy=remedy)
-        )
+        if chunk_size is not None:
+            self.chunk_size = checks.whole("chunk_size", chunk_size)
+        if timeout is not None:
+            remedy = "give seconds for a chunk, or None for no limit"
+            self.timeout = checks.real("timeout", timeout, above=0, remedy=remedy)
         self.in_flight = checks.whole("in_flight", in_flight, remedy="it counts coalitions")
+
+    def open(self, game: PackedGame) -> Session:
+        """Set the game up where it is to be computed."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End the workers that the engine started."""
 
     def __enter__(self) -> Self:
         return self
@@ -290,11 +320,8 @@ class CheckedEngine:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Nothing outlives a session."""
 
-
-class SerialEngine(CheckedEngine):
+class SerialEngine(Engine):
     """Computes in this process.
 
     Parameters
@@ -319,46 +346,34 @@ class SerialEngine(CheckedEngine):
     def __repr__(self) -> str:
         return f"SerialEngine(chunk_size={self.chunk_size})"
 
-    def open(self, game: PackedGame) -> SerialSession:
+    def open(self, game: PackedGame) -> Session:
         """Return the game as it is."""
         return SerialSession(game)
 
 
-class SerialSession:
+class SerialSession(Session):
     """Computes a chunk when it is waited for."""
-
-    workers = 0
 
     def __init__(self, game: PackedGame) -> None:
         self._game = game
-        self._chunks: dict[Ticket, ByteArray] = {}
 
     def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Keep the chunk until it is waited for."""
-        ticket = object()
-        self._chunks[ticket] = rows
-        return ticket
+        return partial(answer_of, self._game, rows)
 
     def wait(
         self, tickets: Sequence[Ticket], seconds: float | None = None
     ) -> list[tuple[Ticket, Answer]]:
         """Compute the first of the chunks; Ctrl-C ends the wait."""
-        answer = answer_of(self._game, self._chunks.pop(tickets[0]))
+        answer: Answer = tickets[0]()
         cause = None if answer.error is None else answer.error.__cause__
         if isinstance(cause, KeyboardInterrupt):
             raise cause
         return [(tickets[0], answer)]
-
-    def renew(self) -> None:
-        """Nothing can be lost here."""
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
         """Nothing is answered before it is waited for.
 
         That also drops what a utility returned that swallowed an interrupt: no utility.
         """
-        self._chunks.clear()
         return []
-
-    def close(self) -> None:
-        """Nothing is held."""

@@ -10,83 +10,32 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from fairshapley._basics.types import ByteArray
 from fairshapley.errors import EngineError, InputError
 from fairshapley.evaluation.engines.engine import (
-    LAST_MOMENT,
+    LOOK_SECONDS,
     Answer,
-    CheckedEngine,
+    Engine,
     PackedGame,
+    Session,
     Ticket,
     WorkerLostError,
 )
 from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
 
-# How often to look whether the workers are still there, and how long there may be none (some may be
-# about to start) before that is an error.
-LOOK_SECONDS = 1.0
+# How long there may be no workers (some may be about to start) before that is an error.
 EMPTY_SECONDS = 60.0
 # A pool that breaks while a chunk is handed in is replaced so many times.
 ATTEMPTS = 3
 
 
-class FutureSession:
-    """A game whose chunks are futures; by default no worker can be lost."""
-
-    def _answer(self, ticket: Ticket) -> Answer:
-        """What became of a chunk that is done."""
-        answer: Answer = ticket.result()
-        return answer
-
-    def renew(self) -> None:
-        """Replace workers that hang."""
-
-    def _look(self) -> None:
-        """Raise an EngineError when there is nobody left to answer."""
-
-    def _stop(self, tickets: Sequence[Ticket]) -> None:
-        """End what computes these chunks."""
-
-    def wait(
-        self, tickets: Sequence[Ticket], seconds: float | None = None
-    ) -> list[tuple[Ticket, Answer]]:
-        """Wait until a chunk is answered, or so long, with a look at the workers now and then."""
-        until = None if seconds is None else time.monotonic() + seconds
-        while True:
-            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
-            done, _ = wait(tickets, max(0.0, left), FIRST_COMPLETED)
-            if done or left <= 0:
-                return [(ticket, self._answer(ticket)) for ticket in tickets if ticket in done]
-            self._look()
-            if lost := self._stranded(tickets):
-                return lost
-
-    def _stranded(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Chunks that will never be answered though there are workers."""
-        return []
-
-    def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is done, or will be in a moment; a worker that computes longer is ended."""
-        begun = [ticket for ticket in tickets if not ticket.cancel()]
-        done, rest = wait(begun, LAST_MOMENT)
-        if rest:
-            self._stop(list(rest))
-        answers = []
-        for ticket in begun:
-            if ticket in done:
-                with suppress(EngineError):  # something else is being reported already
-                    answers.append((ticket, self._answer(ticket)))
-        return answers
-
-
-class PoolEngine(CheckedEngine, ABC):
+class PoolEngine(Engine, ABC):
     """An engine whose workers are other processes, here or on a cluster."""
 
     threads: int
@@ -114,7 +63,7 @@ class PoolEngine(CheckedEngine, ABC):
         """
 
     @abstractmethod
-    def lost(self, error: BaseException, executor: Executor) -> str | None:
+    def lost(self, error: BaseException) -> str | None:
         """What happened to the worker when an error means that it was lost."""
 
     def dumps(self, game: PackedGame) -> bytes:
@@ -140,7 +89,7 @@ class PoolEngine(CheckedEngine, ABC):
         return PoolSession(self, game)
 
 
-class PoolSession(FutureSession):
+class PoolSession(Session):
     """A game in other processes.
 
     Parameters
@@ -156,80 +105,83 @@ class PoolSession(FutureSession):
         self._engine = engine
         self._most = 1 << min(game.n_players, 30)
         """The coalitions that there are"""
+        try:
+            data = engine.dumps(game)
+        except Exception as error:
+            raise InputError(
+                f"the game cannot be sent to other processes ({type(error).__name__}: {error}). "
+                "Lambdas, closures and classes of a script can be; locks, open files, connections "
+                "and generators cannot",
+                remedy=(
+                    "open those inside the utility when it is first called",
+                    "give {engine:'serial'}",
+                ),
+            ) from error
         # As an array: Ray copies bytes for every task, and lends arrays.
-        self._payload = np.frombuffer(_pickled(engine, game), dtype=np.uint8)
+        self._payload = np.frombuffer(data, dtype=np.uint8)
         self.name = f"fairshapley-{uuid.uuid4().hex}"
         self.release: Callable[[], object] | None = None
         self._settings = Settings(engine.threads, engine.timeout, engine.sole)
-        self._executors: WeakKeyDictionary[Future[Answer], Executor] = WeakKeyDictionary()
-        self._workers = 0
-        self._seen = time.monotonic()
-        """When there was last a worker"""
+        self._count = 0
+        self._seen, self._looked = time.monotonic(), 0.0
+        """When there was last a worker, and a look"""
         self._source: Any = None
-        self._looked = 0.0
-        self._await_workers()
-        self._source = engine.send(self, self._payload)
+        self._send()
+
+    def _send(self) -> None:
+        """Send the game once there is a worker."""
+        self._look()
+        while not self._count:
+            time.sleep(LOOK_SECONDS / 10)
+            self._look()
+        self._source = self._engine.send(self, self._payload)
 
     @property
-    def workers(self) -> int:
+    def workers(self) -> int:  # type: ignore[override]
         """How many chunks are computed at a time, no more than there are coalitions."""
         if time.monotonic() > self._looked + LOOK_SECONDS:
             with suppress(EngineError):  # raised where chunks are handed in and waited for
                 self._look()
-        return max(1, min(self._workers, self._most))
+        return max(1, min(self._count, self._most))
 
-    def _look(self) -> None:
-        """Count the workers; an EngineError when there have been none for long."""
-        self._workers, missing = self._engine.places()
+    def _look(self, tickets: Sequence[Ticket] = ()) -> list[tuple[Ticket, Answer]]:
+        """Count the workers; a call whose game is gone from all of them would wait for ever."""
+        self._count, missing = self._engine.places()
         self._looked = time.monotonic()
-        if self._workers:
+        if self._count:
             self._seen = self._looked
         elif self._looked > self._seen + self._engine.empty_seconds:
             raise EngineError(missing)
-
-    def _stranded(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """A call whose game is gone from all workers waits for ever."""
-        if self._engine.sent(self._source):
+        if not tickets or self._engine.sent(self._source):
             return []
         for ticket in tickets:
             ticket.cancel()
         lost = Answer(error=WorkerLostError("the workers that held its data died"))
         return [(ticket, lost) for ticket in tickets]
 
-    def _await_workers(self) -> None:
-        self._look()
-        while not self._workers:
-            time.sleep(LOOK_SECONDS / 10)
-            self._look()
-
     def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Hand a chunk to the workers, to new ones when these have died."""
         if not self._engine.sent(self._source):
-            self._await_workers()
-            self._source = self._engine.send(self, self._payload)
+            self._send()
         for _ in range(ATTEMPTS):
             try:
                 # A chunk that may end its process does not take those of all cores with it.
                 executor = self._engine.executor(1 if alone else self.workers)
-                future = executor.submit(run_chunk, self.name, self._source, rows, self._settings)
+                return executor.submit(run_chunk, self.name, self._source, rows, self._settings)
             except (EngineError, MemoryError):
                 raise
             except Exception as error:  # a pool that broke, or no more processes
                 self._look()
                 self._engine.stop([])
                 broken = error
-            else:
-                self._executors[future] = executor
-                return future
         raise EngineError(f"no chunk can be handed to the workers: {broken}") from broken
 
     def _answer(self, ticket: Ticket) -> Answer:
         """Return what became of a chunk; raise an EngineError when no worker can compute any."""
-        executor = self._executors[ticket]
         try:
             answer: Answer = ticket.result()
         except Exception as error:
-            words = self._engine.lost(error, executor)
+            words = self._engine.lost(error)
             if words is None:
                 raise EngineError(
                     f"a chunk could not be sent to a worker or back ({type(error).__name__}: "
@@ -256,18 +208,3 @@ class PoolSession(FutureSession):
         if self.release is not None:
             with suppress(Exception):
                 self.release()
-
-
-def _pickled(engine: PoolEngine, game: PackedGame) -> bytes:
-    try:
-        return engine.dumps(game)
-    except Exception as error:
-        raise InputError(
-            f"the game cannot be sent to other processes ({type(error).__name__}: {error}). "
-            "Lambdas, closures and classes of a script can be; locks, open files, connections "
-            "and generators cannot",
-            remedy=(
-                "open those inside the utility when it is first called",
-                "give {engine:'serial'}",
-            ),
-        ) from error

@@ -137,29 +137,27 @@ class ProcessEngine(PoolEngine):
             ) from error
         return str(file)
 
-    def lost(self, error: BaseException, executor: Executor) -> str | None:
-        """A pool whose process died is broken as a whole."""
+    def lost(self, error: BaseException) -> str | None:
+        """A pool whose process died is broken as a whole; it takes no further chunk."""
         if not isinstance(error, BrokenProcessPool):
             return None
-        if executor is self._pool:
-            self.stop()
-        return f"the process that computed it died{_codes(error)}"
+        # ``{SIGKILL(-9)}`` is often a lack of memory.
+        codes = re.findall(r"\{[^}]+\}", str(error))
+        return " ".join(["the process that computed it died", *codes[:1]])
 
     def restart(self) -> None:
         """End all processes; new ones start with the next chunk."""
         self.stop()
 
-    def stop(self, tickets: Sequence[Ticket] = ()) -> None:
+    def stop(self, tickets: Sequence[Ticket] = (), *, wait: bool = False) -> None:
         """End the processes and take new ones next time."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool.shutdown(wait=wait, kill_workers=True)
             self._pool = None
 
     def close(self) -> None:
         """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
-            self._pool = None
+        self.stop(wait=True)
 
 
 def _follow_driver(driver: int) -> None:
@@ -179,9 +177,3 @@ def _follow(driver: int) -> None:
 def _remove(path: str, tracker: Any) -> None:
     Path(path).unlink(missing_ok=True)
     tracker.unregister(path, "file")
-
-
-def _codes(error: BrokenProcessPool) -> str:
-    """How the processes ended, as far as loky says: ``{SIGKILL(-9)}`` is often a lack of memory."""
-    found = re.search(r"\{[^}]+\}", str(error))
-    return f" {found.group()}" if found else ""

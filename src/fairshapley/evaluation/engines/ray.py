@@ -163,7 +163,7 @@ class RayEngine(PoolEngine):
         """Not when the node that held it died."""
         return not self._gone
 
-    def lost(self, error: BaseException, executor: Executor) -> str | None:
+    def lost(self, error: BaseException) -> str | None:
         """The evaluator decides, for all engines, what is done about a worker that dies."""
         errors = self._ray.exceptions
         if isinstance(error, errors.ObjectLostError):

@@ -19,14 +19,14 @@ from fairshapley._basics.types import ByteArray
 from fairshapley.errors import InputError
 from fairshapley.evaluation.engines.engine import (
     Answer,
-    CheckedEngine,
+    Engine,
     PackedGame,
+    Session,
     Ticket,
     answer_within,
     as_exception,
     too_long,
 )
-from fairshapley.evaluation.engines.pool import FutureSession
 from fairshapley.games.abilities import is_async
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def is_transient(error: Exception) -> bool:
     return isinstance(error, TimeoutError | ConnectionError)
 
 
-class ThreadEngine(CheckedEngine):
+class ThreadEngine(Engine):
     """Keeps many calls in flight, for utilities that wait instead of computing.
 
     A plain function must be safe to call from several threads; an ``async def`` needs none.
@@ -122,7 +122,7 @@ class ThreadEngine(CheckedEngine):
         return ThreadSession(self, game)
 
 
-class ThreadSession(FutureSession):
+class ThreadSession(Session):
     """One game, whose calls wait in threads or, those of an ``async def``, in one event loop."""
 
     def __init__(self, engine: ThreadEngine, game: PackedGame) -> None:

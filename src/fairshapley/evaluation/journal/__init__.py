@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal.file import DAMAGED, JournalFile
 
-_T = TypeVar("_T")
 RunStatus = Literal["running", "finished", "interrupted", "failed"]
 
 # A coalition has a utility or the reason why it failed. Replicates are what the utility changes by
@@ -82,6 +81,13 @@ class RunRecord:
     status: RunStatus
     evaluations: int
     result: dict[str, Any] | None
+
+
+GAME_FIELDS, RUN_FIELDS = (
+    [field.name for field in fields(record)] for record in (GameRecord, RunRecord)
+)
+NUMBERS = ("id", "game", "n_players", "evaluations", "seed")
+DOCUMENTS = ("configuration", "limits", "versions", "origin", "result")
 
 
 class Journal(JournalFile):
@@ -158,7 +164,7 @@ class Journal(JournalFile):
         """The games of the journal, oldest first."""
         rows = self._all("SELECT id, fingerprint, n_players FROM games ORDER BY id")
         with self._sound("games"):
-            return [GameRecord(_counter(i), _text(known), _counter(n, 1)) for i, known, n in rows]
+            return [GameRecord(*map(_decoded, GAME_FIELDS, row)) for row in rows]
 
     def append(
         self,
@@ -279,7 +285,7 @@ class Journal(JournalFile):
     def _runs(self, which: str, *arguments: object) -> list[RunRecord]:
         rows = self._all(RUNS + which, *arguments)
         with self._sound("runs"):
-            return [_run_record(row) for row in rows]
+            return [RunRecord(*map(_decoded, RUN_FIELDS, row)) for row in rows]
 
     def find_run(
         self, game: int, configuration: Mapping[str, object], seed: int | None = None
@@ -308,39 +314,21 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _run_record(row: Sequence[Any]) -> RunRecord:
-    """A row of `RUNS`, or an error when it makes no sense."""
-    id_, game, fingerprint, n_players, configuration, limits, seed, versions, origin, *rest = row
-    started, updated, status, evaluations, result = rest
-    if status not in get_args(RunStatus):
-        raise ValueError(f"unknown status {status!r:.40}")
-    return RunRecord(
-        *(_counter(id_), _counter(game), _text(fingerprint), _counter(n_players, 1)),
-        *(_from_json(configuration, dict), _from_json(limits, dict), _counter(int(_text(seed)))),
-        versions={name: _text(version) for name, version in _from_json(versions, dict).items()},
-        origin=_from_json(origin, dict),
-        started=_text(started),
-        updated=_text(updated),
-        status=status,
-        evaluations=_counter(evaluations),
-        result=None if result is None else _from_json(result, dict),
-    )
-
-
-def _from_json(text: object, kind: type[_T]) -> _T:
-    content = json.loads(_text(text))
-    if not isinstance(content, kind):
-        raise ValueError(f"{text!r:.40} where a {kind.__name__} is expected")
-    return content
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.40} where text is expected")
-    return value
-
-
-def _counter(value: object, least: int = 0) -> int:
-    if type(value) is not int or value < least:
-        raise ValueError(f"{value!r:.40} where a number of at least {least} is expected")
-    return value
+def _decoded(name: str, value: Any) -> Any:
+    """Return a field of a game or a run; raise ValueError when it makes no sense."""
+    if name == "result" and value is None:
+        return None
+    if name in NUMBERS:
+        number = int(value) if name == "seed" and isinstance(value, str) else value
+        if type(number) is int and number >= (name == "n_players"):
+            return number
+    elif name in DOCUMENTS:
+        content = json.loads(value) if isinstance(value, str) else None
+        texts = name != "versions" or all(
+            isinstance(text, str) for text in (content or {}).values()
+        )
+        if isinstance(content, dict) and texts:
+            return content
+    elif isinstance(value, str) and (name != "status" or value in get_args(RunStatus)):
+        return value
+    raise ValueError(f"{value!r:.40} as {name}")
