@@ -38,11 +38,6 @@ def test_examples_run(folder, path, example):
             assert (folder / arguments[arguments.index(option) + 1]).exists()
 
 
-def test_commands_and_options_are_few():
-    assert len({path[1] for path in COMMANDS if len(path) > 1}) <= 12
-    assert len(COMMANDS["fairshapley", "value"].params) <= 30
-
-
 def test_the_reference_is_that_of_the_app():
     written = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert written == as_markdown(), "run python -m docs.cli_reference docs/cli.md"

@@ -7,6 +7,7 @@ import sys
 
 def app(prog_name: str | None = None) -> None:
     """Run the command line of this process, and exit."""
+    given = sys.stdout
     try:
         from fairshapley.cli import streams
         from fairshapley.cli.registry import app as commands
@@ -15,6 +16,8 @@ def app(prog_name: str | None = None) -> None:
         commands(prog_name=prog_name)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        sys.stdout = given
 
 
 __all__ = ["app"]
