@@ -107,8 +107,17 @@ def test_a_run_on_the_device_agrees_with_the_host(method):
     z = (there.values - host.values) / np.hypot(there.standard_errors, host.standard_errors)
     assert 0.6 < z.std() < 1.4
     assert there.values.sum() == pytest.approx(host.values.sum(), rel=1e-6)
-    assert there.run.profile == ()
+    assert sum(one.coalitions for one in there.run.profile) == 2
     assert fs.Result.from_dict(there.to_dict()).evaluations == there.evaluations
+
+
+def test_exact_values_on_the_device():
+    there = fs.exact(game(n_players=17, base=False))
+    host = fs.exact(game(n_players=17, base=False, device=None))
+    assert there.exact
+    assert there.run.configuration["device"] == "cpu"
+    assert there.evaluations == (1 << 17) + 2  # both ends twice
+    np.testing.assert_allclose(there.values, host.values, atol=1e-9)
 
 
 def test_a_certificate_on_the_device():

@@ -177,7 +177,7 @@ class RunOptions(ValueOptions):
 
     method: str = run_option(
         "auto",
-        "auto, or a method as in docs/methods.md; exact: all 2ⁿ coalitions of up to 25 players; "
+        "auto, or a method as in docs/methods.md; exact: all 2ⁿ coalitions of up to 30 players; "
         "knn: exact values of rows for nearest neighbours in place of the model; loo: what is lost "
         "without each player.",
     )

@@ -178,22 +178,26 @@ class SingleMarginals:
 
 @dataclass(frozen=True)
 class AllCoalitions:
-    """Every coalition of a small game; row r is the bit mask r, player 0 the lowest bit.
+    """Every coalition of a small game, or a block: row r is the bit mask r, player 0 lowest.
 
     Null players behind the others, if any, are in none of them.
     """
 
     n_players: int
     n_nulls: int = 0
+    first: int = 0
+    """The bit mask of the first row"""
+    count: int | None = None
+    """The number of rows; None for all"""
 
     marginals: ClassVar[None] = None
 
     def __len__(self) -> int:
-        return 1 << self.n_players
+        return 1 << self.n_players if self.count is None else self.count
 
     def masks(self, start: int, stop: int) -> BoolArray:
-        """Return the coalitions with the bit masks `start` … `stop` − 1."""
-        masks = bits.numbered(range(start, stop), self.n_players)
+        """Return the coalitions in the rows `start` … `stop` − 1."""
+        masks = bits.numbered(range(self.first + start, self.first + stop), self.n_players)
         return np.pad(masks, ((0, 0), (0, self.n_nulls))) if self.n_nulls else masks
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_ch
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.draws.coalitions import DivisibleDraw, Walks
+from fairshapley.draws.coalitions import AllCoalitions, Draw, Walks
 from fairshapley.randomness import device_generator
 from fairshapley.semivalues import log_binomial
 
@@ -32,16 +32,11 @@ MAX_LEVELS = 512
 
 
 @runtime_checkable
-class DeviceDraw(DivisibleDraw, Protocol):
+class DeviceDraw(Draw, Protocol):
     """A draw that also gives its coalitions as columns on a device."""
 
     def columns(self, start: int, stop: int) -> Tensor:
         """Return the coalitions `start` … `stop` − 1, boolean (players, coalitions)."""
-        ...
-
-    @property
-    def sizes(self) -> Tensor:
-        """The players in each coalition."""
         ...
 
 
@@ -141,15 +136,6 @@ class DeviceUnits:
     def __len__(self) -> int:
         return int(self.units.shape[1]) * (2 if self.paired else 1)
 
-    @property
-    def sizes(self) -> Tensor:
-        """The players in each coalition."""
-        import torch
-
-        if not self.paired:
-            return self.unit_sizes
-        return torch.cat([self.unit_sizes, len(self.units) - self.unit_sizes])
-
     def cut(self, coalitions: int) -> DeviceUnits | None:
         """Return the first units, with at most so many coalitions."""
         count = coalitions // (2 if self.paired else 1)
@@ -193,14 +179,6 @@ class DeviceWalks(Walks):
             ranks = torch.stack([ranks, n_players - 1 - ranks], dim=1).reshape(-1, n_players)
         return cls(ranks, group=2 if antithetic else 1)
 
-    @property
-    def sizes(self) -> Tensor:
-        """The players in each coalition."""
-        import torch
-
-        walks, n_players = self.ranks.shape
-        return torch.arange(1, n_players, device=self.ranks.device).repeat(walks)
-
     def columns(self, start: int, stop: int) -> Tensor:
         """Return the coalitions `start` … `stop` − 1."""
         import torch
@@ -229,3 +207,18 @@ class DeviceWalks(Walks):
     def masks(self, start: int, stop: int) -> BoolArray:
         """Return the coalitions `start` … `stop` − 1, as rows on the host."""
         return host_rows(self.columns(start, stop))
+
+
+@dataclass(frozen=True)
+class DeviceCoalitions(AllCoalitions):
+    """Every coalition of a small game, or a block, made on a device."""
+
+    device: str = "cpu"
+
+    def columns(self, start: int, stop: int) -> Tensor:
+        """Return the coalitions `start` … `stop` − 1."""
+        import torch
+
+        codes = torch.arange(self.first + start, self.first + stop, device=self.device)
+        players = torch.arange(self.n_players, device=self.device)
+        return (codes >> players[:, None] & 1).bool()

@@ -1,22 +1,32 @@
-"""Exact values by enumeration of all coalitions: O(n·2ⁿ) after the evaluations."""
+"""Exact values by enumeration of all coalitions: O(2ⁿ) after the evaluations, in bounded memory.
+
+Players are folded away one after the other. A player's value is a sum over all marginals, whose
+weights hang on sizes alone; afterwards the utilities with and without the player are added up, by
+the number of folded players. So the table halves for each player, and gains a column. Blocks of
+coalitions that share the last players are folded one by one: what is left of each is a row, and
+the last players are folded from these rows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import math
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.draws import AllCoalitions, ListedCoalitions
+from fairshapley.draws.device import DeviceCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Estimate, Estimator, Problem, Traits
-from fairshapley.games.game import MAX_TABLE_PLAYERS
 from fairshapley.semivalues import Semivalue, Shapley, log_binomial
 from fairshapley.unions import OwenValue
 
-# Each further player doubles memory and time.
-MAX_EXACT_PLAYERS = MAX_TABLE_PLAYERS
+# Each further player doubles the time.
+MAX_EXACT_PLAYERS = 30
+# A round is a block of all coalitions of so many players: 128 MiB of utilities on a device.
+BLOCK_PLAYERS, DEVICE_BLOCK_PLAYERS = 22, 24
 
 Enumerated: TypeAlias = AllCoalitions | ListedCoalitions
 
@@ -47,16 +57,47 @@ def exact_values(table: FloatArray, semivalue: Semivalue, n_nulls: int = 0) -> F
         inner = semivalue.among(range(n_players))
         listed = table[inner.coalitions() @ (1 << np.arange(n_players))]
         return np.append(owen_values(listed, inner), np.zeros(n_nulls))
-    weights = coalition_weights(semivalue, n_players, n_nulls)
-    # Sizes of the coalitions without one player; the same array serves every player.
-    sizes = np.bitwise_count(np.arange(table.size // 2, dtype=np.uint64))
-    each = weights[sizes]
-    values = np.zeros(n_players + n_nulls)
-    for player in range(n_players):
-        split = table.reshape(-1, 2, 1 << player)
-        marginals = split[:, 1] - split[:, 0]
-        values[player] = np.sum(each * marginals.ravel())
-    return values
+    values, _ = fold(table[:, None], coalition_weights(semivalue, n_players, n_nulls))
+    return np.append(values, np.zeros(n_nulls))
+
+
+def fold(sums: Any, weights: FloatArray) -> tuple[list[float], Any]:
+    """Return the values of players, and what is left of the table once they are folded away.
+
+    Parameters
+    ----------
+    sums
+        Shape (2**players, columns), of numpy or torch: utilities, added up over coalitions of
+        others; column j holds those of j others.
+    weights
+        The weight of a coalition by its size, others included.
+
+    Examples
+    --------
+    >>> values, left = fold(np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0.5, 0.5]))
+    >>> values, left
+    ([2.0, 3.0], array([0., 3., 5.]))
+    """
+    xp: Any = np
+    if not isinstance(sums, np.ndarray):
+        import torch
+
+        xp = torch
+    each = xp.asarray(weights, device=sums.device)
+    counts = np.bitwise_count(np.arange(len(sums) // 2, dtype=np.uint64)).astype(np.int64)
+    sizes = xp.asarray(counts, device=sums.device)[:, None]
+    columns = xp.arange(len(weights) + 1, device=sums.device)
+    values = []
+    while len(sums) > 1:
+        width = sums.shape[1]
+        split = sums.reshape(-1, 2, width)
+        absent, present = split[:, 0], split[:, 1]
+        weight = each[sizes[: len(absent)] + columns[:width]]
+        values.append(float((weight * (present - absent)).sum()))
+        sums = xp.zeros((len(absent), width + 1), dtype=sums.dtype, device=sums.device)
+        sums[:, :-1] += absent
+        sums[:, 1:] += present
+    return values, sums[0]
 
 
 def owen_values(utilities: FloatArray, owen: OwenValue) -> FloatArray:
@@ -112,15 +153,19 @@ def check_enumerable(n_players: int, semivalue: Semivalue | None = None) -> None
 
 @dataclass(eq=False)
 class ExactState:
-    """The problem, and the values once every utility was told."""
+    """The problem, what the blocks told so far, and the values once every utility was told."""
 
     problem: Problem
+    first: FloatArray
+    """The values of the players of a block, from the blocks so far"""
+    left: list[FloatArray] = field(default_factory=list)
+    """What is left of each block"""
     values: FloatArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(Estimator[ExactState, Enumerated]):
-    """Every coalition once; works up to 25 players.
+    """Every coalition once; works up to 30 players.
 
     Examples
     --------
@@ -130,11 +175,17 @@ class Exact(Estimator[ExactState, Enumerated]):
     """
 
     name = "exact"
+    checkpoint_growth = math.inf
 
     @property
     def traits(self) -> Traits:
         """Everything holds, without probability; utilities must not be random."""
         return Traits(independent=True, noise=False)
+
+    @property
+    def min_device_budget(self) -> int:
+        """Utilities and sums may stay on a device, whatever the budget."""
+        return 2
 
     @property
     def takes_unions(self) -> bool:
@@ -143,27 +194,40 @@ class Exact(Estimator[ExactState, Enumerated]):
 
     def start(self, problem: Problem) -> ExactState:
         """Return the empty state; raise InputError if the game is too large."""
-        check_enumerable(problem.n_players - problem.n_nulls, problem.semivalue)
-        return ExactState(problem)
+        n_active = problem.n_players - problem.n_nulls
+        check_enumerable(n_active, problem.semivalue)
+        most = BLOCK_PLAYERS if problem.device is None else DEVICE_BLOCK_PLAYERS
+        return ExactState(problem, np.zeros(min(n_active, most)))
 
     def ask(self, state: ExactState, rng: np.random.Generator) -> Enumerated | None:
-        """Ask for all coalitions at once, then for nothing."""
+        """Ask for one block of coalitions after the other, then for nothing."""
         if state.values is not None:
             return None
         n_nulls = state.problem.n_nulls
         if isinstance(owen := state.problem.semivalue, OwenValue):
             masks = owen.among(range(state.problem.n_players - n_nulls)).coalitions()
             return ListedCoalitions.of(np.pad(masks, ((0, 0), (0, n_nulls))))
-        return AllCoalitions(state.problem.n_players - n_nulls, n_nulls)
+        n_players, block = state.problem.n_players - n_nulls, 1 << len(state.first)
+        start = len(state.left) * block
+        if state.problem.device is not None:
+            return DeviceCoalitions(n_players, 0, start, block, state.problem.device)
+        return AllCoalitions(n_players, n_nulls, start, block)
 
     def tell(self, state: ExactState, draw: Enumerated, values: FloatArray) -> None:
-        """Compute the values."""
+        """Fold the block; compute the values when it was the last."""
         semivalue, n_nulls = state.problem.semivalue, state.problem.n_nulls
+        n_active = state.problem.n_players - n_nulls
         if isinstance(semivalue, OwenValue):
-            inner = semivalue.among(range(state.problem.n_players - n_nulls))
-            state.values = np.append(owen_values(values, inner), np.zeros(n_nulls))
-        else:
-            state.values = exact_values(values, semivalue, n_nulls)
+            found = owen_values(values, semivalue.among(range(n_active)))
+            state.values = np.append(found, np.zeros(n_nulls))
+            return
+        weights = coalition_weights(semivalue, n_active, n_nulls)
+        among, left = fold(values[:, None], weights[len(state.left).bit_count() :])
+        state.first += among
+        state.left.append(np.array(left.tolist()))
+        if len(state.left) << len(state.first) == 1 << n_active:
+            last, _ = fold(np.array(state.left), weights)
+            state.values = np.concatenate([state.first, last, np.zeros(n_nulls)])
 
     def estimate(self, state: ExactState) -> Estimate:
         """Return the exact values, or NaN before they are known."""

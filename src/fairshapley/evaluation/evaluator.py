@@ -67,7 +67,7 @@ class Answers(NamedTuple):
     values: FloatArray
     """Their utilities, NaN for those skipped"""
     sizes: SizeArray
-    """How many active players each has"""
+    """How many active players each has; none of them where coalitions stay on a device"""
 
 
 @dataclass(eq=False)
@@ -344,7 +344,7 @@ class Evaluator:
             self.tally.largest = max(self.tally.largest, largest)
             self.tally.evaluations += len(values)
             self.tally.computed += len(values)
-            return Answers(values, draw.sizes)
+            return Answers(values, np.empty(0, dtype=np.int64))
         parts = []
         for part in self._parts(draw):
             self._looked_up = None

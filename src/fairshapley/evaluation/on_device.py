@@ -15,6 +15,7 @@ from fairshapley.evaluation.failures import LARGEST_UTILITY, failure, reason_of
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.games.abilities import DeviceGame
 
+EXACT_NOTE = "utilities and sums stayed on {device}"
 NOTE = (
     "draws and sums stayed on {device}: a coalition that was drawn twice was computed, and "
     "counted, twice"

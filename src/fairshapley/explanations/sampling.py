@@ -13,14 +13,14 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, FloatArray, FloatMatrix, IntArray
 from fairshapley.errors import BudgetError, GameError
 from fairshapley.estimators.adjusted.many_games import ManyEstimates, ManyGames
-from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, exact_values
+from fairshapley.estimators.exact import exact_values
 from fairshapley.evaluation.failures import shorten
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import planned_look
 from fairshapley.fairness.tails import doubts, fair_tails
 from fairshapley.fairness.unseen import find_unseen
 from fairshapley.games.features.expectation import Expectation
-from fairshapley.games.game import members
+from fairshapley.games.game import MAX_TABLE_PLAYERS, members
 from fairshapley.semivalues import Shapley
 from fairshapley.stopping import Fair, Snapshot
 
@@ -152,7 +152,7 @@ class RowSampler:
             return self.n_players <= EXACT_PLAYERS
         if most < least:
             raise BudgetError(f"a budget of {most} is too small: a row takes {least} evaluations")
-        return 1 << self.n_players <= min(most, 1 << MAX_EXACT_PLAYERS)
+        return 1 << self.n_players <= min(most, 1 << MAX_TABLE_PLAYERS)
 
     def _values(self, coalitions: BoolArray, rows: IntArray) -> FloatArray:
         """Return the utilities of the chosen outputs, (coalitions, rows, outputs), all finite.

@@ -192,7 +192,7 @@ def exact(
     players: Iterable[Any] | None = None,
     unions: Iterable[object] | None = None,
 ) -> Result:
-    """Return the exact values, by evaluating every coalition (up to 25 players).
+    """Return the exact values, by evaluating every coalition (up to 30 players).
 
     `players` and `unions` are as in `estimate`; with `unions`, only coalitions that keep unions
     together are evaluated.

@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from fairshapley.errors import FingerprintError, JournalError
+from fairshapley.estimators.exact import Exact
 from fairshapley.evaluation.engines import Engine, EngineOption, SerialEngine, opened_engine
 from fairshapley.evaluation.evaluator import Evaluator, JournalSlot, OnError
 from fairshapley.evaluation.interrupts import InterruptGuard
 from fairshapley.evaluation.journal import Journal
 from fairshapley.evaluation.noise import Noise
-from fairshapley.evaluation.on_device import NOTE
+from fairshapley.evaluation.on_device import EXACT_NOTE, NOTE
 from fairshapley.evaluation.prices import Prices
 from fairshapley.games import abilities
 from fairshapley.games.abilities import DeviceGame, device_form, is_random
@@ -24,7 +25,8 @@ from fairshapley.results.records import Copies
 from fairshapley.runs.plan import Plan, RunGame
 
 # For fewer players the host has better proxies, and coalitions come again: they are remembered.
-LEAST_DEVICE_PLAYERS = 65
+# Of exact values of fewer players, the host is quick enough to keep the test-set error too.
+LEAST_DEVICE_PLAYERS, LEAST_DEVICE_EXACT = 65, 17
 
 JournalOption: TypeAlias = str | os.PathLike[str] | Journal | None
 
@@ -121,11 +123,12 @@ def staying_on_device(
     those of methods without a form of their own, few players and small budgets.
     """
     facts, least = plan.game, plan.estimator.min_device_budget
+    exact = isinstance(plan.estimator, Exact)
     limit = None if plan.budget is None else plan.budget.evaluations
     if (
         least is None
         or (limit is not None and limit < least)
-        or facts.n_players < LEAST_DEVICE_PLAYERS
+        or facts.n_players < (LEAST_DEVICE_EXACT if exact else LEAST_DEVICE_PLAYERS)
         or facts.n_nulls
         or facts.random
         or plan.unions
@@ -135,5 +138,6 @@ def staying_on_device(
         or (form := device_form(game)) is None
     ):
         return plan, None
-    notes = (*plan.notes, NOTE.format(device=form.device))
+    note = (EXACT_NOTE if exact else NOTE).format(device=form.device)
+    notes = (*plan.notes, note)
     return replace(plan, device=form.device, notes=notes), form
