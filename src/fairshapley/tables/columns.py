@@ -18,7 +18,22 @@ if TYPE_CHECKING:
 
 ColumnKind: TypeAlias = Literal["numbers", "dates", "times", "yes/no", "text", "empty"]
 
+# The types of Arrow, as `pyarrow.types.is_TYPE` calls them, of which each kind of column is.
+TYPES: dict[ColumnKind, tuple[str, ...]] = {
+    "yes/no": ("boolean",),
+    "numbers": ("integer", "floating", "decimal"),
+    "dates": ("timestamp", "date"),
+    "times": ("time", "duration"),
+    "text": ("string", "large_string", "string_view"),
+}
 SECONDS_PER_DAY = 86_400.0
+
+
+def is_kind(found: pa.DataType, wanted: ColumnKind) -> bool:
+    """Return whether a type of Arrow is of a kind; categories of texts are no text."""
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(found) for name in TYPES[wanted])
 
 
 def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
@@ -32,32 +47,18 @@ def kind_of(name: str, column: pa.ChunkedArray) -> ColumnKind:
     """
     import pyarrow as pa
 
-    types, kind = pa.types, column.type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if types.is_null(kind) or column.null_count == len(column):
+    if column.null_count == len(column):
         return "empty"
-    if types.is_boolean(kind):
-        return "yes/no"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "numbers"
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return "dates"
-    if types.is_time(kind) or types.is_duration(kind):
-        return "times"
-    if is_text(kind):
-        return "text"
+    found = column.type
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    for kind in TYPES:
+        if is_kind(found, kind):
+            return kind
     raise InputError(
-        f"column {name!r:.60} holds {kind!s:.40}, which is neither a number nor a text",
+        f"column {name!r:.60} holds {found!s:.40}, which is neither a number nor a text",
         remedy=("leave it out with {drop}", "convert it"),
     )
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type of Arrow is text, and no categories."""
-    from pyarrow import types
-
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def as_numbers(column: pa.ChunkedArray) -> FloatArray:
@@ -72,17 +73,26 @@ def as_numbers(column: pa.ChunkedArray) -> FloatArray:
     """
     import pyarrow as pa
 
-    types, kind = pa.types, column.type
-    if types.is_dictionary(kind):
-        return as_numbers(column.cast(kind.value_type))
-    if types.is_timestamp(kind) or types.is_date(kind):
-        moments, unit = column.cast(pa.timestamp("us"), safe=False), 1e6 * SECONDS_PER_DAY
-    elif types.is_time(kind) or types.is_duration(kind):
-        length = pa.time64("us") if types.is_time(kind) else pa.duration("us")
-        moments, unit = column.cast(length, safe=False), 1e6
-    else:
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    return np.asarray(moments.cast(pa.int64()).cast(pa.float64()).to_numpy()) / unit
+    unit = 1.0
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if is_kind(column.type, "dates"):
+        column, unit = column.cast(pa.timestamp("us"), safe=False), 1e6 * SECONDS_PER_DAY
+    elif is_kind(column.type, "times"):
+        wanted = pa.time64("us") if pa.types.is_time(column.type) else pa.duration("us")
+        column, unit = column.cast(wanted, safe=False), 1e6
+    if unit != 1.0:
+        column = column.cast(pa.int64())
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64) / unit
+
+
+def trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts without blanks around them; a text of blanks is missing."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts = compute.utf8_trim_whitespace(column.cast(pa.string()))
+    return compute.if_else(compute.equal(texts, ""), None, texts)
 
 
 def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
@@ -94,12 +104,7 @@ def as_texts(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.object_]]:
     >>> as_texts(pa.chunked_array([["a ", " ", None]])).tolist()
     ['a', None, None]
     """
-    import pyarrow as pa
-
-    cells = column.cast(pa.string()).to_pylist()
-    found = np.empty(len(cells), dtype=object)
-    found[:] = [None if cell is None else cell.strip() or None for cell in cells]
-    return found
+    return np.array([*trimmed(column).to_pylist(), None], dtype=object)[:-1]
 
 
 # Whole numbers of so few values are taken for classes.

@@ -20,7 +20,7 @@ from fairshapley._basics.files import DEFAULT_MAX_ROWS, MAX_BYTES, as_path
 from fairshapley._basics.frames import index_of, is_frame, read_frame
 from fairshapley._basics.text import one_line
 from fairshapley.errors import InputError
-from fairshapley.tables.columns import is_text
+from fairshapley.tables.columns import is_kind, trimmed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,8 +91,8 @@ def read_table(
     try:
         if file.exists() and not file.is_file():
             raise InputError(f"{file} is not a file: give a CSV or Parquet file")
-        if (size := file.stat().st_size) > max_bytes:
-            raise _too_large(file, f"has {size / 2**20:,.0f} MiB", max_bytes)
+        size = file.stat().st_size
+        _check_size(f"{file} has {size / 2**20:,.0f} MiB", size, max_bytes)
         if file.suffix.lower() in PARQUET_ENDINGS:
             table = _read_parquet(file, max_rows, max_bytes)
         else:
@@ -128,11 +128,23 @@ def arrow_table(data: Any, what: str) -> pa.Table:
     if isinstance(data, str | os.PathLike):
         return read_table(data)
     pa = _pyarrow()
+    found = read_frame(data)
     try:
-        table = _converted(data, pa)
+        if hasattr(found, "iloc"):
+            table = pa.Table.from_pandas(found, preserve_index=False)
+        elif is_frame(found):
+            table = nw.from_native(found, eager_only=True).to_arrow()
+        elif isinstance(found, Mapping):
+            table = pa.table(dict(found))
+        else:
+            columns = np.asarray(found).T
+            if columns.ndim != 2:
+                raise ValueError(
+                    f"{type(data).__name__} has no rows and columns: give a frame, a table of "
+                    "Arrow, columns by name, an array of two axes or a file"
+                )
+            table = pa.table({f"x{place}": cells.tolist() for place, cells in enumerate(columns)})
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(
             f"the {what} cannot be read as a table: {one_line(str(error), 160)}; give each column "
             "values of one type"
@@ -164,7 +176,7 @@ def read_decimals(table: pa.Table, decimal: Decimal, file: object) -> pa.Table:
     from pyarrow import compute
 
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    texts = {name: _trimmed(cells) for name, cells in columns.items() if is_text(cells.type)}
+    texts = {name: trimmed(cells) for name, cells in columns.items() if is_kind(cells.type, "text")}
     numbers = {
         name: cells
         for name, cells in texts.items()
@@ -173,7 +185,7 @@ def read_decimals(table: pa.Table, decimal: Decimal, file: object) -> pa.Table:
     if decimal == "." or not numbers:
         return table
     points = any(pa.types.is_floating(column.type) for column in columns.values())
-    if decimal == "auto" and (points or all(_all(one, THOUSANDS) for one in numbers.values())):
+    if decimal == "auto" and (points or all(_all(cells, THOUSANDS) for cells in numbers.values())):
         name, cells = next(iter(numbers.items()))
         raise InputError(
             f"column {name!r:.60} of {file} holds numbers such as "
@@ -207,13 +219,12 @@ def check_typos(table: pa.Table, but: Collection[str | None], what: str) -> None
     Traceback (most recent call last):
     fairshapley.errors.InputError: row 2 of the training rows holds '4O' in column 'size', where...
     """
-    import pyarrow as pa
     from pyarrow import compute
 
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in but or not is_text(column.type):
+        if name in but or not is_kind(column.type, "text"):
             continue
-        cells = _trimmed(column.cast(pa.string()))
+        cells = trimmed(column)
         bare = compute.replace_substring_regex(cells, ADORNMENTS, "")
         alike = _matches(bare, ANY_NUMBER)
         plain = _matches(cells, PLAIN_NUMBER).fill_null(True)
@@ -244,30 +255,22 @@ def _all(cells: pa.ChunkedArray, form: str) -> bool:
     return bool(compute.all(_matches(cells, form)).as_py())
 
 
-def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return texts without blanks around them; a text of blanks is missing."""
-    from pyarrow import compute
-
-    texts = compute.utf8_trim_whitespace(column)
-    return compute.if_else(compute.equal(texts, ""), None, texts)
-
-
 def check_content(table: pa.Table, where: str) -> None:
     """Raise InputError where the names or the numbers of a table cannot be used."""
     from pyarrow import compute, types
 
     names = table.column_names
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    unnamed = [place for place, name in enumerate(names, 1) if not name.strip()]
     if not names:
         raise InputError(f"{where} has no columns: give features and a target")
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        raise InputError(f"{where} has several columns called {name!r:.60}: rename all but one")
-    for place, name in enumerate(names, 1):
-        if not name.strip():
-            raise InputError(
-                f"column {place} of {where} has no name: give it one; pandas writes such a column "
-                "unless it is told index=False"
-            )
+    if twice:
+        raise InputError(f"{where} has several columns called {twice[0]!r:.60}: rename all but one")
+    if unnamed:
+        raise InputError(
+            f"column {unnamed[0]} of {where} has no name: give it one; pandas writes such a column "
+            "unless it is told index=False"
+        )
     if not table.num_rows:
         raise InputError(f"{where} has names of columns and no rows: give rows")
     for name, column in zip(names, table.columns, strict=True):
@@ -286,11 +289,12 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _too_large(file: Path, what: str, max_bytes: int) -> InputError:
-    return InputError(
-        f"{file} {what}, more than the {max_bytes / 2**20:,.4g} MiB that are read",
-        remedy=("give a part of it", "give fewer columns", "allow more with {max_bytes}"),
-    )
+def _check_size(what: str, n_bytes: int, max_bytes: int) -> None:
+    if n_bytes > max_bytes:
+        raise InputError(
+            f"{what}, more than the {max_bytes / 2**20:,.4g} MiB that are read",
+            remedy=("give a part of it", "give fewer columns", "allow more with {max_bytes}"),
+        )
 
 
 def _check_rows(rows: int, max_rows: int | None, file: Path) -> None:
@@ -312,8 +316,7 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
             content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(max_bytes + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise InputError(f"{file} cannot be unpacked ({error}): get the file again") from None
-    if len(content) > max_bytes:
-        raise _too_large(file, "is larger when it is unpacked", max_bytes)
+    _check_size(f"{file} is larger when it is unpacked", len(content), max_bytes)
     try:
         text = content.decode(encoding)
         if "\0" in text:  # of two bytes a letter, or damaged
@@ -334,11 +337,7 @@ def _csv_content(file: Path, encoding: str, max_bytes: int) -> bytes:
 
 
 def _read_csv(
-    file: Path,
-    content: bytes,
-    delimiter: str,
-    decimal: Decimal,
-    texts: Sequence[str],
+    file: Path, content: bytes, delimiter: str, decimal: Decimal, texts: Sequence[str]
 ) -> pa.Table:
     """Return the table in a CSV file; columns that are texts in any case are categories."""
     import pyarrow as pa
@@ -351,7 +350,7 @@ def _read_csv(
             "must be one character such as ';'", parameter="delimiter", received=delimiter
         )
     names = next(iter(content[:LONGEST_LINE].strip().splitlines())).decode(errors="replace")
-    other = next((one for one in ";\t|" if one in names), None)
+    other = next((found for found in ";\t|" if found in names), None)
     if other is not None and sign not in names:
         raise InputError(
             f"{file} has one column, {names!r:.60}",
@@ -361,19 +360,19 @@ def _read_csv(
         return csv.read_csv(
             pa.BufferReader(content),
             # One thread: messages then name the row.
-            read_options=csv.ReadOptions(use_threads=False, block_size=LONGEST_LINE),
-            parse_options=csv.ParseOptions(delimiter=sign, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
+            csv.ReadOptions(use_threads=False, block_size=LONGEST_LINE),
+            csv.ParseOptions(delimiter=sign, newlines_in_values=True),
+            csv.ConvertOptions(
                 strings_can_be_null=True,
                 decimal_point="," if decimal == "," else ".",
                 column_types=dict.fromkeys(texts, pa.dictionary(pa.int32(), pa.string())),
             ),
         )
     except pa.ArrowException as error:
-        remedy = "; save it as CSV again"
+        remedy = "save it as CSV again"
         if "columns, got" in str(error):
-            remedy = f"; give each row a cell for each column, and quotes to cells with {sign!r}"
-        raise InputError(f"{file} is not a table: {one_line(str(error), 160)}{remedy}") from None
+            remedy = f"give each row a cell for each column, and quotes to cells with {sign!r}"
+        raise InputError(f"{file} is not a table: {one_line(str(error), 160)}; {remedy}") from None
 
 
 def _read_parquet(file: Path, max_rows: int | None, max_bytes: int) -> pa.Table:
@@ -382,27 +381,8 @@ def _read_parquet(file: Path, max_rows: int | None, max_bytes: int) -> pa.Table:
     with parquet.ParquetFile(file) as opened:
         about = opened.metadata
         _check_rows(about.num_rows, max_rows, file)
-        if CELL_BYTES * about.num_rows * about.num_columns > max_bytes:
-            raise _too_large(
-                file, f"has {about.num_rows:,} rows of {about.num_columns:,} columns", max_bytes
-            )
+        held = f"{file} has {about.num_rows:,} rows of {about.num_columns:,} columns"
+        _check_size(held, CELL_BYTES * about.num_rows * about.num_columns, max_bytes)
         table = opened.read()
     index = [name for name in table.column_names if name.startswith(PANDAS_INDEX)]
     return table.drop_columns(index)
-
-
-def _converted(data: Any, pa: Any) -> Any:
-    found = read_frame(data)
-    if isinstance(found, Mapping):
-        return pa.table(dict(found))
-    if hasattr(found, "iloc"):
-        return pa.Table.from_pandas(found, preserve_index=False)
-    if is_frame(found):
-        return nw.from_native(found, eager_only=True).to_arrow()
-    array = np.asarray(found)
-    if array.ndim != 2:
-        raise InputError(
-            f"a table has rows and columns, and {type(data).__name__} has not: give a frame, a "
-            "table of Arrow, columns by name, an array of two axes or a file"
-        )
-    return pa.table({f"x{place}": column for place, column in enumerate(array.T.tolist())})
