@@ -48,75 +48,18 @@ class Preprocessor:
            [ 0.  ,  1.  ,  1.  ,  0.  ]])
     """
 
-    numbers: dict[str, ColumnKind]
-    """The columns of numbers, with what they hold"""
-    texts: tuple[str, ...]
-    """The columns of categories"""
-    sentences: dict[str, Any]
-    """The columns of longer texts, with what makes features of each"""
-    sizes: FloatArray
-    """The largest size in each of them; numbers are divided by it before anything is squared"""
-    scaler: Any
-    """What makes features of the numbers; None where there are none"""
-    encoder: Any
-    """What makes features of the categories; None where there are none"""
+    kinds: dict[str, ColumnKind]
+    """The columns that are used, with what they hold"""
+    encoders: list[tuple[list[str], Any]]
+    """Columns, and what makes features of them together"""
+    feature_names: tuple[str, ...]
+    """A name for each feature"""
     notes: tuple[str, ...]
     """The columns that were dropped, and why"""
 
     @classmethod
     def fit(cls, table: pa.Table, names: Sequence[str]) -> Preprocessor:
-        """Learn how each of the columns becomes features."""
-        from sklearn.impute import MissingIndicator, SimpleImputer
-        from sklearn.pipeline import FeatureUnion, make_pipeline
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-        given = _by_name(table)
-        kinds = {name: kind_of(name, given[name]) for name in names}
-        sentences: dict[str, Any] = {}
-        dropped: dict[str, list[str]] = {}
-        for name, kind in list(kinds.items()):
-            cells = _cells(given[name], kind)
-            if kind == "text" and (topics := _topics(cells)):
-                sentences[name] = topics
-                del kinds[name]
-            elif reason := _useless(cells):
-                dropped.setdefault(reason, []).append(name)
-                del kinds[name]
-        notes = [f"left out, since {reason}: {quoted(gone)}" for reason, gone in dropped.items()]
-        if not kinds and not sentences and table.num_rows == 1:
-            raise InputError("one training row has nothing to differ from: give more rows")
-        if not kinds and not sentences:
-            raise InputError(
-                f"no column is left to learn from ({'; '.join(notes)}): add columns of numbers, "
-                "categories or sentences"
-                if dropped
-                else "no column is left to learn from: the table has the target alone"
-            )
-        numbers: dict[str, ColumnKind] = {
-            name: kind for name, kind in kinds.items() if kind != "text"
-        }
-        texts = tuple(name for name in kinds if name not in numbers)
-        sizes, scaler, encoder = np.ones(len(numbers)), None, None
-        if numbers:
-            matrix = np.column_stack([as_numbers(given[name]) for name in numbers])
-            largest = np.nanmax(np.abs(matrix), axis=0)
-            sizes = np.where(largest > 0, largest, 1.0)
-            scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-            missing = MissingIndicator(error_on_new=False)
-            scaler = FeatureUnion([("scaled", scaled), ("missing", missing)]).fit(matrix / sizes)
-        if texts:
-            encoder = OneHotEncoder(
-                min_frequency=MIN_ROWS,
-                max_categories=MAX_CATEGORIES + 1,
-                handle_unknown="infrequent_if_exist",
-                sparse_output=False,
-                feature_name_combiner=_category_name,
-            ).fit(np.column_stack([as_texts(given[name]) for name in texts]))
-        return cls(numbers, texts, sentences, sizes, scaler, encoder, tuple(notes))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """A name for each feature.
+        """Learn how each of the columns becomes features.
 
         Examples
         --------
@@ -125,30 +68,65 @@ class Preprocessor:
         >>> Preprocessor.fit(table, ["age", "town"]).feature_names
         ('age', 'age is missing', "town = 'a'", "town = 'b'")
         """
-        found = numbers = list(self.numbers)
-        if self.scaler is not None:
-            marked = self.scaler["missing"].features_
-            found = [*numbers, *(f"{numbers[place]} is missing" for place in marked)]
-        if self.encoder is not None:
-            found = [*found, *self.encoder.get_feature_names_out(np.array(self.texts, object))]
-        for name, topics in self.sentences.items():
-            found = [
-                *found,
-                *(f"{name} topic {at + 1}" for at in range(len(topics[-1].components_))),
-            ]
-        return tuple(found)
+        from sklearn.preprocessing import OneHotEncoder
+
+        # Asking the table for each column takes time by the number of columns.
+        given = dict(zip(table.column_names, table.columns, strict=True))
+        kinds = {name: kind_of(name, given[name]) for name in names}
+        cells = {name: _cells(given[name], kind) for name, kind in kinds.items()}
+        texts = [name for name, kind in kinds.items() if kind == "text"]
+        sentences = {name: topics for name in texts if (topics := _topics(cells[name]))}
+        dropped: dict[str, list[str]] = {}
+        for name in names:
+            if name not in sentences and (reason := _useless(cells[name])):
+                dropped.setdefault(reason, []).append(name)
+                del kinds[name]
+        notes = tuple(
+            f"left out, since {reason}: {quoted(gone)}" for reason, gone in dropped.items()
+        )
+        if not kinds and table.num_rows == 1:
+            raise InputError("one training row has nothing to differ from: give more rows")
+        if not kinds:
+            raise InputError(
+                f"no column is left to learn from ({'; '.join(notes)}): add columns of numbers, "
+                "categories or sentences"
+                if dropped
+                else "no column is left to learn from: the table has the target alone"
+            )
+        numbers = [name for name, kind in kinds.items() if kind != "text"]
+        categories = [name for name in texts if name in kinds and name not in sentences]
+        encoders: list[tuple[list[str], Any]] = []
+        features: list[str] = []
+        if numbers:
+            encoders.append((numbers, _standardised(_matrix(cells, numbers))))
+            marked = encoders[0][1][-1]["missing"].features_
+            features = [*numbers, *(f"{numbers[place]} is missing" for place in marked)]
+        if categories:
+            encoder = OneHotEncoder(
+                min_frequency=MIN_ROWS,
+                max_categories=MAX_CATEGORIES + 1,
+                handle_unknown="infrequent_if_exist",
+                sparse_output=False,
+                feature_name_combiner=_category_name,
+            ).fit(_matrix(cells, categories))
+            encoders.append((categories, encoder))
+            features += encoder.get_feature_names_out(np.array(categories, object)).tolist()
+        for name, topics in sentences.items():
+            encoders.append(([name], topics))
+            features += [f"{name} topic {at + 1}" for at in range(len(topics[-1].components_))]
+        return cls(kinds, encoders, tuple(features), notes)
 
     def encode(self, table: pa.Table, what: str) -> FloatArray:
         """Return the features of the rows of a table that has the same columns."""
-        given = _by_name(table)
+        given = dict(zip(table.column_names, table.columns, strict=True))
         cells: dict[str, NDArray[Any]] = {}
-        for name in (*self.numbers, *self.texts, *self.sentences):
+        for name, wanted in self.kinds.items():
             if name not in given:
                 raise InputError(
                     f"the {what} rows have no column {name!r:.60}, which the training rows have",
                     remedy=("give it", "leave it out with {drop}"),
                 )
-            kind, wanted = kind_of(name, given[name]), self.numbers.get(name, "text")
+            kind = kind_of(name, given[name])
             if wanted != "text" and kind not in (wanted, "empty"):
                 raise InputError(
                     f"column {name!r:.60} holds {wanted} in the training rows and {kind} in the "
@@ -156,25 +134,31 @@ class Preprocessor:
                     remedy=("make them agree", "leave it out with {drop}"),
                 )
             cells[name] = _cells(given[name], wanted)
-        parts: list[FloatArray] = []
-        if self.numbers:
-            numbers = np.column_stack([cells[name] for name in self.numbers])
-            parts.append(self.scaler.transform(numbers / self.sizes))
-        if self.texts:
-            texts = np.column_stack([cells[name] for name in self.texts])
-            parts.append(self.encoder.transform(texts))
-        for name, topics in self.sentences.items():
-            parts.append(topics.transform([cell or "" for cell in cells[name]]))
+        parts = [encoder.transform(_matrix(cells, names)) for names, encoder in self.encoders]
         return np.concatenate(parts, axis=1)
-
-
-def _by_name(table: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the columns by name; asking the table for each takes time by the number of columns."""
-    return dict(zip(table.column_names, table.columns, strict=True))
 
 
 def _cells(column: pa.ChunkedArray, kind: ColumnKind) -> NDArray[Any]:
     return as_texts(column) if kind == "text" else as_numbers(column)
+
+
+def _matrix(cells: dict[str, NDArray[Any]], names: Sequence[str]) -> NDArray[Any]:
+    return np.column_stack([cells[name] for name in names])
+
+
+def _standardised(numbers: FloatArray) -> Any:
+    """Return what makes features of numbers, and a mark of each column that has missing ones."""
+    from sklearn.impute import MissingIndicator, SimpleImputer
+    from sklearn.pipeline import FeatureUnion, make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+    # Numbers of any size are divided by the largest before anything is squared.
+    largest = np.nanmax(np.abs(numbers), axis=0)
+    sizes = np.where(largest > 0, largest, 1.0)
+    scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    missing = MissingIndicator(error_on_new=False)
+    union = FeatureUnion([("scaled", scaled), ("missing", missing)])
+    return make_pipeline(FunctionTransformer(lambda cells: cells / sizes), union).fit(numbers)
 
 
 def _useless(values: NDArray[Any]) -> str | None:
@@ -204,8 +188,9 @@ def _topics(cells: NDArray[Any]) -> Any:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
 
-    texts = [cell or "" for cell in cells]
+    texts = _as_sentences(cells)
     n_words = np.mean([len(text.split()) for text in texts if text] or [0])
     if n_words < FEW_WORDS or len(set(texts)) <= MAX_CATEGORIES:
         return None
@@ -217,7 +202,11 @@ def _topics(cells: NDArray[Any]) -> Any:
     main = TruncatedSVD(min(TOPICS, weights.shape[1], len(texts) - 1), random_state=0).fit(weights)
     # One scale for all, so that neighbours are near in the topics that vary most.
     main.components_ /= float(np.sqrt(main.explained_variance_).mean()) or 1.0
-    return make_pipeline(words, main)
+    return make_pipeline(FunctionTransformer(_as_sentences), words, main)
+
+
+def _as_sentences(cells: NDArray[Any]) -> list[str]:
+    return [cell or "" for cell in np.ravel(cells)]
 
 
 def _category_name(column: str, category: str | None) -> str:
