@@ -45,8 +45,22 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-# Names of shap, shapiq, pyDVL and llmSHAP, with ours.
-_PEERS = {
+# Names of shap, shapiq, pyDVL and llmSHAP, and those of ours that were removed since the last
+# release, with what to use.
+_ANSWERS = {
+    **dict.fromkeys(("Evaluations", "Marginals", "Seconds"), "Budget"),
+    **dict.fromkeys(("LeverageSHAP", "StratifiedSVARM"), "RegressionAdjusted"),
+    "Attributions": "explain",
+    "Audit": "audit",
+    "Comparison": "compare",
+    "Curve": "curve",
+    "Payout": "Result.payout",
+    "TruncatedMonteCarlo": "MonteCarlo",
+    "Verification": "verify",
+    "datasets": "games, or fairshapley_paper.datasets for the paper's data",
+    "estimate_with_proxy": "estimate",
+    "metrics": "fairness, or fairshapley_paper.metrics for the paper's measures",
+    "shap_explanation": "Result.to_shap",
     "Explainer": "explain",
     "ExactComputer": "exact",
     "KernelExplainer": "explain",
@@ -70,7 +84,7 @@ def __getattr__(name: str) -> Any:
         return found
     # A module of the package is loaded alone: it may be asked for while the others are loaded.
     if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
-        ours = _PEERS.get(name) or _place_of(name)
+        ours = _ANSWERS.get(name) or _place_of(name)
         hint = f": use fs.{ours}" if ours else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     return import_module(f"{__name__}.{name}")
