@@ -9,7 +9,7 @@ from benchmarks.paper.ties import refresh
 from benchmarks.paper.verdicts import page
 
 PAPER = Path(__file__).parents[2] / "docs" / "paper"
-PAGES = (PAPER / "README.md", PAPER / "misses.md", PAPER / "theory.md")
+PAGES = (PAPER / "README.md", PAPER / "details.md", PAPER / "theory.md")
 
 
 def main() -> int:

@@ -4,8 +4,9 @@ Between ``<!--= xi:diabetes-ridge:mc:mse -->`` and ``<!--/-->`` stands a number 
 `refresh` writes: experiment, scenario, method, measure, and x where it is a curve, then where they
 are not the usual ones ``@honest``, ``@published`` or ``@error``. Two of them with " / " between
 them are a ratio. ``*`` for a scenario, or ``gae-*`` for methods, is the range over all there are.
-``counts`` is the table of how many published numbers and columns were reproduced, ``accuracy NAME``
-that of a federation's whole model in the first and in the last valued round.
+``counts`` is the table of how many published numbers and columns were reproduced, ``tables`` the
+same for each table of P2–P4, ``accuracy NAME`` that of a federation's whole model in the first and
+in the last valued round.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.paper.verdicts import Key, columns, counts, read_numbers
+from benchmarks.paper.verdicts import Key, by_table, columns, counts, read_numbers
 from fairshapley.errors import InputError
 from fairshapley_paper.report import Valued, published_numbers
 from fairshapley_paper.tables import digits
 
 TIE = re.compile(r"(<!--= *(?P<what>[^>]+?) *-->)(?P<said>.*?)(<!--/-->)", re.DOTALL)
+WRITTEN = {"counts": counts, "tables": by_table}
 _PART = re.compile(r"(?P<path>[^@]+)(?:@(?P<kind>honest|published|error))?")
 
 
@@ -36,8 +38,8 @@ def refresh(text: str, results: Path) -> str:
 
 def tied(what: str, results: Path) -> str:
     """The number, or the range of numbers, that a tie stands for."""
-    if what == "counts":
-        return "\n\n" + "\n".join(counts(columns(results))) + "\n\n"
+    if what in WRITTEN:
+        return "\n\n" + "\n".join(WRITTEN[what](columns(results))) + "\n\n"
     if what.startswith("accuracy "):
         file = files("fairshapley_paper") / "trained" / f"{what.split()[1]}.npz"
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as table:

@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 from fairshapley.errors import InputError
 from fairshapley_paper.catalogue import EXPERIMENTS
 from fairshapley_paper.experiment import Experiment, Reading, Scenario
+from fairshapley_paper.experiments import small_games
 from fairshapley_paper.methods import METHODS
 from fairshapley_paper.report import Valued, published_numbers
 from fairshapley_paper.tables import digits, table_row, with_error
@@ -23,6 +24,8 @@ AGREES = 2.0
 """The largest |z| of a number that agrees"""
 FACTOR = 2.0
 """Within which a number that does not agree is near"""
+SEEN = (1 - 1 / FACTOR) / AGREES
+"""The largest error of ours, as a share of the published number, that shows a factor of 2"""
 ENOUGH = 0.75
 """The share of its numbers that must agree where a column is reproduced"""
 ORDER = 0.7
@@ -32,7 +35,7 @@ FEWEST_ROWS = 5
 
 BIASED = ("owen", "sobol", "stratified")
 LESS = "without Owen, Sobol and stratified, which are biased in the program"
-MARKS = {"agrees": "🟩", "near": "🟨", "off": "🟥"}
+MARKS = {"agrees": "🟩", "undecided": "⬜", "near": "🟨", "off": "🟥"}
 Verdict: TypeAlias = Literal["reproduced", "in order only", "not"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "in order only", "not")
 READINGS: dict[Reading, str] = {
@@ -43,16 +46,17 @@ READINGS: dict[Reading, str] = {
 
 RULE = (
     "**The rule.** z = (ours − published) / √(our standard error² + the published one²). A number "
-    f"*agrees* ({MARKS['agrees']}) when z is at most ±{AGREES:g}. It is *near* ({MARKS['near']}) "
-    f"when it does not agree but lies within a factor of {FACTOR:g}, and else *off* "
-    f"({MARKS['off']}). A "
-    f"column of a table is **reproduced** when at least {ENOUGH:.0%} of its numbers agree. It is "
-    f"reproduced **in order only** when they do not, but it has at least {FEWEST_ROWS} rows whose "
-    f"order has a Spearman coefficient of at least {ORDER:g}. Else it is **not** reproduced. "
-    "Published errors come from five to twenty trials, so that of numbers that are all right about "
-    "one in ten has a larger z. A large error makes agreement cheap, which is why the ratio stands "
-    "beside it. Where a row has several forms here, the one closest to the paper's is compared; "
-    "the reports of the experiments have them all."
+    f"*agrees* ({MARKS['agrees']}) when z is at most ±{AGREES:g} and our error is small enough to "
+    f"have seen a factor of {FACTOR:g}: at most {SEEN:.0%} of the published number. It is "
+    f"*undecided* ({MARKS['undecided']}) when z is at most ±{AGREES:g} and our error is larger. It "
+    f"is *near* ({MARKS['near']}) when z is larger but the two are within a factor of {FACTOR:g}, "
+    f"and else *off* ({MARKS['off']}). A column of a table is **reproduced** when at least "
+    f"{ENOUGH:.0%} of its numbers agree. It is reproduced **in order only** when they do not, but "
+    f"it has at least {FEWEST_ROWS} rows whose order has a Spearman coefficient of at least "
+    f"{ORDER:g}. Else it is **not** reproduced. Published errors come from five to twenty trials, "
+    "so that of numbers that are all right about one in ten has a larger z. Where a row has "
+    "several forms here, the one closest to the paper's is compared; the reports of the "
+    "experiments have them all."
 )
 
 
@@ -111,9 +115,10 @@ class Cell:
 
     @property
     def mark(self) -> str:
-        """Whether it agrees, is near, or off."""
+        """Whether it agrees, is undecided, near, or off."""
         if abs(self.z) <= AGREES:
-            return "agrees"
+            error = 0.0 if math.isnan(self.ours.error) else self.ours.error
+            return "agrees" if error <= SEEN * abs(self.published.value) else "undecided"
         return "near" if 1 / FACTOR <= self.ratio <= FACTOR else "off"
 
     def __str__(self) -> str:
@@ -229,6 +234,18 @@ def counts(found: Sequence[Column]) -> list[str]:
         ]
         lines.append(_count_line([one for one in fair if one.cells], f"{title}; {LESS}"))
     return lines
+
+
+def by_table(found: Sequence[Column]) -> list[str]:
+    """Numbers and columns of each table of P2–P4, as the authors' program does it."""
+    heads = ["table", "numbers", *MARKS, "columns", *VERDICTS]
+    lines = [table_row(heads), table_row(["---", *["---:"] * (len(heads) - 1)])]
+    small = {one.name for one in small_games.EXPERIMENTS if one.reading == "program"}
+    own = [one for one in found if one.experiment.name in small]
+    for group in _by(lambda one: one.scenario, own).values():
+        scenario = group[0].scenario
+        lines.append(_count_line(group, scenario.title if scenario else ""))
+    return [*lines, _count_line(own, "**all**")]
 
 
 def _count_line(own: Sequence[Column], title: str) -> str:

@@ -28,7 +28,9 @@ def column(*cells):
 @pytest.mark.parametrize(
     ("published", "ours", "z", "mark"),
     [
-        ((1.0, 0.3), (1.5, 0.4), 1.0, "agrees"),
+        ((1.0, 0.4), (1.5, 0.24), 0.5 / 0.4665, "agrees"),
+        ((1.0, 0.3), (1.5, 0.4), 1.0, "undecided"),
+        ((0.00486, 0.001), (1547.0, 844.0), 1.833, "undecided"),
         ((1.0, 0.1), (1.5, 0.0), 5.0, "near"),
         ((1.0, 0.1), (2.5, math.nan), 15.0, "off"),
         ((1.0, 0.1), (-1.0, 0.0), -20.0, "off"),
@@ -38,7 +40,7 @@ def column(*cells):
 )
 def test_a_number(published, ours, z, mark):
     one = cell(published, ours)
-    assert one.z == pytest.approx(z)
+    assert one.z == pytest.approx(z, rel=1e-3)
     assert one.mark == mark
 
 
@@ -54,19 +56,15 @@ def test_the_rule_for_a_column():
 
 
 def test_every_published_number_is_there_once_in_each_reading():
-    found = columns(RESULTS)
-    for experiment in EXPERIMENTS.values():
-        if experiment.reading == "guess" or (experiment.reads and experiment.reading == "text"):
-            continue
-        known = published_numbers(experiment.reads or experiment.name)
-        cells = [
-            (one.scenario.name, one.row, one.measure, one.x)
-            for part in found
-            if part.experiment is experiment
-            for one in part.cells
-        ]
-        assert len(cells) == len(set(cells)) == len(known)
-        assert set(cells) == set(known)
+    found: dict[tuple[str, str], list[object]] = {}
+    for part in columns(RESULTS):
+        experiment = part.experiment
+        if experiment.reading != "guess":
+            cells = found.setdefault((experiment.reads or experiment.name, experiment.reading), [])
+            cells += [(one.scenario.name, one.row, one.measure, one.x) for one in part.cells]
+    assert {name for name, _ in found} == {name for name in EXPERIMENTS if published_numbers(name)}
+    for (name, _), cells in found.items():
+        assert sorted(map(str, cells)) == sorted(map(str, published_numbers(name)))
 
 
 def test_the_verdicts_are_those_of_the_results():
@@ -121,12 +119,14 @@ def test_every_method_was_run_with_the_trials_of_the_setting(name):
     assert {row["trials"] for row in rows if row["method"] != "exact"} == {trials}
 
 
-README = PAPER / "README.md"
+PAGES = (PAPER / "README.md", PAPER / "details.md")
+MOST_LINES = 60
 # Decimals that are no results: settings, published numbers that have no cell of their own, what was
 # measured with the authors' program or by a script that the sentence names.
 STATED = {
     *("0.05", "0.9", "1.1", "0.1", "0.25"),  # settings, and ξ, ε1
     *("0.57", "0.13", "0.31", "0.36", "0.004"),  # the program's biases
+    *("1.01", "2.6"),  # Table 2, in percent; the published error of the last ξ, in 1e−3
     *("0.50", "0.02", "0.23", "0.0002", "0.644", "0.194", "0.127", "0.156"),  # published
     *("0.42", "0.48", "0.41", "0.30", "0.70"),  # benchmarks/paper/misses.py, earlier runs
     *("0.115", "0.09", "1.6"),  # published; benchmarks/paper/misses.py
@@ -134,15 +134,22 @@ STATED = {
 }
 
 
-def test_every_number_in_prose_is_that_of_the_results():
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_number_in_prose_is_that_of_the_results(path):
+    text = path.read_text(encoding="utf-8")
     assert text == refresh(text, RESULTS), "write it again: python -m benchmarks.paper"
     prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", TIE.sub("", text), flags=re.DOTALL)
     found = set(re.findall(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)", prose))
     assert found <= STATED, f"tie these to the results: {sorted(found - STATED)}"
 
 
-def test_no_line_begins_with_a_tied_number():
+def test_the_first_page_is_one_page():
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_no_line_begins_with_a_tied_number(path):
     """In Markdown such a line is a block of HTML, and ends the paragraph."""
-    lines = README.read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if line.startswith("<!--=")] == ["<!--= counts -->"]
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:5] == "<!--="]
+    assert set(lines) <= {"<!--= counts -->", "<!--= tables -->"}
