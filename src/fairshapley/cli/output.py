@@ -16,6 +16,7 @@ from fairshapley.cli.printing import print_json, print_shown
 from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.console import summary
+from fairshapley.results.pairs import pairs_list
 from fairshapley.results.result import Result
 from fairshapley.results.tables import shown_table, values_columns, write_values
 from fairshapley.stopping import Decided, Fair
@@ -158,6 +159,7 @@ def result_object(
         **{name: getattr(result, name) for name in FACTS},
         **{name: getattr(result.run, name) for name in RUN_FACTS},
         "findings": findings_object(result, certificate.delta),
+        "pairs": pairs_list(result),
         "test_set": certificate.test_set,
         "certificate": {name: getattr(certificate, name) for name in CERTIFIED},
         "files": {name: str(path) for name, path in files.items()},

@@ -210,6 +210,7 @@ def value_game(
     labels: tuple[str, ...] | None = None,
     unions: Sequence[str] | None = None,
     shorter: str = SHORTER,
+    pairs: bool = False,
 ) -> None:
     """Run a game as the options say, and write and print what was found.
 
@@ -223,6 +224,8 @@ def value_game(
         The union of each player, for Owen values.
     shorter
         What to do instead of a long run.
+    pairs
+        Whether to say what pairs of players add together, where the values are Shapley values.
     """
     settings = run_settings(run, game, unions)
     show_notes((*notes, *settings.notes), quiet=output.quiet)
@@ -237,6 +240,7 @@ def value_game(
             verify=run.verify,
             on_error=cast("OnError", run.on_error),
             progress=False if output.quiet else None,
+            pairs=pairs,
             **settings.given,
         )
     finish(result, output, wanted=settings.given["until"], labels=labels, title=title)

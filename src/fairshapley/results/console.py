@@ -10,6 +10,7 @@ import numpy as np
 from fairshapley._basics.text import one_line, several
 from fairshapley.fairness.levels import DELTA, LARGE_XI
 from fairshapley.fairness.scores import lower_fidelity
+from fairshapley.results.pairs import pair_sentences
 from fairshapley.results.tables import shown_table
 from fairshapley.results.test_set import both_errors
 from fairshapley.results.wording import number
@@ -96,6 +97,7 @@ def summary(result: Result, *, terms: bool = True) -> list[str]:
         stated = findings.certificate
         if not stated.holds and (more := money(result, stated.needed)):
             lines.append(f"so many evaluations cost about {more}")
+    lines += pair_sentences(result)
     lines.append(both_errors(result, result.run.asked.get("delta", DELTA)))
     return [line for line in lines if line]
 

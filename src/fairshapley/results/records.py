@@ -132,6 +132,12 @@ class RunFacts:
     """What each value changes by without each of some groups of test rows, shape (players, groups);
     None where no test rows are known, or not enough"""
 
+    pairs: FloatMatrix | None = None
+    """The Shapley interaction of each pair of players, symmetric; None where not asked for or not
+    known. Below zero they replace each other, above zero they complete each other"""
+    pair_errors: FloatMatrix | None = None
+    """Their standard errors; 0 where all utilities are known"""
+
     @property
     def asked(self) -> dict[str, float]:
         """The ε1, δ and ξ of ``until=fs.Fair(…)``, or the δ of another aim; empty without one."""

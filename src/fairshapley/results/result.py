@@ -329,18 +329,20 @@ class Result(Stored, Shared):
         ----------
         kind
             "values" with intervals; "fidelity" of all players with the one needed; "convergence"
-            of the minimum fidelity.
+            of the minimum fidelity; "pairs", a heat map of a run with ``pairs=True``.
         axes
             Where to draw; by default a new figure.
         most, simultaneous
-            For values: how many players to draw, and whether the intervals hold together.
+            How many players to draw, of values and of pairs; whether intervals hold together.
         epsilon1, delta, bound
             The fairness asked for; for values δ is the probability that an interval misses.
         """
         from fairshapley.results import plots
 
         judged: dict[str, Any] = {"delta": delta, "bound": bound}
-        if checks.choice("kind", kind, ("values", "fidelity", "convergence")) == "values":
+        if checks.choice("kind", kind, ("values", "fidelity", "convergence", "pairs")) == "pairs":
+            return plots.plot_pairs(self, axes, most=most)
+        if kind == "values":
             return plots.plot_values(self, axes, most=most, simultaneous=simultaneous, **judged)
         draw = plots.plot_fidelity if kind == "fidelity" else plots.plot_convergence
         return draw(self, axes, epsilon1=epsilon1, **judged)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from fairshapley._basics import checks
 from fairshapley._basics.text import near_miss
 from fairshapley.errors import BudgetError, InputError, JournalError
@@ -30,8 +32,9 @@ from fairshapley.results.result import Result
 from fairshapley.results.serialising import with_fields
 from fairshapley.runs.federated_rounds import estimate_rounds
 from fairshapley.runs.loop import Run
+from fairshapley.runs.pairs import known_pairs
 from fairshapley.runs.peers import answers_peers
-from fairshapley.runs.plan import Plan, RunLog
+from fairshapley.runs.plan import Plan, RunGame, RunLog
 from fairshapley.runs.progress import ProgressOption
 from fairshapley.runs.setup import (
     JournalOption,
@@ -67,6 +70,7 @@ def estimate(
     verify: int | None = None,
     progress: ProgressOption = None,
     on_error: OnError = "raise",
+    pairs: bool = False,
 ) -> Result:
     """Estimate the values of the players of a game.
 
@@ -122,6 +126,10 @@ def estimate(
     on_error
         "raise" stops at the first utility that raises or is not finite; "skip" records it and
         leaves it out, and then nothing can be certified.
+    pairs
+        Whether to say of each pair of players what they add together beyond what they add apart,
+        as `Result.run.pairs`: exact where all utilities are known, else by a model of those that
+        the run has evaluated. For Shapley values of up to 40 players.
 
     Returns
     -------
@@ -155,6 +163,8 @@ def estimate(
         )
     facts = game_facts(game, needed=journal is not None)
     n_players = facts.n_players
+    if pairs:
+        _check_pairs(facts, semivalue)
     limits, notes = run_limits(parse_budget(budget), until, n_players, method)
     if seed is not None:
         seed = root_seed(seed)
@@ -181,7 +191,8 @@ def estimate(
         with evaluating(
             game, facts, engine=opened, journal=journal, on_error=on_error, on_device=device_form
         ) as evaluator:
-            return _execute(plan, evaluator, seed, started, progress, verify)
+            result = _execute(plan, evaluator, seed, started, progress, verify)
+            return _with_pairs(result, evaluator) if pairs else result
 
 
 @answers_peers
@@ -191,11 +202,12 @@ def exact(
     *,
     players: Iterable[Any] | None = None,
     unions: Iterable[object] | None = None,
+    pairs: bool = False,
 ) -> Result:
     """Return the exact values, by evaluating every coalition (up to 30 players).
 
-    `players` and `unions` are as in `estimate`; with `unions`, only coalitions that keep unions
-    together are evaluated.
+    `players`, `unions` and `pairs` are as in `estimate`; with `unions`, only coalitions that keep
+    unions together are evaluated.
 
     Examples
     --------
@@ -205,7 +217,7 @@ def exact(
     >>> fs.exact(fs.games.Airport([1.0, 2.0, 4.0]), unions=["north", "north", "south"]).values
     array([0.25, 0.75, 3.  ])
     """
-    return estimate(game, Exact(), players=players, semivalue=semivalue, unions=unions)
+    return estimate(game, Exact(), players=players, semivalue=semivalue, unions=unions, pairs=pairs)
 
 
 def resume(
@@ -297,6 +309,25 @@ def _execute(
     # A utility that is the user's own code may be random without saying so.
     ours = type(game).__module__.startswith("fairshapley.") and not isinstance(game, FunctionGame)
     return run.execute(progress, repeats=0 if not count and (ours or is_random(game)) else count)
+
+
+def _check_pairs(facts: RunGame, semivalue: str | Semivalue) -> None:
+    """Raise an InputError where the pairs of a game are not known."""
+    if facts.random or not isinstance(parse_semivalue(semivalue), Shapley | OwenValue):
+        raise InputError(
+            "goes with Shapley and Owen values, and with utilities that are not random",
+            parameter="pairs",
+            remedy="leave {pairs} out",
+        )
+
+
+def _with_pairs(result: Result, evaluator: Evaluator) -> Result:
+    """Return the result with what is known of its pairs; null players have none."""
+    if (found := known_pairs(evaluator.cache)) is None:
+        return result
+    beside = result.n_players - len(found[0])
+    pairs, errors = (np.pad(one, (0, beside)) for one in found)
+    return with_fields(result, pairs=pairs, pair_errors=errors)
 
 
 def kind_of_value(

@@ -44,4 +44,5 @@ def value_table(
         labels=made.labels,
         unions=made.unions,
         shorter=SHORTER if data.group_by else SHORTER_ROWS,
+        pairs=data.group_by is not None and run.semivalue == "shapley",
     )

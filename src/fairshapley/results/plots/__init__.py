@@ -7,7 +7,8 @@ from fairshapley.results.plots.results import (
     plot_comparison,
     plot_convergence,
     plot_fidelity,
+    plot_pairs,
     plot_values,
 )
 
-__all__ = ["plot_comparison", "plot_convergence", "plot_fidelity", "plot_values"]
+__all__ = ["plot_comparison", "plot_convergence", "plot_fidelity", "plot_pairs", "plot_values"]

@@ -198,6 +198,36 @@ def plot_convergence(
     return axes
 
 
+def plot_pairs(result: Result, axes: Axes | None = None, *, most: int = 40) -> Axes:
+    """A heat map of the pairs: orange where players replace each other, blue where they complete.
+
+    Parameters
+    ----------
+    result
+        A result of a run with ``pairs=True``.
+    axes
+        Where to draw; by default a new figure.
+    most
+        How many players to draw, as in `plot_values`.
+    """
+    if result.run.pairs is None:
+        raise InputError("the pairs of this result are not known: estimate it with pairs=True")
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shown, _ = _chosen(result, checks.whole("most", most, least=2))
+    found = result.run.pairs[np.ix_(shown, shown)]
+    axes = new_axes(axes, height=max(3.0, 1.6 + ROW_HEIGHT * len(shown)))
+    reach = float(np.abs(found).max()) or 1.0
+    colours = LinearSegmentedColormap.from_list("pairs", [ORANGE, "white", BLUE])
+    drawn = axes.imshow(found, cmap=colours, vmin=-reach, vmax=reach)
+    names = [literal(result.names()[player]) for player in shown]
+    axes.set_xticks(np.arange(len(shown)), names, rotation=90)
+    axes.set_yticks(np.arange(len(shown)), names)
+    label = "below zero: they replace each other; above zero: they complete each other"
+    axes.figure.colorbar(drawn, ax=axes).set_label(fill(label, LINE // 2))
+    return axes
+
+
 def _required(result: Result, epsilon1: float, delta: float, bound: str) -> float:
     """The minimum fidelity with which the players of a result are fair."""
     return required_fidelity(

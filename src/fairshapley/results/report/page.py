@@ -22,6 +22,7 @@ from fairshapley.fairness.certificate import cost_text, rounded_up
 from fairshapley.fairness.scores import lower_fidelity
 from fairshapley.results.console import money
 from fairshapley.results.origin import now
+from fairshapley.results.pairs import pair_sentences
 from fairshapley.results.payouts import Money
 from fairshapley.results.payouts.amounts import shown
 from fairshapley.results.report.drawing import Chart, charts
@@ -92,6 +93,8 @@ def report_html(
             if result.run.replicates is None
             else another_set(result.run.replicates, delta),
             test_set=both_errors(result, delta),
+            pairs=_heat_map(result, table),
+            replacing=pair_sentences(result),
             **_payments(result, pool, epsilon1, delta),
             gains=[part.endpoints[1] - part.endpoints[0] for part in result.run.parts],
             label_choice=_label_choice(table),
@@ -137,6 +140,22 @@ def _payments(result: Result, pool: Money | None, epsilon1: float, delta: float)
         return {"paid": result.payout(pool, epsilon1=epsilon1, delta=delta), "unpaid": ""}
     except InputError as error:
         return {"paid": None, "unpaid": str(error)}
+
+
+def _heat_map(result: Result, table: PlayerTable) -> list[tuple[str, list[tuple[str, str]]]]:
+    """A row per player of a heat map: its name, and the colour and text of each pair."""
+    found = result.run.pairs
+    if found is None:
+        return []
+    reach, order = float(np.abs(found).max()) or 1.0, table.order.tolist()
+
+    def cell(one: int, other: int) -> tuple[str, str]:
+        size = float(found[one, other])
+        hue = "27, 92, 184" if size > 0 else "230, 159, 0"
+        text = "" if one == other else number(size, 2)
+        return f"rgba({hue}, {0.75 * abs(size) / reach:.2f})", text
+
+    return [(table.names[one], [cell(one, other) for other in order]) for one in order]
 
 
 def source(name: str) -> str:
