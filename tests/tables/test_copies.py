@@ -173,6 +173,43 @@ def test_the_command_line_names_copies(tmp_path, monkeypatch):
     assert "copies:" not in merged.stdout
 
 
+def touched(trick, rng, x, y):
+    """Rows of another as somebody sends them who does not want to be found."""
+    if trick == "two columns by a step":
+        x = x + np.pad(rng.choice([-0.1, 0.1], size=(len(x), 2)), ((0, 0), (0, x.shape[1] - 2)))
+    if trick == "a tenth of noise":
+        x = x + 0.1 * rng.normal(size=x.shape)
+    if trick == "a tenth of the labels":
+        y = np.where(rng.random(len(y)) < 0.1, "other", y)
+    if trick == "half of the rows":
+        half = len(x) // 2
+        fresh, answers = rows_of(rng, len(x) - half)
+        x, y = np.vstack([x[:half], fresh]), np.append(y[:half], answers)
+    return x, y
+
+
+TRICKS = ("two columns by a step", "a tenth of noise", "a tenth of the labels", "half of the rows")
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_touched_copies_are_found(trick):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x, y = rows_of(rng, 240)
+        more = touched(trick, rng, x[:40], y[:40])
+        owners = np.append(np.repeat(list("abcdef"), 40), ["z"] * 40)
+        found, _ = find_copies(np.vstack([x, more[0]]), np.append(y, more[1]), owners)
+        assert [players for players, *_ in found] == [(0, 6)]
+
+
+def test_at_most_one_honest_pair_of_a_hundred_is_accused():
+    accused = 0
+    for seed in range(8):
+        x, y = rows_of(np.random.default_rng(seed), 400)
+        accused += len(find_copies(np.round(x, 1), y, np.repeat(list("abcdefgh"), 50))[0])
+    assert accused <= 2  # of 224
+
+
 def test_a_supplier_of_one_row_is_not_accused_for_a_row_like_many():
     """Two columns of irises, to a tenth of a centimetre: rows are near or equal by chance."""
     iris = load_iris()

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 # A player is named when this share of its rows is among those of another player, and this much more
 # than chance brings: where rows have few different values, some are equal by chance.
 MIN_SHARE, MIN_EXCESS = 0.5, 0.3
-# Rows nearer than this share of the typical distance to the nearest row of another player, and of
-# that between the rows of the other one, are nearly the same; so are targets that differ by this
-# share of their spread.
-NEAR = 0.1
+# Twins are nearer to each other than this share of the distance to any other row. Players with so
+# many of them are named, where that is less probable than `FALSE_ALARM` among honest players.
+NEAR, MIN_NEAR, FALSE_ALARM = 0.6, 0.25, 1e-3
+# Fewer rows tell no near copies; among so many players every pair is compared.
+FEWEST_ROWS, FEW_PLAYERS = 5, 12
 # So many rows in common, or more, must be less probable than this if they were by chance.
 BY_CHANCE = 0.05
 # Rows of each player that are looked for among the others', and players beyond which only equal
@@ -70,7 +71,9 @@ def find_copies(
     # The share of the rows of i that j has too.
     equal = (rows @ held.T).toarray() / counts[:, None]
     np.fill_diagonal(equal, 0.0)
-    near = _near_shares(features, targets, owner, counts) if len(names) <= MAX_PLAYERS else equal
+    near = np.zeros_like(equal)
+    if 1 < len(names) <= MAX_PLAYERS:
+        near = _near_shares(features, owner, counts)
     groups = _groups(equal, near, 1 - different / counts, counts)
     repeated = [
         f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
@@ -158,35 +161,52 @@ def _contents(features: FloatArray, codes: IntArray) -> IntArray:
     return np.unique(whole, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _near_shares(
-    features: FloatArray, targets: NDArray[Any], owner: IntArray, counts: IntArray
-) -> FloatArray:
-    """Return the share of the rows of i that have a row of j very near, with the same target."""
+def _near_shares(features: FloatArray, owner: IntArray, counts: IntArray) -> FloatArray:
+    """Return the share of the rows of i that have a twin of their own among those of j.
+
+    Twins are each other's nearest neighbours, and much nearer than any other row of the two
+    players. If nobody copied, a row's twin is as often of its own player as the counts say.
+    """
     from sklearn.neighbors import NearestNeighbors
 
-    n_players = len(counts)
-    # Some rows of each player, spread over all of them.
-    parts = np.split(np.argsort(owner, kind="stable"), np.cumsum(counts)[:-1])
-    places = np.concatenate([part[:: -(-len(part) // MAX_SOUGHT)] for part in parts])
-    numbers, scale = _answers(targets).astype(np.float64), 1e6  # other classes are far away
-    if targets.dtype.kind == "f" and targets.std() > 0:
-        numbers, scale = targets.astype(np.float64), 1 / float(targets.std())
-    points = np.column_stack([features, scale * numbers])
-    distances, spacing = np.full((len(places), n_players), np.inf), np.full(n_players, np.inf)
-    for player in range(n_players):
-        own = np.unique(points[owner == player], axis=0)
-        tree = NearestNeighbors(n_neighbors=1).fit(own)
-        distances[:, player] = tree.kneighbors(points[places])[0][:, 0]
-        if len(own) > 1:
-            spacing[player] = np.median(tree.kneighbors()[0])
-    distances[np.arange(len(places)), owner[places]] = np.inf
-    nearest = distances.min(axis=1)
-    typical = float(np.median(nearest[np.isfinite(nearest)])) if n_players > 1 else 0.0
-    close = distances <= NEAR * np.minimum(typical, spacing)
-    sums = np.stack(
-        [np.bincount(owner[places], weights=one, minlength=n_players) for one in close.T]
-    )
-    return sums.T / np.bincount(owner[places], minlength=n_players)[:, None]
+    n_players, shares = len(counts), np.zeros((len(counts), len(counts)))
+    # A row that a player sends many times counts once.
+    first = np.unique(np.column_stack([features, owner]), axis=0, return_index=True)[1]
+    features, owner = features[first], owner[first]
+    members = [np.flatnonzero(owner == player) for player in range(n_players)]
+    sought = [rows[:: -(-len(rows) // MAX_SOUGHT)] for rows in members]
+    closest = np.ones((n_players, n_players))
+    if n_players > FEW_PLAYERS:
+        # Of many players only those who have the nearest neighbours of many rows are compared.
+        whole = NearestNeighbors(n_neighbors=2).fit(features)
+        for player, rows in enumerate(sought):
+            found = owner[whole.kneighbors(features[rows])[1]].ravel()
+            closest[player] = np.bincount(found, minlength=n_players) / len(rows)
+    for one, other in np.argwhere((closest >= MIN_NEAR) & ~np.eye(n_players, dtype=bool)):
+        n_own, n_others = len(members[one]), len(members[other])
+        if min(n_own, n_others) < FEWEST_ROWS:
+            continue
+        rows = np.concatenate([members[one], members[other]])
+        tree = NearestNeighbors(n_neighbors=3).fit(features[rows])
+        at = np.searchsorted(members[one], sought[one])
+        distances, nearest = _neighbours(tree, features[rows], at)
+        back, returned = _neighbours(tree, features[rows], nearest[:, 0])
+        reach = NEAR * np.minimum(distances[:, 1], back[:, 1])
+        twins = (returned[:, 0] == at) & (distances[:, 0] < reach)
+        count, across = int(twins.sum()), int((twins & (nearest[:, 0] >= n_own)).sum())
+        by_chance = binom.sf(across - 1, count, n_others / (n_own + n_others - 1))
+        if across >= MIN_NEAR * len(at) and by_chance < FALSE_ALARM:
+            shares[one, other] = across / len(at)
+    return shares
+
+
+def _neighbours(tree: Any, points: FloatArray, at: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the distances and places of the two nearest other rows."""
+    distances, places = tree.kneighbors(points[at])
+    # Among equal rows the row itself may come later.
+    distances = np.where(places == at[:, None], -1.0, distances)
+    order = np.argsort(distances, axis=1, kind="stable")[:, -2:]
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(places, order, 1)
 
 
 def _groups(equal: FloatArray, near: FloatArray, inside: FloatArray, counts: IntArray) -> Copies:
@@ -196,15 +216,16 @@ def _groups(equal: FloatArray, near: FloatArray, inside: FloatArray, counts: Int
     """
     shares = np.maximum(equal, near)
     # The overlap to expect by chance: the median over the other players, where there are several.
-    n_players, typical = len(shares), np.zeros(len(shares))
+    n_players, typical = len(equal), np.zeros(len(equal))
     if n_players >= 4:
-        others = shares[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
+        others = equal[~np.eye(n_players, dtype=bool)].reshape(n_players, -1)
         typical = np.median(others, axis=1)
     by_chance = np.maximum(typical, inside)
-    linked = (shares >= MIN_SHARE) & (shares - by_chance[:, None] >= MIN_EXCESS)
+    linked = (equal >= MIN_SHARE) & (equal - by_chance[:, None] >= MIN_EXCESS)
     # One row of one is there again by chance where rows have few different values.
     again = (inside @ counts + 1) / (counts.sum() + 1)
-    linked &= binom.sf(np.rint(shares * counts[:, None]) - 1, counts[:, None], again) < BY_CHANCE
+    linked &= binom.sf(np.rint(equal * counts[:, None]) - 1, counts[:, None], again) < BY_CHANCE
+    linked |= near > 0
     count, group = connected_components(linked.astype(np.float64), directed=False)
     found = []
     for number in range(count):
