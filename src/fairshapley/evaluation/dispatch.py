@@ -42,8 +42,6 @@ CHUNK_SECONDS = 0.5
 WORTHWHILE_SECONDS = 0.02
 FIRST_CHUNK = 64
 GROWTH = 4
-# Two chunks for each worker: one that is computed, and one that waits so that none is idle.
-CHUNKS_PER_WORKER = 2
 
 
 class OutOfTimeError(Exception):
@@ -80,11 +78,11 @@ class Pace:
         self._seconds = 0.0
         """The time that a coalition takes"""
 
-    def capacity(self, workers: int) -> int:
+    def capacity(self, workers: int, ahead: int) -> int:
         """Return how many chunks may be handed in; 1 in this process."""
         if self._seconds > CHUNK_SECONDS:
-            return max(1, workers)  # a second one would only wait long
-        return max(1, CHUNKS_PER_WORKER * workers)
+            ahead = 1  # a second one would only wait long
+        return max(1, ahead * workers)
 
     def size(self, missing: int | None = None, workers: int = 0) -> int:
         """Return the size of the next chunk.
@@ -97,7 +95,7 @@ class Pace:
         most = max(1, min(self._next, self._most))
         if missing is None or not workers:
             return most
-        even = -(-missing // (CHUNKS_PER_WORKER * workers))
+        even = -(-missing // (2 * workers))
         worthwhile = int(WORTHWHILE_SECONDS / self._seconds) if self._seconds > 0 else 1
         return max(1, min(most, max(even, min(worthwhile, FIRST_CHUNK * GROWTH))))
 
@@ -260,7 +258,7 @@ class Dispatcher:
             self._submit(self._suspects.popleft())
             return
         workers = self.session.workers
-        while len(self._flying) < self._pace.capacity(workers):
+        while len(self._flying) < self._pace.capacity(workers, self.session.ahead):
             if self._queue:
                 self._submit(self._queue.popleft())
             elif missing := len(self._keys) - self._at:

@@ -221,6 +221,8 @@ class Session:
 
     workers: int = 0
     """How many chunks are computed at a time; 0 when it is one, in this process"""
+    ahead: int = 2
+    """Chunks that a worker is handed at a time: one waits, so that it is never idle"""
 
     def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Hand in a chunk; `alone` says that nothing else is handed in before it is answered.

@@ -9,10 +9,8 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
-from functools import partial
-from queue import SimpleQueue
-from typing import Any, TypeAlias, TypeVar
+from concurrent.futures import Future
+from typing import TypeAlias
 
 from fairshapley._basics import checks
 from fairshapley._basics.types import ByteArray
@@ -29,7 +27,6 @@ from fairshapley.evaluation.engines.engine import (
 )
 from fairshapley.games.abilities import is_async
 
-T = TypeVar("T")
 Transient: TypeAlias = Callable[[Exception], bool]
 
 # Enough for a service that answers in 50 ms to give 600 answers a second, which the driver can use.
@@ -40,6 +37,8 @@ RETRIES = 5
 # Seconds before the first retry; they double. Five retries wait 15 s in all: long enough for a
 # service that restarts, or a limit that counts by the quarter of a minute.
 BACKOFF = 0.5
+# What a call is told that has not begun when the run stops.
+ENDED = Answer(error=TimeoutError("the run has ended"))
 
 
 def is_transient(error: Exception) -> bool:
@@ -123,22 +122,30 @@ class ThreadEngine(Engine):
 
 
 class ThreadSession(Session):
-    """One game, whose calls wait in threads or, those of an ``async def``, in one event loop."""
+    """One game; each call has a thread of its own, those of an ``async def`` one event loop."""
+
+    ahead = 1
 
     def __init__(self, engine: ThreadEngine, game: PackedGame) -> None:
-        self._engine, self._game = engine, game
-        self.workers = engine.workers
-        self._is_async = is_async(game.game)
-        self._executor = (LoopExecutor if self._is_async else DaemonThreads)(engine.workers)
-        self._lock = threading.Lock()
-        self._next_start = 0.0
+        self._engine, self._game, self.workers = engine, game, engine.workers
+        self._loop: asyncio.AbstractEventLoop | None = None
+        if is_async(game.game):
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
+        self._lock, self._next_start = threading.Lock(), 0.0
         self._stopped = threading.Event()
         """Set when no call may begin any more"""
 
     def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
-        """Hand in a chunk."""
+        """Call the game; a thread whose call hangs does not keep the program from ending."""
         self._stopped.clear()
-        return self._executor.submit(self._awaited if self._is_async else self._called, rows)
+        future: Future[Answer] = Future()
+        future.set_running_or_notify_cancel()
+        if self._loop is None:
+            threading.Thread(target=self._call, args=(future, rows), daemon=True).start()
+        else:
+            asyncio.run_coroutine_threadsafe(self._await(future, rows), self._loop)
+        return future
 
     def _delay(self) -> float:
         """Return the seconds until this call may begin; calls begin at even distances."""
@@ -147,109 +154,56 @@ class ThreadSession(Session):
             self._next_start = max(now, self._next_start + self._engine.interval)
             return self._next_start - now
 
-    def _called(self, rows: ByteArray) -> Answer:
+    def _call(self, future: Future[Answer], rows: ByteArray) -> None:
         """Call a plain function; one that hangs leaves its thread behind."""
-        if self._stopped.wait(self._delay()):
-            return Answer(error=TimeoutError("the run has ended"))
-        try:
-            return answer_within(self._engine.timeout, self._game, rows)
-        except TimeoutError as error:
-            return Answer(error=error)
+        answer = ENDED
+        if not self._stopped.wait(self._delay()):
+            try:
+                answer = answer_within(self._engine.timeout, self._game, rows)
+            except TimeoutError as error:
+                answer = Answer(error=error)
+        future.set_result(answer)
 
-    async def _awaited(self, rows: ByteArray) -> Answer:
+    async def _await(self, future: Future[Answer], rows: ByteArray) -> None:
         """Call an ``async def``."""
         await asyncio.sleep(self._delay())
         if self._stopped.is_set():
-            return Answer(error=TimeoutError("the run has ended"))
+            future.set_result(ENDED)
+            return
         start, limit = time.perf_counter(), asyncio.timeout(self._engine.timeout)
         try:
             async with limit:
                 values = await self._game.answer(rows)
+            answer = Answer(values, time.perf_counter() - start)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # also SystemExit, which would end the loop
+            answer = Answer(error=as_exception(error))
             if limit.expired():
-                return Answer(error=TimeoutError(too_long(self._engine.timeout)))
-            return Answer(error=as_exception(error))
-        return Answer(values, time.perf_counter() - start)
+                answer = Answer(error=TimeoutError(too_long(self._engine.timeout)))
+        future.set_result(answer)
 
     def abort(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """What is answered within a moment; the rest is cancelled, and no call begins."""
+        """What is answered within a moment; no call begins."""
         self._stopped.set()
         return super().abort(tickets)
 
     def close(self) -> None:
-        """End the threads or the loop; a call that hangs ends with the process."""
+        """End the loop with what still waits; a call that hangs ends with the process."""
         self._stopped.set()
-        self._executor.shutdown()
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
 
 
-class DaemonThreads(Executor):
-    """Threads that do not keep the program from ending when a call hangs."""
-
-    def __init__(self, workers: int) -> None:
-        self._most, self._count = workers, 0
-        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._idle = threading.Semaphore(0)
-
-    def submit(self, function: Callable[..., T], /, *given: Any, **named: Any) -> Future[T]:
-        """Call a function in an idle thread, or in a new one while there are few."""
-        future: Future[T] = Future()
-        self._work.put((future, partial(function, *given, **named)))
-        if not self._idle.acquire(blocking=False) and self._count < self._most:
-            self._count += 1
-            threading.Thread(target=self._serve, daemon=True).start()
-        return future
-
-    def _serve(self) -> None:
-        while (task := self._work.get()) is not None:
-            future, call = task
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except BaseException as error:
-                    future.set_exception(error)
-            del task, future, call
-            self._idle.release()
-        self._work.put(None)  # for the next thread
-
-    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
-        """Let the threads end when they have nothing left to do."""
-        self._work.put(None)
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
 
 
-class LoopExecutor(Executor):
-    """Calls of an ``async def`` in an event loop of its own, so many at a time."""
-
-    def __init__(self, workers: int) -> None:
-        self._turns = asyncio.Semaphore(workers)
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        self._loop.run_forever()
-        self._loop.close()
-
-    def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-        """Await a function in the loop."""
-        future: Future[Any] = Future()
-
-        async def serve() -> None:
-            async with self._turns:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(await function(*given, **named))
-
-        asyncio.run_coroutine_threadsafe(serve(), self._loop)
-        return future
-
-    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:
-        """Cancel what still waits, and end the loop."""
-
-        async def cancel() -> None:
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-
-        asyncio.run_coroutine_threadsafe(cancel(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+async def _cancel_others() -> None:
+    """Cancel all tasks of the loop but this one."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
