@@ -1,9 +1,12 @@
-"""The engine of a Dask cluster: the game is scattered once, the chunks are tasks."""
+"""The engine of a Dask cluster: the game is the result of a task, the chunks are tasks."""
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import CancelledError, Executor
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from fairshapley._basics import checks
 from fairshapley._basics.extras import extra
@@ -110,19 +113,17 @@ class DaskEngine(PoolEngine):
         )
 
     def send(self, session: PoolSession, payload: ByteArray) -> Any:
-        """One copy for every worker there is; one that comes later fetches it from another."""
+        """The result of a task, which the scheduler computes again when it is lost."""
         try:
-            source = self.client().scatter(payload, broadcast=True, hash=False)
-        except (OSError, TimeoutError, RuntimeError, CancelledError) as error:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph")
+                source = self.client().submit(np.asarray, payload, pure=False)
+        except (OSError, TimeoutError, RuntimeError) as error:
             raise EngineError(
                 f"the game could not be sent to the Dask cluster: {type(error).__name__}: {error}"
             ) from error
         session.release = source.release
         return source
-
-    def sent(self, source: Any) -> bool:
-        """Not when all workers that had a copy are gone."""
-        return bool(source.status == "finished")
 
     def lost(self, error: BaseException) -> str | None:
         """The scheduler tells of workers that died; data may be lost with them."""

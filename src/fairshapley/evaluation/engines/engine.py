@@ -241,17 +241,15 @@ class Session:
             done, _ = wait(tickets, max(0.0, left), FIRST_COMPLETED)
             if done or left <= 0:
                 return [(ticket, self._answer(ticket)) for ticket in tickets if ticket in done]
-            if lost := self._look(tickets):
-                return lost
+            self._look()
 
     def _answer(self, ticket: Ticket) -> Answer:
         """Return what became of a chunk that is done."""
         answer: Answer = ticket.result()
         return answer
 
-    def _look(self, tickets: Sequence[Ticket]) -> list[tuple[Ticket, Answer]]:
-        """Return chunks that are lost; raise EngineError when there is nobody left to answer."""
-        return []
+    def _look(self) -> None:
+        """Raise EngineError when there is nobody left to answer."""
 
     def _stop(self, tickets: Sequence[Ticket]) -> None:
         """End what computes these chunks."""

@@ -27,7 +27,7 @@ from fairshapley.evaluation.engines.engine import (
     Ticket,
     WorkerLostError,
 )
-from fairshapley.evaluation.engines.worker import LAST_SECONDS, Settings, mark_driver, run_chunk
+from fairshapley.evaluation.engines.worker import LAST_SECONDS, mark_driver, run_chunk
 
 # How long there may be no workers (some may be about to start) before that is an error.
 EMPTY_SECONDS = 60.0
@@ -73,10 +73,6 @@ class PoolEngine(Engine, ABC):
         data: bytes = cloudpickle.dumps(game)
         return data
 
-    def sent(self, source: Any) -> bool:
-        """Whether workers still find the game."""
-        return True
-
     def restart(self) -> None:
         """Replace workers that hang: a cluster does so itself when they have ended themselves."""
         time.sleep(2 * LAST_SECONDS)
@@ -117,24 +113,17 @@ class PoolSession(Session):
                     "give {engine:'serial'}",
                 ),
             ) from error
-        # As an array: Ray copies bytes for every task, and lends arrays.
-        self._payload = np.frombuffer(data, dtype=np.uint8)
         self.name = f"fairshapley-{uuid.uuid4().hex}"
         self.release: Callable[[], object] | None = None
-        self._settings = Settings(engine.threads, engine.timeout, engine.sole)
         self._count = 0
         self._seen, self._looked = time.monotonic(), 0.0
         """When there was last a worker, and a look"""
-        self._source: Any = None
-        self._send()
-
-    def _send(self) -> None:
-        """Send the game once there is a worker."""
         self._look()
         while not self._count:
             time.sleep(LOOK_SECONDS / 10)
             self._look()
-        self._source = self._engine.send(self, self._payload)
+        # As an array: Ray copies bytes for every task, and lends arrays.
+        self._source = engine.send(self, np.frombuffer(data, dtype=np.uint8))
 
     @property
     def workers(self) -> int:  # type: ignore[override]
@@ -144,35 +133,29 @@ class PoolSession(Session):
                 self._look()
         return max(1, min(self._count, self._most))
 
-    def _look(self, tickets: Sequence[Ticket] = ()) -> list[tuple[Ticket, Answer]]:
-        """Count the workers; a call whose game is gone from all of them would wait for ever."""
+    def _look(self) -> None:
+        """Count the workers; an EngineError when there have been none for long."""
         self._count, missing = self._engine.places()
         self._looked = time.monotonic()
         if self._count:
             self._seen = self._looked
         elif self._looked > self._seen + self._engine.empty_seconds:
             raise EngineError(missing)
-        if not tickets or self._engine.sent(self._source):
-            return []
-        for ticket in tickets:
-            ticket.cancel()
-        lost = Answer(error=WorkerLostError("the workers that held its data died"))
-        return [(ticket, lost) for ticket in tickets]
 
     def submit(self, rows: ByteArray, *, alone: bool = False) -> Ticket:
         """Hand a chunk to the workers, to new ones when these have died."""
-        if not self._engine.sent(self._source):
-            self._send()
+        engine = self._engine
+        settings = engine.threads, engine.timeout, engine.sole
         for _ in range(ATTEMPTS):
             try:
                 # A chunk that may end its process does not take those of all cores with it.
-                executor = self._engine.executor(1 if alone else self.workers)
-                return executor.submit(run_chunk, self.name, self._source, rows, self._settings)
+                executor = engine.executor(1 if alone else self.workers)
+                return executor.submit(run_chunk, self.name, self._source, rows, *settings)
             except (EngineError, MemoryError):
                 raise
             except Exception as error:  # a pool that broke, or no more processes
                 self._look()
-                self._engine.stop([])
+                engine.stop([])
                 broken = error
         raise EngineError(f"no chunk can be handed to the workers: {broken}") from broken
 

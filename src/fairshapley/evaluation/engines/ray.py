@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
@@ -18,10 +17,6 @@ from fairshapley.evaluation.engines.engine import PackedGame, Ticket
 from fairshapley.evaluation.engines.pool import PoolEngine, PoolSession
 
 T = TypeVar("T")
-LOOPBACK = "127.0.0.1"
-
-_connected: dict[str, str | None] = {}
-"""The address that this process connected to, for Ray knows only that it is connected"""
 
 
 class RayEngine(PoolEngine):
@@ -33,8 +28,8 @@ class RayEngine(PoolEngine):
     ----------
     address
         The cluster, e.g. "ray://host:10001" or "auto". None takes the Ray that this process is
-        connected to, else the one that the environment variable RAY_ADDRESS names, else starts one
-        on this machine, which nobody outside can reach, and which stays until the process ends.
+        connected to, or the one that the environment variable RAY_ADDRESS names, or one that runs
+        on this machine.
     timeout
         The seconds that a chunk may take, not counting the time it waits for a worker. A utility
         that takes longer is found, and named or skipped as `on_error` says; its process is ended.
@@ -77,55 +72,31 @@ class RayEngine(PoolEngine):
         self.gpus = checks.real("gpus", gpus, least=0)
         self.threads = max(1, int(self.cpus))
         self._executor: Executor | None = None
-        self._gone = False
-        """Whether the node that held the game died"""
+        self._ours = False
+        """Whether the connection was made here"""
 
     def __repr__(self) -> str:
         return f"RayEngine({self.address!r}, timeout={self.timeout})"
 
     def connect(self) -> Any:
-        """Ray itself, connected."""
-        if self._ray.is_initialized():
-            if self.address is not None and self.address != _connected.get("address"):
-                raise InputError(
-                    f"this process is connected to a Ray already, not to {self.address}: use it "
-                    "with engine='ray', or call ray.shutdown() first"
-                )
-        else:
+        """Ray itself, connected; none is started, for its processes run code of whoever asks."""
+        if not self._ray.is_initialized():
+            address = self.address or os.environ.get("RAY_ADDRESS") or "auto"
             try:
-                if self.address or os.environ.get("RAY_ADDRESS"):
-                    self._ray.init(self.address)
-                else:
-                    self._start()
-                _connected["address"] = self.address
+                self._ray.init(address)
             except Exception as error:
                 raise EngineError(
-                    f"no Ray cluster answers at {self.address or 'this machine'} "
-                    f"({type(error).__name__}: {error}): start one with 'ray start --head', or "
-                    "correct the address; 'ray://' also needs pip install 'ray[client]'"
+                    f"no Ray cluster answers at {address} ({type(error).__name__}: {error}): call "
+                    "ray.init() or run 'ray start --head' first, or correct the address; 'ray://' "
+                    "also needs pip install 'ray[client]'; one machine needs no Ray: 'processes'"
                 ) from error
-        return self._ray
-
-    def _start(self) -> None:
-        """A Ray of our own that listens on the loopback interface alone.
-
-        By default its processes listen on all interfaces, and whoever reaches them can run code.
-        """
-        constants: Any = importlib.import_module("ray._private.ray_constants")
-        # Without this Ray turns 127.0.0.1 into the address of the machine; there is no option.
-        before = constants.ENABLE_RAY_CLUSTER
-        constants.ENABLE_RAY_CLUSTER = False
-        try:
-            self._ray.init("local", include_dashboard=False, _node_ip_address=LOOPBACK)
-        finally:
-            constants.ENABLE_RAY_CLUSTER = before
-        address = self._ray.nodes()[0]["NodeManagerAddress"]
-        if address != LOOPBACK:
-            self._ray.shutdown()
-            raise EngineError(
-                f"Ray listens on {address}, open to the network: start it yourself with ray.init() "
-                "if the network is safe"
+            self._ours = True
+        elif self.address is not None and not self._ours:
+            raise InputError(
+                f"this process is connected to a Ray already, not to {self.address}: use it with "
+                "engine='ray', or call ray.shutdown() first"
             )
+        return self._ray
 
     def executor(self, workers: int) -> Executor:
         """Ray as an executor."""
@@ -156,19 +127,11 @@ class RayEngine(PoolEngine):
 
     def send(self, session: PoolSession, payload: ByteArray) -> Any:
         """Put the game into the object store."""
-        self._gone = False
         return self._ray.put(payload)
-
-    def sent(self, source: Any) -> bool:
-        """Not when the node that held it died."""
-        return not self._gone
 
     def lost(self, error: BaseException) -> str | None:
         """The evaluator decides, for all engines, what is done about a worker that dies."""
         errors = self._ray.exceptions
-        if isinstance(error, errors.ObjectLostError):
-            self._gone = True
-            return "the node that held its data died"
         if isinstance(
             error, errors.WorkerCrashedError | errors.OutOfMemoryError | errors.NodeDiedError
         ):
@@ -182,7 +145,10 @@ class RayEngine(PoolEngine):
                 self._ray.cancel(ticket.object_ref, force=True)
 
     def close(self) -> None:
-        """Leave Ray running: others may use it, and it ends with the process."""
+        """End a connection that was made here; the cluster stays."""
+        if self._ours:
+            self._ray.shutdown()
+            self._ours = False
 
 
 class RayExecutor(Executor):

@@ -13,8 +13,7 @@ import pickle
 import sys
 import threading
 import traceback
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,30 +30,15 @@ from fairshapley.evaluation.engines.engine import (
     as_exception,
 )
 
-# Two runs may share a cluster; more games than that are not kept in a worker's memory.
-KEPT_GAMES = 2
 # Seconds after which a worker whose utility hangs ends itself, once it has sent its answer.
 LAST_SECONDS = 0.5
 # A utility that hangs in compiled code and lets no other thread run is ended from outside Python,
 # so long after the timeout that it cannot be mistaken.
 HARD_SECONDS = 5.0
 
-_threads = threading.local()
+_kept = threading.local()
 _drivers: set[int] = set()
 """Holds the id of this process once it has opened a session: it is no worker of its own"""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a worker computes.
-
-    `threads` is the number of BLAS and OpenMP threads, `timeout` the seconds for a chunk, `sole`
-    says that the process computes one chunk at a time.
-    """
-
-    threads: int = 1
-    timeout: float | None = None
-    sole: bool = True
 
 
 def mark_driver() -> None:
@@ -62,7 +46,14 @@ def mark_driver() -> None:
     _drivers.add(os.getpid())
 
 
-def run_chunk(name: str, source: str | ByteArray, rows: ByteArray, settings: Settings) -> Answer:
+def run_chunk(
+    name: str,
+    source: str | ByteArray,
+    rows: ByteArray,
+    threads: int = 1,
+    timeout: float | None = None,
+    sole: bool = True,
+) -> Answer:
     """Return the utilities of a chunk.
 
     Parameters
@@ -73,8 +64,12 @@ def run_chunk(name: str, source: str | ByteArray, rows: ByteArray, settings: Set
         The pickled game: as an array of bytes, or the path of a file.
     rows
         The coalitions, one bit per player.
-    settings
-        How to compute.
+    threads
+        The threads of BLAS and OpenMP.
+    timeout
+        The seconds for a chunk.
+    sole
+        Whether the process computes one chunk at a time.
 
     Examples
     --------
@@ -82,11 +77,11 @@ def run_chunk(name: str, source: str | ByteArray, rows: ByteArray, settings: Set
     >>> packed = PackedGame(fs.games.Additive([1.0, 2.0]), 2)
     >>> game = np.frombuffer(pickle.dumps(packed), dtype=np.uint8)
     >>> mark_driver()
-    >>> run_chunk("example", game, np.array([[3]], dtype=np.uint8), Settings()).values
+    >>> run_chunk("example", game, np.array([[3]], dtype=np.uint8)).values
     array([3.])
     """
     try:
-        game = _load(name, source, settings.threads)
+        game = _load(name, source, threads)
     except BaseException as error:
         words = f"{type(error).__name__}: {_portable(error)}"
         return Answer(
@@ -99,7 +94,7 @@ def run_chunk(name: str, source: str | ByteArray, rows: ByteArray, settings: Set
     if not len(rows):
         return Answer(np.empty(0))
     try:
-        answer = _answer_within(game, rows, settings)
+        answer = _answer_within(game, rows, timeout, sole)
     except TimeoutError as error:
         lost = WorkerLostError(str(error), timed_out=True)
         for note in getattr(error, "__notes__", ()):
@@ -110,18 +105,13 @@ def run_chunk(name: str, source: str | ByteArray, rows: ByteArray, settings: Set
 
 def _load(name: str, source: str | ByteArray, threads: int) -> PackedGame:
     """Return the game of this thread: each thread has its own copy, for a game may keep notes."""
-    games: OrderedDict[str, PackedGame] | None = getattr(_threads, "games", None)
-    if games is None:
-        games = _threads.games = OrderedDict()
-    if name not in games:
+    if getattr(_kept, "name", "") != name:
         data: Any = Path(source).read_bytes() if isinstance(source, str) else source
         # The bytes come from the driver, which is as trusted as the code it sends.
-        games[name] = pickle.loads(data)  # noqa: S301
-        while len(games) > KEPT_GAMES:
-            games.popitem(last=False)
+        _kept.game, _kept.name = pickle.loads(data), name  # noqa: S301
         _limit_threads(threads)
-    games.move_to_end(name)
-    return games[name]
+    game: PackedGame = _kept.game
+    return game
 
 
 def _limit_threads(threads: int) -> None:
@@ -135,15 +125,14 @@ def _limit_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
-def _answer_within(game: PackedGame, rows: ByteArray, settings: Settings) -> Answer:
+def _answer_within(game: PackedGame, rows: ByteArray, timeout: float | None, sole: bool) -> Answer:
     """Return the answer; a worker whose utility takes too long ends itself."""
     driver = os.getpid() in _drivers
-    stderr = sys.__stderr__ if settings.sole and not driver else None
-    if settings.timeout is not None and stderr is not None:
-        hard = settings.timeout + HARD_SECONDS
-        faulthandler.dump_traceback_later(hard, exit=True, file=stderr)
+    stderr = sys.__stderr__ if sole and not driver else None
+    if timeout is not None and stderr is not None:
+        faulthandler.dump_traceback_later(timeout + HARD_SECONDS, exit=True, file=stderr)
     try:
-        return answer_within(settings.timeout, game, rows)
+        return answer_within(timeout, game, rows)
     except TimeoutError:
         if not driver:
             # The answer is on its way then: a thread that hangs cannot be ended alone.
