@@ -146,19 +146,6 @@ def test_a_constant_end_is_not_drawn_again_and_the_others_are():
     assert result.values.sum() == pytest.approx(result.game.endpoints[1] - result.game.endpoints[0])
 
 
-def test_little_noise_takes_little_of_the_budget_where_coalitions_come_again():
-    """Twenty draws of v(N), which were due, would be a part of the walks; few tell as much."""
-    drawn = []
-
-    def fn(coalition, seed):
-        drawn.append(coalition)
-        noise = 0.001 * np.random.default_rng(seed).normal()
-        return float(sum(coalition)) ** 0.5 + noise
-
-    fs.estimate(fs.games.Random(fn, 10, key="roots"), "mc", budget=600, seed=0)
-    assert drawn.count(tuple(range(10))) < 5
-
-
 def test_small_budgets_know_the_noise_from_eight_coalitions():
     noise = Noise(14, 14)
     draw = ListedCoalitions.of(np.random.default_rng(0).random((100, 14)) < 0.5)

@@ -135,10 +135,6 @@ class Estimator(ABC, Generic[State, Drawn]):
     def traits(self) -> Traits:
         """What holds for this configuration."""
 
-    repeats_often: ClassVar[bool] = False
-    """Whether it asks for the same coalitions so often that draws of random ones are used again
-    (its estimates take no time)"""
-
     @property
     def takes_unions(self) -> bool:
         """Whether it can keep unions of players together, for Owen values."""

@@ -292,8 +292,7 @@ class Evaluator:
 
     def _remembers(self, draw: Draw) -> bool:
         """Whether a round stays in the cache: not when it would fill half of it or more."""
-        remembered = self.noise is None or self.noise.reuse
-        return remembered and len(draw) <= self.cache.generation_size
+        return self.noise is None and len(draw) <= self.cache.generation_size
 
     def _parts(self, draw: Draw) -> Iterator[Part]:
         """Look a draw up, as a whole where it is remembered."""

@@ -22,7 +22,6 @@ from fairshapley._basics import bits
 from fairshapley._basics.types import BoolArray, ByteArray, FloatArray, IntArray
 from fairshapley.draws import Draw, ListedCoalitions
 from fairshapley.randomness import draw_seeds
-from fairshapley.semivalues import log_binomial
 
 # Each of v(∅) and v(N) has one of 3·n draws, as have coalitions drawn twice. With a proxy, noise of
 # variance σ² leaves some 6·σ² for each evaluation in a value, and r draws of v(N) leave σ²/(n²·r):
@@ -118,13 +117,8 @@ class Noise:
 
         A value is a sum over coalitions without its player, each with the weight of its size.
         """
-        self._seed = seed
+        self._seed, self._drawn = seed, 0
         self._weights = (-float(weights[0]), float(weights[-1]))
-        counts = np.exp(log_binomial(len(weights) - 1, np.arange(float(len(weights)))))
-        counts[[0, -1]] -= 0.5  # v(∅) and v(N) are drawn apart
-        self._power = 2.0 * float(counts @ np.square(weights))
-        """The variance of the value of noise of variance 1, drawn once for each coalition"""
-        self._drawn = 0
         self.ends = (Spread(), Spread())
         self.known: tuple[float, float] | None = None
         """What v(∅) and v(N) are in the rounds"""
@@ -132,13 +126,6 @@ class Noise:
         """Coalitions drawn twice"""
         self._apart = 0.0
         """Half of the squared difference of both draws, added up"""
-        self.reuse = False
-        """Whether a coalition that is asked for again in the same epoch has the draw it had"""
-        self.spread = math.nan
-        """The variance that the choice of coalitions leaves in a value, where epochs need it"""
-        self._first: dict[bytes, int] = {}
-        """Of the epoch's coalitions, the number of their draw"""
-        self._asked, self._asked_before, self._squares = 0, 0, 0.0
 
     def first(self) -> ListedCoalitions:
         """The draws of v(∅) and v(N) that a run begins with."""
@@ -165,13 +152,6 @@ class Noise:
         due = total // (EVALUATIONS_PER_REPEAT * self.n_active)
         twins = max(due, min(FIRST_TWINS, total // SHARE_OF_TWINS))
         wanted = [due if end.wants_more else 0 for end in self.ends]
-        if self.reuse and self.spread > 0.0:
-            # Draws leave spread·total/(total − 2·r) + weight²·variance/r: least at this r.
-            for at, weight in enumerate(self._weights):
-                pays = math.sqrt(weight**2 * self.variance * total / (2.0 * self.spread))
-                wanted[at] = min(wanted[at], math.ceil(pays))
-            if self.frozen < self.spread / FIRST_TWINS:
-                twins = min(twins, FIRST_TWINS)
         ends = [max(0, most - end.count) for most, end in zip(wanted, self.ends, strict=True)]
         count = min(max(0, twins - self.twins), len(draw))
         # Evenly over the round, and not always the same ones.
@@ -185,11 +165,7 @@ class Noise:
         if self.same_seed:
             length = getattr(own, "unit_length", 1)
             places = np.where(places < len(own), places // length * length, places)
-        numbers = self._drawn + places
-        if self.reuse:
-            for at, key in enumerate(bits.packed_keys(packed[: max(0, len(own) - start)])):
-                numbers[at] = self._first.setdefault(key, int(numbers[at]))
-        seeds = draw_seeds(self._seed, numbers)[:, None].view(np.uint8)
+        seeds = draw_seeds(self._seed, self._drawn + places)[:, None].view(np.uint8)
         known = np.full(len(packed), np.nan)
         if self.known is not None:
             sizes, inside = bits.sizes(packed), places < len(own)
@@ -212,28 +188,7 @@ class Noise:
         if not self.same_seed:  # a mean of two seeds would differ from the rest of its walk
             told[rows] = 0.5 * (told[rows] + second[inside])
         self._drawn += len(draw)
-        self._asked += own
         return told
-
-    @property
-    def frozen(self) -> float:
-        """The variance that noise leaves in a value because epochs keep their draws; 0 without.
-
-        Within an epoch a coalition keeps its draw. So what is estimated there is the value of
-        v + ε, ε the noise of all coalitions, and the value of ε does not average out but over the
-        epochs, each with its share of all requests.
-        """
-        total = self._asked_before + self._asked
-        if not self.reuse or not total:
-            return 0.0
-        return self.variance * (self._squares + self._asked**2) / total**2 * self._power
-
-    def begin_epoch(self) -> None:
-        """From now on coalitions are drawn anew."""
-        self._squares += float(self._asked) ** 2
-        self._asked_before += self._asked
-        self._asked = 0
-        self._first.clear()
 
     @property
     def variance(self) -> float:
@@ -247,8 +202,8 @@ class Noise:
         return self.twins or sum(max(0, end.count - 1) for end in self.ends)
 
     def correction(self) -> tuple[float, float]:
-        """What the ends add to a value; what they and the epochs add to its variance."""
-        shift, variance = 0.0, self.frozen
+        """What the ends add to a value, and to its variance."""
+        shift = variance = 0.0
         for end, known, weight in zip(self.ends, self.known or (), self._weights, strict=False):
             shift += weight * (end.mean - known)
             variance += weight**2 * end.variance / end.count

@@ -300,7 +300,6 @@ class Run:
         if evaluator.noise is not None:
             weights = coalition_weights(plan.semivalue, self.game.n_active, self.game.n_nulls)
             evaluator.noise.begin(self.log.seed, weights)
-            evaluator.noise.reuse = plan.estimator.repeats_often and not self.game.same_seed
         self.allowance.require_ends()
         prices = self.game.prices
         empty, full = evaluator.endpoints()
@@ -352,21 +351,13 @@ class Run:
         return EXACT
 
     def _stalled(self) -> str | None:
-        """Why no round will bring anything new; draws that are known are then drawn anew."""
-        tally, noise, (evaluations, requests) = (
-            self.evaluator.tally,
-            self.evaluator.noise,
-            self._last_new,
-        )
+        """Why no round will bring anything new."""
+        tally, (evaluations, requests) = self.evaluator.tally, self._last_new
         if tally.evaluations > evaluations:
             self._last_new = tally.evaluations, tally.requests
             return None
         idle = tally.requests - requests
         if idle < STALL_REQUESTS + STALL_REQUESTS_PER_COALITION * tally.evaluations:
-            return None
-        if noise is not None:
-            noise.begin_epoch()
-            self._last_new = tally.evaluations, tally.requests
             return None
         return f"the last {idle:,} requests brought no coalition that was not known"
 
@@ -443,11 +434,6 @@ class Run:
                 self._tell_noise(noise)
             self.plan.estimator.tell(self.state, draw, values)
             self.rounds += 1
-            if noise is not None and noise.reuse:
-                noise.spread = float(np.mean(self.plan.estimator.estimate(self.state).variances))
-                # Draw anew once noise leaves more than the choice of coalitions does.
-                if noise.frozen > noise.spread:
-                    noise.begin_epoch()
             self.recorder.add(sizes, values)
             self.first.add(draw, values)
             if draw.marginals is not None:

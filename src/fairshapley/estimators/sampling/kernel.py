@@ -87,7 +87,6 @@ class UnbiasedKernelSHAP(Sampling[ListedCoalitions]):
     """
 
     name = "kernel"
-    repeats_often = True
 
     paired: bool = True
 

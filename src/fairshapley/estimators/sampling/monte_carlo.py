@@ -47,7 +47,6 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
     """
 
     name = "mc"
-    repeats_often = True
 
     walk: bool = True
     antithetic: bool = False
