@@ -18,12 +18,12 @@ from fairshapley.errors import FairShapleyError, InputError
 from fairshapley.estimators import METHODS, Estimator
 from fairshapley.evaluation.evaluator import ExhaustedError
 from fairshapley.evaluation.journal import Journal, RunRecord
-from fairshapley.results.fields import plain
 from fairshapley.results.loading_checks import contradictions
 from fairshapley.results.result import Result
 from fairshapley.results.serialising import (
     as_bytes,
     from_plain,
+    plain,
     read_plain,
     result_digest,
     stored_fields,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairshapley.cli.streams import Output, OutputError
+from fairshapley.cli.printing import Output, OutputError
 from tests.cli.files import run
 
 DATA = ("train.csv", "--target", "label", "--test", "test.csv", "--group-by", "supplier")

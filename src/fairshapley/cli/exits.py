@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import traceback
@@ -15,8 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from fairshapley._basics.text import one_line
 from fairshapley.cli.options import given_as
-from fairshapley.cli.streams import OutputError, kept_apart
-from fairshapley.errors import FairShapleyError, GameError, InputError
+from fairshapley.cli.printing import LONGEST, OutputError, kept_apart
+from fairshapley.errors import FairShapleyError, GameError
 from fairshapley.results.origin import recorded
 
 DONE = 0
@@ -41,8 +40,6 @@ EXIT_CODES = {
 }
 
 DEBUG = "--debug"
-# An error is a line or two; one of a foreign library may be longer.
-LONGEST = 500
 
 
 class Command(TyperCommand):
@@ -79,7 +76,6 @@ class Commands(TyperGroup):
         options = [option for option in given if option != DEBUG]
         with recorded(command=shlex.join(["fairshapley", *given])):
             try:
-                _check_environment()
                 code = super().main(options, prog_name, standalone_mode=False, **extra)
             except Exception as error:
                 if not standalone_mode:
@@ -92,16 +88,6 @@ class Commands(TyperGroup):
         if code == INTERRUPTED:  # typer's answer to Ctrl-C
             say("interrupted; with --journal, running the same command again continues")
         sys.exit(code if isinstance(code, int) else DONE)
-
-
-def _check_environment() -> None:
-    """Raise an InputError for a value on which numpy fails later, without a word of its origin."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
-    if not epoch.isdecimal():
-        raise InputError(
-            f"the environment variable SOURCE_DATE_EPOCH is {epoch!r:.40}: set it to a whole "
-            "number of seconds, or unset it"
-        )
 
 
 def failed(error: Exception) -> int:

@@ -17,13 +17,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 METHOD_OPTIONS = "method_options"
 """The field of a group that takes each `--option` that is no advanced field"""
 WORDS = {"yes": True, "no": False, "none": None}
-# How the text of an advanced option becomes a value, and what such a value is called.
-_KINDS: dict[type, tuple[Callable[[str], Any], str]] = {
-    bool: (lambda text: {"yes": True, "no": False}[text], "yes or no"),
-    int: (int, "a whole number"),
-    float: (float, "a number"),
-    str: (str, "a text"),
-}
+KINDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text"}
+"""What the values of advanced options may be"""
 
 
 def _declared(
@@ -88,7 +83,11 @@ def grouped(command: Command) -> Command:
             parameters.append(given)
     if kinds:
         of_method = any(METHOD_OPTIONS in group.__dataclass_fields__ for group in groups.values())
-        parameters.append(_option_parameter(kinds, of_method=of_method))
+        method = ", or an option of the method, such as alpha=5 of gae" if of_method else ""
+        text = f"One of {shown_names(kinds)}{method}; may be repeated."
+        hint = Annotated[list[str] | None, typer.Option(help=text, metavar="NAME=VALUE")]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("option", keyword, default=None, annotation=hint))
 
     @wraps(command)
     def called(**options: Any) -> None:
@@ -127,17 +126,6 @@ def _parameters(called: Any) -> list[inspect.Parameter]:
             default = inspect.Parameter.empty if required else default.default
         found.append(given.replace(annotation=hint, default=default, kind=given.KEYWORD_ONLY))
     return found
-
-
-def _option_parameter(names: Iterable[str], *, of_method: bool) -> inspect.Parameter:
-    """The parameter of `--option`, whose help lists what it can set."""
-    method = ", or an option of the method, such as alpha=5 of gae" if of_method else ""
-    text = f"One of {shown_names(names)}{method}; may be repeated."
-    declared = typer.Option(help=text, metavar="NAME=VALUE")
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(
-        "option", kind, default=None, annotation=Annotated[list[str] | None, declared]
-    )
 
 
 def shown_names(names: Iterable[str]) -> str:
@@ -181,10 +169,11 @@ def as_value(text: str) -> Any:
 
 def _converted(name: str, text: str, hint: Any) -> Any:
     """The value of an advanced option, of the type that its field has."""
-    kind = next(kind for kind in _KINDS if kind in (hint, *get_args(hint)))
-    convert, wanted = _KINDS[kind]
-    try:
-        return convert(text)
-    except (ValueError, KeyError):
-        shown = name.replace("_", "-")
-        raise InputError(f"--option {shown} must be {wanted}, not {text!r:.40}") from None
+    kind = next(kind for kind in KINDS if kind in (hint, *get_args(hint)))
+    value = text if kind is str else as_value(text)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        shown = shown_names([name])
+        raise InputError(f"--option {shown} must be {KINDS[kind]}, not {text!r:.40}")
+    return value

@@ -1,21 +1,107 @@
-"""Results on standard output: a table and sentences for people, one JSON object for machines."""
+"""Results on standard output, all else on standard error, and what happens when it takes no more.
+
+For people a table and sentences are printed, for machines one JSON object. Whatever a model or a
+library prints goes to standard error, also what is written by compiled code and by processes that
+it starts.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fairshapley._basics.text import one_line
-from fairshapley.cli.exits import LONGEST
-from fairshapley.cli.streams import results
 
+# An error or a cell of a table is a line or two; a text of a foreign library may be longer.
+LONGEST = 500
 # Where nobody says how wide a line may be, as in a file.
 WIDTH = 100
+
+
+class OutputError(Exception):
+    """Standard output takes no more; `gone` when its reader ended, as `head` does."""
+
+    def __init__(self, error: OSError) -> None:
+        closed = error.errno == errno.EBADF
+        super().__init__("it is closed" if closed else error.strerror or str(error))
+        self.gone = isinstance(error, BrokenPipeError) or error.errno == errno.EPIPE
+
+
+class Output(io.TextIOWrapper):
+    """A stream whose failures are known for what they are: no file of the command is meant."""
+
+    def write(self, text: str, /) -> int:
+        """Write, or raise an OutputError."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise self._given_up(error) from error
+
+    def flush(self) -> None:
+        """Flush, or raise an OutputError."""
+        try:
+            super().flush()
+        except OSError as error:
+            raise self._given_up(error) from error
+
+    def _given_up(self, error: OSError) -> OutputError:
+        """Discard what is still in the buffer: Python flushes once more at the end."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+        return OutputError(error)
+
+
+_results: TextIO | None = None
+
+
+def results() -> TextIO:
+    """Return the stream for results."""
+    return sys.stdout if _results is None else _results
+
+
+def prepare() -> None:
+    """Make the standard streams of this process ready, once, before anything is printed.
+
+    What Python prints goes to a copy of standard output, and its number leads to standard error.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # A file opened later would get the number, and be written to by whoever prints. That
+            # of standard output is opened for reading: it is an error to write to it.
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="replace")
+    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    raw = open(os.dup(1), "wb", closefd=False)  # noqa: SIM115
+    sys.stdout = Output(raw, encoding=encoding, errors="replace", line_buffering=raw.isatty())
+    os.dup2(2, 1)
+
+
+@contextmanager
+def kept_apart() -> Iterator[None]:
+    """Send all that Python prints to standard error, but for what is written to `results`."""
+    global _results
+    before, _results = _results, results()
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _results = before
 
 
 def emit(text: str) -> None:
@@ -54,6 +140,6 @@ def print_shown(
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object; what JSON has no form for (dates, decimals, NaN) becomes a text."""
-    from fairshapley.results.fields import plain
+    from fairshapley.results.serialising import plain
 
     emit(json.dumps(plain(dict(data)), allow_nan=False, ensure_ascii=True, indent=1, default=str))

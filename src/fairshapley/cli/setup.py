@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from fairshapley._basics.checks import choice
 from fairshapley._basics.files import same_place
 from fairshapley._basics.text import one_line
-from fairshapley.cli.exits import LONGEST, say
+from fairshapley.cli.exits import say
 from fairshapley.cli.options import (
     DataOptions,
     FileOptions,
@@ -20,6 +20,7 @@ from fairshapley.cli.options import (
     changed_options,
     option_name,
 )
+from fairshapley.cli.printing import LONGEST
 from fairshapley.errors import InputError
 from fairshapley.results.origin import InputFile, input_file
 from fairshapley.results.payouts.amounts import units_of

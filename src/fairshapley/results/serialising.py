@@ -1,20 +1,30 @@
-"""A result as a JSON file, and back; damage is told from age."""
+"""A result as a JSON file, and back; damage is told from age.
+
+Every value is checked by the annotation of its field.
+"""
 
 from __future__ import annotations
 
+import copy
 import json
+import math
+import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairshapley._basics.files import as_path, content_digest, write_whole
 from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
-from fairshapley.results.fields import checked, plain
 from fairshapley.results.loading_checks import contradictions, wrong_parts
-from fairshapley.results.records import GameFacts, RunFacts
+from fairshapley.results.origin import InputFile
+from fairshapley.results.records import Checkpoint, Copies, GameFacts, PartValues, RunFacts, SizeBin
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -242,3 +252,121 @@ def _damaged(finding: str) -> InputError:
     return InputError(
         f"the saved result is damaged{finding}: use the original file, or save it again"
     )
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, non-finite floats as strings: strict JSON, exact both ways."""
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def checked(kind: str, value: Any) -> Any:
+    """Return a copy of the value of a field; raise an error when it is not of the kind."""
+    kind, _, optional = kind.partition(" | ")
+    if optional and value is None:
+        return None
+    return _reader(kind)(value)
+
+
+def _reader(kind: str) -> Callable[[Any], Any]:
+    """Return what reads plain data as a kind: a simple kind, a record, or a tuple of kinds."""
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind in RECORDS:
+        return partial(_record, RECORDS[kind])
+    inner = kind.removeprefix("tuple[").removesuffix("]")
+    if inner.endswith(", ..."):
+        part = _reader(inner.removesuffix(", ..."))
+        return lambda value: tuple(map(part, _items(value)))
+    parts = [_reader(part) for part in inner.split(", ")]
+    return lambda value: tuple(part(item) for part, item in zip(parts, _items(value), strict=True))
+
+
+def _record(kind: Any, value: Any) -> Any:
+    """Return a record from the list of its entries."""
+    kinds = [getattr(part, "__forward_arg__", part) for part in kind.__annotations__.values()]
+    readers, items = list(map(_reader, kinds)), _items(value)
+    # Entries with a default may be missing: they are newer than the file.
+    if not len(readers) - len(kind._field_defaults) <= len(items) <= len(readers):
+        raise ValueError(f"give lists of {len(readers)} entries")
+    return kind(*(part(item) for part, item in zip(readers, items, strict=False)))
+
+
+def _items(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple | np.ndarray):
+        raise TypeError("give a list")
+    return list(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _number(value: Any) -> float:
+    """A number, or one of the strings that stand for those JSON has not."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number and value not in ("nan", "inf", "-inf"):
+        raise TypeError("give a number")
+    return float(value)
+
+
+def _amount(value: Any) -> float:
+    if not (number := _number(value)) >= 0:
+        raise ValueError("give a number of at least 0")
+    return number
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or (number := operator.index(value)) < 0:
+        raise ValueError("give a whole number of at least 0")
+    return number
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError("give True or False")
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("give a string")
+    return value
+
+
+def _matrix(value: Any) -> NDArray[np.float64]:
+    rows = [list(map(_number, _items(row))) for row in _items(value)]
+    if not rows or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
+        raise ValueError("give rows of equal length, of at least two numbers")
+    return np.array(rows, dtype=float)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("give a dictionary")
+    return copy.deepcopy({_text(name): item for name, item in value.items()})
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "FloatArray": lambda value: _frozen(np.array(list(map(_number, _items(value))), dtype=float)),
+    "FloatMatrix": lambda value: _frozen(_matrix(value)),
+    "IntArray": lambda value: _frozen(np.array(list(map(_count, _items(value))), dtype=np.int64)),
+    "float": _amount,
+    "Real": _number,
+    "int": _count,
+    "bool": _flag,
+    "str": _text,
+    "dict[str, Any]": _mapping,
+    "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
+}
+RECORDS = {kind.__name__: kind for kind in (Checkpoint, SizeBin, PartValues, Copies, InputFile)}

@@ -7,10 +7,10 @@ from pathlib import Path
 import typer
 
 from fairshapley._basics.text import one_line
-from fairshapley.cli.exits import LONGEST, NOT_VERIFIED
+from fairshapley.cli.exits import NOT_VERIFIED
 from fairshapley.cli.groups import argument, option
 from fairshapley.cli.options import AsJson
-from fairshapley.cli.printing import emit, print_json
+from fairshapley.cli.printing import LONGEST, emit, print_json
 
 
 def check_files(
