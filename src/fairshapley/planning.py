@@ -21,7 +21,7 @@ from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
 from fairshapley.errors import BudgetError, InputError
 from fairshapley.estimators import Estimator
-from fairshapley.estimators.exact import Exact, coalitions_needed
+from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, coalitions_needed
 from fairshapley.evaluation.cache import CACHE_BYTES, entry_bytes
 from fairshapley.evaluation.engines import EngineOption, opened_engine
 from fairshapley.evaluation.prices import Prices, by_size
@@ -38,7 +38,7 @@ from fairshapley.runs.calls import estimate, resolve_method, run_limits
 from fairshapley.runs.peers import answers_peers
 from fairshapley.runs.setup import JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue, parse_semivalue
-from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget
+from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget, rungs
 from fairshapley.stopping.planned import PlannedLooks
 
 # One evaluation of all players says enough of a run that it makes out to be shorter than this.
@@ -46,7 +46,12 @@ SHORT_SECONDS = 5.0
 # Else coalitions are evaluated for about so long: a batch four times as large as the last one, as
 # in a run, up to a size from which on a vectorised game is hardly faster.
 MEASURED_SECONDS = 1.0
-LARGEST_BATCH = 64
+LARGEST_BATCH = 1024
+# Without a budget or an aim, a run is planned for so long. With an aim, values that take no longer
+# than this are exact.
+PLANNED_SECONDS, EXACT_SECONDS = 60.0, 20.0
+# What the way of a coalition through a run takes beside the game.
+OVERHEAD_SECONDS = 1e-5
 # Masks of a batch, with the random numbers that they are drawn from.
 BATCH_BYTES = 2**26
 # Where only time or a rule ends a run: a nanosecond each would make it eleven days.
@@ -82,6 +87,8 @@ class Forecast:
     workers: int = 1
     time_limit: float | None = None
     """Seconds after which the run stops"""
+    rungs: bool = False
+    """Whether the seconds buy a round number of evaluations"""
     pilot: int = 0
     """Evaluations of the pilot; 0 without one"""
     needed: int | None = None
@@ -114,13 +121,18 @@ class Forecast:
     def seconds(self) -> float:
         """The time that the run takes, at most."""
         limit = self.time_limit
-        return self.all_seconds if limit is None else min(limit, self.all_seconds)
+        if limit is None or limit >= self.all_seconds:
+            return self.all_seconds
+        if not self.rungs:
+            return limit
+        each = self.all_seconds / self._aimed_at
+        return each * rungs(limit / each)[0]
 
     @property
     def evaluations(self) -> int:
         """The evaluations that the run comes to, at most."""
         share = self.seconds / self.all_seconds if self.all_seconds > 0 else 1.0
-        return int(share * self._aimed_at)
+        return int(share * self._aimed_at + 1e-6)
 
     @property
     def cache_bytes(self) -> int:
@@ -135,7 +147,7 @@ class Forecast:
         if self.cost is not None:
             money = f", about {shown_number(self.cost)} {self.cost_unit}".rstrip()
         if self.seconds < self.all_seconds:
-            allowed = f"what {duration(self.seconds)} allow at {each}"
+            allowed = f"what {duration(self.time_limit or 0)} allow at {each}"
             return f"{several(self.evaluations, 'evaluation')}, {allowed}{money}"
         total = f"about {duration(self.seconds)}{money}"
         return f"{several(self.evaluations, 'evaluation')} of {each}: {total}"
@@ -246,6 +258,7 @@ def forecast(
         _seconds_each(game, n_players, allowed / workers),
         workers,
         None if limits is None else limits.seconds,
+        limits is not None and limits.rungs,
         cost_each=cost_each,
         cost_unit=abilities.cost_unit(game),
     )
@@ -339,6 +352,25 @@ def _needed(rule: PlannedLooks, result: Result, after: Callable[[int], Evidence]
         if rule.judge(snapshot, snapshot.level_share * rule.delta).holds:
             break
     return int(min(look, result.evidence.coalitions))
+
+
+def exact_seconds(game: Game, engine: EngineOption = None) -> float:
+    """Return how long all 2ⁿ coalitions should take; infinite where exact values cannot be had.
+
+    Examples
+    --------
+    >>> import fairshapley as fs
+    >>> exact_seconds(fs.games.Airport([1.0, 2.0, 3.0])) < 1
+    True
+    """
+    n_players = abilities.active_players(game)
+    if n_players > MAX_EXACT_PLAYERS or abilities.is_random(game):
+        return math.inf
+    with opened_engine(engine) as opened:
+        workers = int(getattr(opened, "workers", None) or 1)
+    count = float(1 << n_players)
+    seconds: float = count * (_seconds_each(game, game.n_players, count) / workers)
+    return seconds + count * OVERHEAD_SECONDS
 
 
 def _seconds_each(game: Game, n_players: int, evaluations: float) -> float:

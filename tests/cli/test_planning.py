@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +26,7 @@ def test_hopeless_plans_are_refused_with_what_to_do_instead(folder, monkeypatch)
     monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: HOPELESS)
     done = run("value", *DATA, "--quiet")
     assert done.exit_code == 2
-    for words in ("85 days", "--group-by", "--sample", "--method knn", "--seconds", "anyway=yes"):
+    for words in ("85 days", "--group-by", "--sample", "--method knn", "clean", "anyway=yes"):
         assert words in done.stderr
     grouped = run("value", *DATA, "--quiet", "--group-by", "supplier")
     assert "--group-by" not in grouped.stderr, "groups are not advised to be groups"
@@ -38,23 +39,26 @@ def test_hopeless_plans_are_refused_with_what_to_do_instead(folder, monkeypatch)
     [
         (Forecast(20, 2000, 0.001), 0, ""),
         (Forecast(20, 60_000, 0.001), 1, "60,000 evaluations"),
-        (Forecast(2000, 200_000, 0.01), 2, "--sample"),
-        (replace(HOPELESS, time_limit=600.0), 3, "163 evaluations, what 10 min allow"),
-        (replace(HOPELESS, time_limit=600.0), 3, "below one evaluation per player"),
+        (Forecast(2000, 200_000, 0.01), 5, "--sample"),
+        (Forecast(2000, 200_000, 0.01), 5, "--seconds 60 stops"),
+        (replace(HOPELESS, time_limit=600.0), 5, "163 evaluations, what 10 min allow"),
+        (replace(HOPELESS, time_limit=600.0), 5, "below one evaluation per player"),
+        (Forecast(20, 10**15, 0.01, 1, 60.0, True), 1, "5,000 evaluations, what 60 s allow"),
     ],
 )
 def test_longer_runs_are_announced(capsys, planned, lines, words):
-    announce(planned, SHORTER_ROWS, RunOptions(), quiet=False)
+    announce(planned, RunOptions(), quiet=False, shorter=SHORTER_ROWS)
     text = capsys.readouterr().err
     assert text.count("\n") == lines
     assert words in text
-    announce(planned, SHORTER_ROWS, RunOptions(), quiet=True)
+    assert planned.time_limit is None or "--seconds 60 stops" not in text
+    announce(planned, RunOptions(), quiet=True, shorter=SHORTER_ROWS)
     assert capsys.readouterr().err == ""
 
 
 def test_a_run_that_has_a_journal_is_continued(capsys, tmp_path):
     (tmp_path / "run.db").touch()
-    announce(HOPELESS, SHORTER_ROWS, RunOptions(journal=tmp_path / "run.db"), quiet=False)
+    announce(HOPELESS, RunOptions(journal=tmp_path / "run.db"), quiet=False)
     assert "85 days" in capsys.readouterr().err
 
 
@@ -180,3 +184,39 @@ def test_prices_that_make_no_sense_are_refused(folder, given, words):
     done = run("value", *DATA, *given, "--quiet")
     assert done.exit_code == 2
     assert words in done.stderr
+
+
+@pytest.mark.usefixtures("a_minute", "folder")
+def test_what_is_quickly_exact_is_exact():
+    done = run("value", *DATA, "--group-by", "supplier", "--json", "--quiet")
+    assert json.loads(done.stdout)["exact"]
+    told = run("value", *DATA, "--group-by", "supplier").stdout
+    for words in ("trusted", "confidence intervals", "standard errors up to 0 ", "adjusted"):
+        assert words not in told
+
+
+@pytest.mark.usefixtures("a_minute", "folder")
+def test_seconds_buy_evaluations_that_a_budget_repeats():
+    done = run("value", *DATA, "--seconds", 1.5, "--out", "a.json", "--method", "mc")
+    assert "plan: " in done.stderr
+    first = fs.Result.load("a.json")
+    allowed = int(re.search(r"a budget of (\d+) repeats", first.stopped).group(1))
+    run("value", *DATA, "--budget", allowed, "--method", "mc", "--out", "b.json")
+    again = fs.Result.load("b.json")
+    assert again.evaluations == first.evaluations > 24
+    np.testing.assert_array_equal(again.values, first.values)
+    np.testing.assert_array_equal(again.standard_errors, first.standard_errors)
+
+
+@pytest.mark.usefixtures("a_minute", "folder")
+def test_too_many_rows_for_a_minute_are_valued_by_neighbours(monkeypatch):
+    slow = Forecast(1600, 10**15, 0.2, 1, 60.0, True)
+    monkeypatch.setattr("fairshapley.cli.running.MANY_ROWS", 10)
+    monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: slow)
+    done = run("value", *DATA, "--out", "v.json")
+    assert done.exit_code == 0, done.stderr
+    for words in ("300 evaluations of the model, too few for 24 rows", "--group-by", "clean"):
+        assert words in done.stderr.replace("\n", " "), words
+    assert fs.Result.load("v.json").exact
+    asked = run("value", *DATA, "--budget", 100)
+    assert "neighbours" not in asked.stderr

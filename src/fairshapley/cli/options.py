@@ -183,14 +183,17 @@ class RunOptions(ValueOptions):
     )
     budget: int | None = run_option(
         None,
-        "The most utility evaluations. By default 100 for each player; 1000 with --epsilon1 or "
-        "--until, of which a run takes what it needs.",
+        "The most utility evaluations. By default what a minute allows; with --epsilon1 or --until "
+        "1000 for each player, of which a run takes what it needs.",
         "N",
         min=2,  # v(∅) and v(N)
         max=10**12,  # a nanosecond each would make it a quarter of an hour
     )
     seconds: float | None = run_option(
-        None, "Stop after so many seconds; without --budget, time alone is the limit.", "S"
+        None,
+        "Stop after so many seconds. Without --budget they are planned for: 60 by default, and "
+        "the result names the budget that repeats the run.",
+        "S",
     )
     epsilon1: float | None = run_option(
         None, "Run until the values are certified: each within E times its size plus E·ξ.", "E"

@@ -30,7 +30,15 @@ from fairshapley.fairness.levels import DELTA
 from fairshapley.games import abilities
 from fairshapley.games.game import Game, Price
 from fairshapley.games.knn import Task
-from fairshapley.planning import Forecast, Tolerance, equal_share, forecast
+from fairshapley.planning import (
+    EXACT_SECONDS,
+    PLANNED_SECONDS,
+    Forecast,
+    Tolerance,
+    equal_share,
+    exact_seconds,
+    forecast,
+)
 from fairshapley.randomness import root_seed
 from fairshapley.results.origin import InputFile, recorded
 from fairshapley.results.result import Result
@@ -52,11 +60,16 @@ CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # Shorter runs begin without a word; longer ones are told what else there is; nobody waits for one
 # of hours without having decided to.
 SAID_SECONDS, ADVISED_SECONDS, MOST_SECONDS = 30.0, 120.0, 8 * 3600.0
-SHORTER = "--seconds 300 stops after 5 min, and says which signs and order are known by then"
+SHORTER = "--seconds 60 stops after a minute, and says which signs and order are known by then"
 SHORTER_ROWS = (
-    "--group-by COL values suppliers, clients or days in place of rows; --sample N values N rows, "
-    f"drawn at random; --method knn gives exact values for nearest neighbours; {SHORTER}"
+    "--method knn gives exact values for nearest neighbours in place of the model, in seconds",
+    "--group-by COL values suppliers, clients or days in place of rows, --sample N values N rows",
+    "fairshapley clean finds rows whose label is probably wrong, in seconds",
 )
+# Fewer evaluations for each player say little of single players.
+FEW_PER_PLAYER = 20
+# So many rows may be too many for a minute.
+MANY_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -81,8 +94,13 @@ def run_settings(run: RunOptions, game: Game, unions: Sequence[str] | None = Non
             evaluations = CERTIFIED_EVALUATIONS_PER_PLAYER * n_players
             allowed = f"up to {evaluations:,} evaluations, 1000 per player, are allowed"
             notes = (f"no budget was given: {allowed}",)
-    limit = Budget(evaluations, run.marginals, run.seconds, run.budget_cost)
     method = chosen_method(run.method, run.method_options)
+    limit = Budget(evaluations, run.marginals, run.seconds, run.budget_cost)
+    if limit.limits().keys() <= {"seconds"} and method != "exact":
+        limit = timed_budget(run)
+    if method == "auto" and unions is None and _exact_is_quick(run, game, limit):
+        method, limit = "exact", Budget()
+        notes = (f"all {1 << n_players:,} coalitions are quickly evaluated: no budget is needed",)
     budget, more = run_limits(limit if limit.limits() else None, until, n_players, method)
     semivalue = kind_of_value(run.semivalue, unions, n_players)
     estimator = resolve_method(
@@ -101,6 +119,34 @@ def run_settings(run: RunOptions, game: Game, unions: Sequence[str] | None = Non
         "journal": run.journal,
     }
     return RunSettings(estimator, given, (*notes, *more))
+
+
+def timed_budget(run: RunOptions) -> Budget:
+    """Return the budget of a run that was given time alone, or nothing."""
+    return Budget(seconds=run.seconds or PLANNED_SECONDS, rungs=True)
+
+
+def _exact_is_quick(run: RunOptions, game: Game, limit: Budget) -> bool:
+    """Whether exact values take no longer than the run would, or than a few seconds for an aim."""
+    asked = run.budget or run.marginals or run.price or run.on_error == "skip"
+    allowed = (limit.seconds or EXACT_SECONDS) if limit.rungs else EXACT_SECONDS
+    return not asked and exact_seconds(game, run.engine) <= allowed
+
+
+def too_many_rows(data: DataOptions, run: RunOptions, game: Game) -> str:
+    """Return why rows are valued by nearest neighbours where nothing else was asked for, or ""."""
+    ours = changed_options(run) <= {"--xi", "--seed"} and not run.method_options
+    given = {"--model", "--metric", "--group-by", "--union-by", "--option weights"}
+    if not ours or given & changed_options(data) or game.n_players < MANY_ROWS:
+        return ""
+    allowed = forecast(game, "mc", budget=timed_budget(run)).evaluations
+    if allowed >= FEW_PER_PLAYER * game.n_players:
+        return ""
+    return (
+        f"a minute allows about {allowed:,} evaluations of the model, too few for "
+        f"{game.n_players:,} rows: these values are those of nearest neighbours; --seconds or "
+        "--budget values the model"
+    )
 
 
 def chosen_aim(run: RunOptions) -> Fair | Decided | None:
@@ -182,21 +228,28 @@ def chosen_xi(game: Game, run: RunOptions) -> Tolerance:
     return Tolerance(XI_OF_SHARES, sentence)
 
 
-def announce(planned: Forecast, shorter: str, run: RunOptions, *, quiet: bool) -> None:
+def announce(
+    planned: Forecast, run: RunOptions, *, quiet: bool, shorter: Sequence[str] = ()
+) -> None:
     """Say what a run will take and what is shorter; raise InputError when it is hopeless."""
     continued = run.journal is not None and run.journal.exists()
+    shorter = (*shorter, *([SHORTER] if planned.time_limit is None else []))
     if planned.seconds > MOST_SECONDS and not (run.anyway or continued):
         raise InputError(
-            f"{planned}. {shorter}; start it with --option anyway=yes, best with --journal"
+            f"{planned}. {'; '.join(shorter)}; start it with --option anyway=yes, best with "
+            "--journal"
         )
-    if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None):
+    if quiet or (planned.seconds < SAID_SECONDS and planned.cost is None and not planned.rungs):
         return
     most = "at most " if run.epsilon1 is not None or run.until is not None else ""
-    say(f"plan: {most}{planned}")
+    changed = " (--seconds changes it)" if planned.rungs and run.seconds is None else ""
+    say(f"plan: {most}{planned}{changed}")
     if planned.evaluations < planned.n_players:
         say("plan: the budget is below one evaluation per player: the values will be mostly noise")
-    if planned.all_seconds > ADVISED_SECONDS:
-        say(f"plan: shorter: {shorter}")
+    few = planned.evaluations < FEW_PER_PLAYER * planned.n_players
+    if few or planned.seconds > ADVISED_SECONDS:
+        for sentence in shorter:
+            say(f"plan: quicker: {sentence}")
 
 
 def value_game(
@@ -209,7 +262,7 @@ def value_game(
     title: str,
     labels: tuple[str, ...] | None = None,
     unions: Sequence[str] | None = None,
-    shorter: str = SHORTER,
+    shorter: Sequence[str] = (),
     pairs: bool = False,
 ) -> None:
     """Run a game as the options say, and write and print what was found.
@@ -223,13 +276,14 @@ def value_game(
     unions
         The union of each player, for Owen values.
     shorter
-        What to do instead of a long run.
+        What to do instead of a long run, a sentence each.
     pairs
         Whether to say what pairs of players add together, where the values are Shapley values.
     """
     settings = run_settings(run, game, unions)
     show_notes((*notes, *settings.notes), quiet=output.quiet)
-    announce(forecast(game, settings.estimator, **settings.given), shorter, run, quiet=output.quiet)
+    planned = forecast(game, settings.estimator, **settings.given)
+    announce(planned, run, quiet=output.quiet, shorter=shorter)
     tolerance = chosen_xi(game, run)
     show_notes((f"{tolerance.sentence}; {BELOW_XI}",), quiet=output.quiet)
     with recorded(inputs=inputs, notes=(*notes, *settings.notes, tolerance.sentence)):
@@ -246,7 +300,9 @@ def value_game(
     finish(result, output, wanted=settings.given["until"], labels=labels, title=title)
 
 
-def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool) -> Result:
+def computed(
+    made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bool, why: str = ""
+) -> Result:
     """The values of a method that computes them, without sampling: knn or loo."""
     _check_computed(data, run)
     xi = XI_OF_SHARES if run.xi in ("auto", "share") else given_xi(run.xi).xi
@@ -263,7 +319,8 @@ def computed(made: TabularGame, data: DataOptions, run: RunOptions, *, quiet: bo
     task: Task = "regression" if game.classes is None else "classification"
     worth = "0" if game.classes is not None else "what the mean of all rows scores"
     said = f"{KNN_NOTE.format(k)}; no rows are worth {worth}"
-    notes = (*made.notes_on_rows, f"{several(game.n_players, 'player')}; {said}")
+    because = (why,) if why else ()
+    notes = (*made.notes_on_rows, f"{several(game.n_players, 'player')}; {said}", *because)
     show_notes(notes, quiet=quiet)
     with recorded(inputs=inputs, notes=notes):
         if task == "regression":

@@ -33,7 +33,7 @@ from fairshapley.runs.history import FirstCoalitions, Recorder
 from fairshapley.runs.outcome import evidence_of, result_of
 from fairshapley.runs.plan import Plan, RunLog
 from fairshapley.runs.progress import ProgressOption, ProgressReporter
-from fairshapley.stopping import Budget, Snapshot
+from fairshapley.stopping import Budget, Snapshot, rungs
 
 # Exact values of identical players may differ by this share of the largest utility: a fit that
 # stops at a tolerance may tell equal rows apart by their order.
@@ -54,6 +54,9 @@ MOST_GROWTH = 4.0
 STALL_REQUESTS = 10_000
 STALL_REQUESTS_PER_COALITION = 20
 
+# Seconds that buy a round number of evaluations end a run only where their speed was misjudged.
+LATE = 1.5
+
 EXACT = "every coalition was evaluated: the values are exact"
 
 Gate: TypeAlias = Callable[[Draw], str | None]
@@ -67,9 +70,16 @@ class Allowance:
     same. The last round may end within a draw: the budget is spent to the last unit that it pays.
     """
 
-    def __init__(self, plan: Plan, evaluator: Evaluator) -> None:
-        self.plan, self.evaluator = plan, evaluator
+    def __init__(self, plan: Plan, evaluator: Evaluator, started: float) -> None:
+        self.plan, self.evaluator, self.started = plan, evaluator, started
         self.budget = plan.budget or Budget()
+        self.most = self.budget.evaluations
+        """The evaluations allowed; where seconds buy a round number of them, the one so far"""
+        if self.budget.rungs and self.budget.seconds is not None:
+            self.most = rungs(0)[0]
+        self.deadline = math.inf
+        if (seconds := self.budget.seconds) is not None:
+            self.deadline = started + (LATE if self.budget.rungs else 1.0) * seconds
         unit = abilities.cost_unit(evaluator.game)
         self.money = f" {unit}" if unit else ""
         """The unit of prices, where the game names it"""
@@ -127,11 +137,24 @@ class Allowance:
         if budget.cost is not None:
             left_over = budget.cost - spent.cost
             most["cost"] = self.evaluator.affordable(draw, math.inf, left_over, whole=first)
-        if budget.evaluations is not None:
-            left = budget.evaluations - spent.evaluations
+        if self.most is not None:
+            left = self.most - spent.evaluations
             most["evaluations"] = self.evaluator.affordable(draw, left, whole=first)
+            if most["evaluations"] < len(draw) and self._climbs(first=first):
+                return self.affordable(draw, marginals, first=first)
         unit = min(most, key=lambda unit: most[unit], default="")
         return most.get(unit, len(draw)), unit
+
+    def _climbs(self, *, first: bool) -> bool:
+        """Allow the next round number of evaluations, if the seconds do at the speed so far."""
+        if not self.budget.rungs or self.budget.seconds is None or self.most is None:
+            return False
+        _, following = rungs(self.most)
+        needed = (time.monotonic() - self.started) * following
+        if not first and needed > self.budget.seconds * self.evaluator.tally.evaluations:
+            return False
+        self.most = following
+        return True
 
     def require_round(self, draw: Draw, unit: str) -> None:
         """Raise a BudgetError: not even the first round fits a limit."""
@@ -153,8 +176,12 @@ class Allowance:
             left = max(0.0, limits[unit] - spent.cost)
             said, rest = f"{limits[unit]:,.6g}{self.money}", f"{left:,.4g} left, too little"
         else:
-            left = limits[unit] - (marginals if unit == "marginals" else spent.evaluations)
-            said, rest = f"{limits[unit]:,} {unit}", f"{left:,} left, too few"
+            limit = limits.get(unit, self.most or 0)
+            left = limit - (marginals if unit == "marginals" else spent.evaluations)
+            said, rest = f"{limit:,} {unit}", f"{left:,} left, too few"
+        if unit not in limits:
+            allowed = f"{self.budget.seconds:g} seconds allowed {said}"
+            return f"{allowed}; a budget of {limit} repeats the run bit for bit"
         return f"budget of {said} used up{f' ({rest} for another round)' if left else ''}"
 
 
@@ -180,7 +207,7 @@ class Run:
         """Evaluations at the last planned look of a rule of fairness"""
         self.looked = False
         """Whether the run stopped at such a look"""
-        self.allowance = Allowance(plan, evaluator)
+        self.allowance = Allowance(plan, evaluator, started)
         self._last_new = 0, 0
         """Evaluations, and requests, when a coalition was last new"""
         self.noticed = ""
@@ -418,12 +445,10 @@ class Run:
         """Evaluate and tell a round; the reason where time or money ends the run."""
         evaluator, wanted = self.evaluator, self._with_repeats(draw)
         evaluator.guard.check()  # a round of known utilities computes nothing
-        seconds = self.plan.budget.seconds if self.plan.budget is not None else None
-        deadline = math.inf if seconds is None else self.started + seconds
         try:
-            values, sizes = evaluator.evaluate(wanted, deadline, after_chunk)
+            values, sizes = evaluator.evaluate(wanted, self.allowance.deadline, after_chunk)
         except OutOfTimeError:
-            return f"budget of {seconds:g} seconds used up"
+            return f"budget of {self.allowance.budget.seconds:g} seconds used up"
         except OutOfMoneyError:
             return self.allowance.no_more_repeats
         self._latest = self._asked = None

@@ -124,6 +124,8 @@ class Plan:
         budget = asdict(self.budget) if self.budget is not None else None
         if budget is not None and budget["cost"] is None:
             del budget["cost"]  # as before there were prices
+        if budget is not None and not budget["rungs"]:
+            del budget["rungs"]
         return {
             "budget": budget,
             "until": self.until.configuration() if self.until is not None else None,

@@ -19,6 +19,7 @@ from fairshapley.stopping.rules import (
     Rule,
     Snapshot,
     parse_budget,
+    rungs,
 )
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Snapshot",
     "parse_budget",
     "rule_from_configuration",
+    "rungs",
 ]
 
 RULES: dict[str, type[Rule]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -11,6 +13,9 @@ from fairshapley.errors import BudgetError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.fairness.looks import spent_share
 from fairshapley.fairness.scores import fidelity
+
+# Times a power of ten: steps of 1.3 to 1.7.
+RUNGS = (1, 1.5, 2, 3, 5, 7)
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,10 @@ class Budget:
         Wall-clock time. Utilities in progress are finished first.
     cost
         What all evaluations may cost together, in the unit of the game's ``cost``: euros, tokens.
+    rungs
+        Whether the seconds buy a round number of evaluations, one of `RUNGS` times a power of ten:
+        the run ends at the last one that time allows at the speed so far. A budget of so many
+        evaluations repeats it.
 
     Examples
     --------
@@ -38,6 +47,7 @@ class Budget:
     marginals: int | None = None
     seconds: float | None = None
     cost: float | None = None
+    rungs: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for unit, limit in self.limits().items():
@@ -50,10 +60,25 @@ class Budget:
 
     def limits(self) -> dict[str, float]:
         """The limits that are set, by unit."""
-        return {unit: limit for unit, limit in vars(self).items() if limit is not None}
+        set_ones = {unit: limit for unit, limit in vars(self).items() if limit is not None}
+        return {unit: limit for unit, limit in set_ones.items() if unit != "rungs"}
 
     def __str__(self) -> str:
         return " and ".join(f"{limit:,} {unit}" for unit, limit in self.limits().items())
+
+
+def rungs(evaluations: float) -> tuple[int, int]:
+    """Return the last round number up to so many evaluations, at least 10, and the next one.
+
+    Examples
+    --------
+    >>> rungs(1000), rungs(16_384)
+    ((1000, 1500), (15000, 20000))
+    """
+    power = 10 ** max(1, math.floor(math.log10(max(evaluations, 1))))
+    steps = [int(step * power) for step in (*RUNGS, 10)]
+    place = max(1, bisect.bisect_right(steps, evaluations))
+    return steps[place - 1], steps[place]
 
 
 def parse_budget(budget: int | Budget | None) -> Budget | None:

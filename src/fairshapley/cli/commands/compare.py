@@ -66,7 +66,7 @@ def compare_methods(
         )
     single = forecast(game, budget=spent)
     planned = replace(single, allowed=len(names) * repeats * single.allowed)
-    announce(planned, "take fewer --repeats, or a smaller --budget", run, quiet=quiet)
+    announce(planned, run, quiet=quiet, shorter=["take fewer --repeats, or a smaller --budget"])
     tolerance = chosen_xi(game, run)
     comparison = compared(
         game,

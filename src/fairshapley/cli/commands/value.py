@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairshapley.cli.options import DataOptions, OutputOptions, RunOptions, UtilityOptions
 
 
@@ -19,8 +21,21 @@ def value_table(
     Example: fairshapley value train.csv --utility volume --group-by supplier --drop label
     """
     from fairshapley.cli.output import finish
-    from fairshapley.cli.running import KNN, LOO, SHORTER, SHORTER_ROWS, computed, value_game
-    from fairshapley.cli.setup import check_outputs, input_files, load_game, load_providers
+    from fairshapley.cli.running import (
+        KNN,
+        LOO,
+        SHORTER_ROWS,
+        computed,
+        too_many_rows,
+        value_game,
+    )
+    from fairshapley.cli.setup import (
+        check_outputs,
+        input_files,
+        load_game,
+        load_providers,
+        show_notes,
+    )
 
     check_outputs(output, (data.train, data.test), run.journal)
     title = data.train.name
@@ -30,8 +45,11 @@ def value_table(
         value_game(game, run, output, notes=notes, inputs=inputs, title=title)
         return
     made = load_game(data)
+    if why := too_many_rows(data, run, made.game):
+        run = replace(run, method=KNN)
+        show_notes(SHORTER_ROWS[1:], quiet=output.quiet)
     if run.method in (KNN, LOO):
-        result = computed(made, data, run, quiet=output.quiet)
+        result = computed(made, data, run, quiet=output.quiet, why=why)
         finish(result, output, labels=made.labels, title=title)
         return
     value_game(
@@ -43,6 +61,6 @@ def value_table(
         title=title,
         labels=made.labels,
         unions=made.unions,
-        shorter=SHORTER if data.group_by else SHORTER_ROWS,
+        shorter=() if data.group_by else SHORTER_ROWS,
         pairs=data.group_by is not None and run.semivalue == "shapley",
     )
