@@ -208,15 +208,15 @@ def test_seconds_buy_evaluations_that_a_budget_repeats():
     np.testing.assert_array_equal(again.standard_errors, first.standard_errors)
 
 
-@pytest.mark.usefixtures("a_minute", "folder")
-def test_too_many_rows_for_a_minute_are_valued_by_neighbours(monkeypatch):
-    slow = Forecast(1600, 10**15, 0.2, 1, 60.0, True)
-    monkeypatch.setattr("fairshapley.cli.running.MANY_ROWS", 10)
+@pytest.mark.usefixtures("a_minute")
+def test_too_many_rows_for_a_minute_are_valued_by_neighbours(folder, monkeypatch):
+    slow = Forecast(1600, 10**15, 0.02, 1, 60.0, True)
+    write_csv(folder / "train.csv", example_rows(500, seed=1))
     monkeypatch.setattr("fairshapley.cli.running.forecast", lambda *_, **__: slow)
     done = run("value", *DATA, "--out", "v.json")
     assert done.exit_code == 0, done.stderr
-    for words in ("300 evaluations of the model, too few for 24 rows", "--group-by", "clean"):
+    for words in ("3,000 evaluations of the model, too few for 500 rows", "--group-by", "clean"):
         assert words in done.stderr.replace("\n", " "), words
     assert fs.Result.load("v.json").exact
-    asked = run("value", *DATA, "--budget", 100)
+    asked = run("value", *DATA, "--budget", 2)
     assert "neighbours" not in asked.stderr

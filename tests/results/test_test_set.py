@@ -132,7 +132,7 @@ def test_both_errors_are_said_apart(tmp_path):
     assert "Estimation: standard errors up to" in said
     assert "Test set: standard errors up to" in said
     exact = fs.exact(game(draw(np.random.default_rng(2), 100)))
-    assert "Estimation: none, the values are exact. Test set:" in str(exact.certificate(0.5, 0.1))
+    assert "The values are exact for these test rows. Test set:" in str(exact.certificate(0.5, 0.1))
     page = exact.report(tmp_path / "page.html").read_text("utf-8")
     assert "Would another test set say the same?" in page
     paid = exact.payout(1000)

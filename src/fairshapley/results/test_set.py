@@ -52,13 +52,14 @@ def both_errors(result: Result, delta: float) -> str:
     errors = result.test_errors
     if errors is None or result.run.replicates is None:
         return ""
-    estimation = "none, the values are exact"
+    estimation = "The values are exact for these test rows."
     if not result.exact:
-        estimation = f"standard errors up to {number(np.nanmax(result.standard_errors))}"
+        largest = number(np.nanmax(result.standard_errors))
+        estimation = f"Estimation: standard errors up to {largest}."
     reach = another_set(result.run.replicates, delta)
     span = f"± {number(reach.min())} to " if len(reach) > 1 else ""
     return (
-        f"Estimation: {estimation}. Test set: standard errors up to {number(errors.max())} from "
+        f"{estimation} Test set: standard errors up to {number(errors.max())} from "
         "the choice of the test rows. With another test set of the same size every value would "
         f"lie within {span}± {number(reach.max())} of this one, all together "
         f"with {100 * (1 - delta):g} % confidence."
