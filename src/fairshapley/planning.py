@@ -19,6 +19,7 @@ from fairshapley._basics import checks
 from fairshapley._basics.text import duration, several
 from fairshapley._basics.types import BoolArray, FloatArray
 from fairshapley.draws import ListedCoalitions
+from fairshapley.draws.device import DeviceCoalitions
 from fairshapley.errors import BudgetError, InputError
 from fairshapley.estimators import Estimator
 from fairshapley.estimators.exact import MAX_EXACT_PLAYERS, Exact, coalitions_needed
@@ -36,7 +37,7 @@ from fairshapley.results.result import Result
 from fairshapley.results.wording import number as shown_number
 from fairshapley.runs.calls import estimate, resolve_method, run_limits
 from fairshapley.runs.peers import answers_peers
-from fairshapley.runs.setup import JournalOption, evaluating, game_facts
+from fairshapley.runs.setup import LEAST_DEVICE_EXACT, JournalOption, evaluating, game_facts
 from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget, Rule, Snapshot, parse_budget, rungs
 from fairshapley.stopping.planned import PlannedLooks
@@ -366,9 +367,17 @@ def exact_seconds(game: Game, engine: EngineOption = None) -> float:
     n_players = abilities.active_players(game)
     if n_players > MAX_EXACT_PLAYERS or abilities.is_random(game):
         return math.inf
+    count = float(1 << n_players)
+    if n_players >= LEAST_DEVICE_EXACT and (form := abilities.device_form(game)) is not None:
+        size = min(form.block, 1 << 20, 1 << n_players)
+        middle = DeviceCoalitions(n_players, 0, (int(count) - size) // 2, size, form.device)
+        for _ in range(2):  # the first sets something up
+            started = time.perf_counter()
+            form(middle.columns(0, size)).sum().item()
+            taken = time.perf_counter() - started
+        return count / size * taken
     with opened_engine(engine) as opened:
         workers = int(getattr(opened, "workers", None) or 1)
-    count = float(1 << n_players)
     seconds: float = count * (_seconds_each(game, game.n_players, count) / workers)
     return seconds + count * OVERHEAD_SECONDS
 
