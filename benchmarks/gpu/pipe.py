@@ -165,7 +165,7 @@ def audited(device: str, runs: int, truth: int, epsilon1: float = 0.25) -> Itera
     subject = game(100, 5, device=device, dtype="float32")
     known = fs.estimate(subject, "adjusted", budget=truth, seed=10**6, progress=False)
     xi = float(np.abs(known.values).mean())
-    for method in ("adjusted", "mc"):
+    for method in ("adjusted",):
         issued = wrong = 0
         scores = []
         for seed in range(runs):
@@ -267,7 +267,6 @@ def main() -> None:
 
     parts: dict[str, Callable[[], Iterator[Line]]] = {
         "adjusted": lambda: iter([repeated(small, "adjusted", int(1e6 * size), 5)]),
-        "mc": lambda: iter([repeated(small, "mc", int(1e6 * size), 3)]),
         "long": lambda: iter(
             [repeated(small, "adjusted", int(1e7 * size / 10 if quick else 1e7), 3)]
         ),
@@ -295,7 +294,6 @@ def main() -> None:
     }
     profiles: dict[str, Callable[[], str]] = {
         "profile-adjusted": lambda: profile(small, "adjusted", int(1e6 * size)),
-        "profile-mc": lambda: profile(small, "mc", int(1e6 * size)),
         "profile-wide": lambda: profile(
             game(100 if quick else 1000, 31, device=device, dtype="float32"),
             "adjusted",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairshapley.draws.device import DeviceUnits, DeviceWalks, SizeLaw, host_rows
+from fairshapley.draws.device import DeviceUnits, SizeLaw
 from fairshapley.randomness import round_generator
 
 
@@ -19,12 +19,12 @@ def test_sizes_follow_the_law_that_weights_are_taken_from(n_players):
     plan = np.random.default_rng(0).random(n_players - 1)
     law, draw = drawn(n_players, 40_000, plan / plan.sum())
     assert law.sizes.sum() == pytest.approx(1.0, abs=1e-12)
-    counts = np.bincount(draw.sizes.numpy(), minlength=n_players + 1)
+    counts = np.bincount(draw.unit_sizes.numpy(), minlength=n_players + 1)
     assert counts[0] == counts[-1] == 0
     expected = 40_000 * law.sizes
     errors = np.sqrt(np.maximum(expected * (1 - law.sizes), 1.0))
     assert np.abs((counts[1:-1] - expected) / errors).max() < 5
-    np.testing.assert_array_equal(draw.units.sum(dim=0), draw.sizes)
+    np.testing.assert_array_equal(draw.units.sum(dim=0), draw.unit_sizes)
 
 
 def test_coalitions_of_a_size_are_uniform():
@@ -32,7 +32,7 @@ def test_coalitions_of_a_size_are_uniform():
     _, draw = drawn(5, 60_000, np.array([0.4, 0.1, 0.1, 0.4]))
     codes = (draw.units.long() * (2 ** torch.arange(5))[:, None]).sum(dim=0).numpy()
     for size, sets in ((1, 5), (2, 10), (4, 5)):
-        of_size = codes[draw.sizes.numpy() == size]
+        of_size = codes[draw.unit_sizes.numpy() == size]
         counts = np.unique(of_size, return_counts=True)[1]
         assert len(counts) == sets
         # A chi-squared of at most 9 degrees of freedom is above 40 once in 10⁵.
@@ -53,22 +53,7 @@ def test_pairs_are_units_then_complements_and_can_be_cut():
     masks = draw.masks(0, 10)
     np.testing.assert_array_equal(masks[5:], ~masks[:5])
     np.testing.assert_array_equal(draw.masks(3, 8), masks[3:8])
-    np.testing.assert_array_equal(draw.sizes, masks.sum(axis=1))
     part = draw.cut(7)
     assert len(part) == 6
     np.testing.assert_array_equal(part.masks(0, 3), masks[:3])
     assert draw.cut(1) is None
-
-
-def test_walks_grow_by_one_player_and_give_marginals():
-    walks = DeviceWalks.draw(round_generator(0, 0), 3, 6, "cpu", antithetic=True)
-    masks = host_rows(walks.columns(0, len(walks))).reshape(6, 5, 6)
-    assert (masks.sum(axis=2) == np.arange(1, 6)).all()
-    assert (masks[:, 1:] >= masks[:, :-1]).all()
-    np.testing.assert_array_equal(masks[1], ~masks[0][::-1])
-    weights = np.random.default_rng(0).random(6)
-    utilities = torch.as_tensor(masks.reshape(-1, 6) @ weights)
-    found = walks.contributions(utilities, 0.0, float(weights.sum()), np.ones(6))
-    np.testing.assert_allclose(found, np.tile(weights, (3, 1)))  # one for each pair
-    assert len(walks.cut(19)) == 10
-    assert walks.marginals == 36

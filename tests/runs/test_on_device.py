@@ -91,12 +91,11 @@ def test_no_form_without_a_device_or_for_other_utilities():
     assert device_form(fs.games.Airport([1.0, 2.0])) is None
 
 
-@pytest.mark.parametrize("method", ["auto", "adjusted", "mc", fs.MonteCarlo(antithetic=True)])
-def test_a_run_on_the_device_agrees_with_the_host(method):
+def test_a_run_on_the_device_agrees_with_the_host():
     """z of 70 players between two runs: its standard deviation is 1 ± 0.085 or so."""
-    there = fs.estimate(game(), method, budget=BUDGET, seed=1)
-    again = fs.estimate(game(), method, budget=BUDGET, seed=1)
-    host = fs.estimate(game(device=None), method, budget=BUDGET, seed=2)
+    there = fs.estimate(game(), "adjusted", budget=BUDGET, seed=1)
+    again = fs.estimate(game(), budget=BUDGET, seed=1)
+    host = fs.estimate(game(device=None), budget=BUDGET, seed=2)
     assert there.run.configuration["device"] == "cpu"
     assert "device" not in host.run.configuration
     assert any("stayed on cpu" in note for note in there.notes)
@@ -132,7 +131,7 @@ def test_a_certificate_on_the_device():
 def test_what_needs_the_host_goes_there(tmp_path):
     small = fs.estimate(game(), "adjusted", budget=3000, seed=0)
     kept = fs.estimate(game(), "adjusted", budget=17_000, seed=0, journal=tmp_path / "run.db")
-    other = fs.estimate(game(), "owen", budget=3000, seed=0)
+    other = fs.estimate(game(), "mc", budget=17_000, seed=0)
     few = fs.estimate(game(n_players=40), "adjusted", budget=17_000, seed=0)
     for run in (small, kept, other, few):
         assert "device" not in run.run.configuration

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_ch
 import numpy as np
 
 from fairshapley._basics.types import BoolArray, FloatArray
-from fairshapley.draws.coalitions import AllCoalitions, Draw, Walks
+from fairshapley.draws.coalitions import AllCoalitions, Draw
 from fairshapley.randomness import device_generator
 from fairshapley.semivalues import log_binomial
 
@@ -152,57 +152,6 @@ class DeviceUnits:
         if stop <= count:
             return first
         return torch.cat([first, ~self.units[:, max(start - count, 0) : stop - count]], dim=1)
-
-    def masks(self, start: int, stop: int) -> BoolArray:
-        """Return the coalitions `start` … `stop` − 1, as rows on the host."""
-        return host_rows(self.columns(start, stop))
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceWalks(Walks):
-    """Whole permutations, whose ranks are a tensor on a device."""
-
-    ranks: Tensor
-
-    @classmethod
-    def draw(
-        cls, rng: np.random.Generator, count: int, n_players: int, device: str, *, antithetic: bool
-    ) -> DeviceWalks:
-        """Draw `count` walks, each followed by its reverse when antithetic."""
-        import torch
-
-        random = device_generator(rng, device)
-        keys = torch.rand((count, n_players), dtype=torch.float64, device=device, generator=random)
-        # Of a random order, the inverse is as random.
-        ranks = keys.argsort(dim=1).to(torch.int32)
-        if antithetic:
-            ranks = torch.stack([ranks, n_players - 1 - ranks], dim=1).reshape(-1, n_players)
-        return cls(ranks, group=2 if antithetic else 1)
-
-    def columns(self, start: int, stop: int) -> Tensor:
-        """Return the coalitions `start` … `stop` − 1."""
-        import torch
-
-        steps = self.ranks.shape[1] - 1
-        at = torch.arange(start, stop, device=self.ranks.device)
-        walk, place = at // steps, at % steps
-        return self.ranks.T[:, walk] <= place
-
-    def contributions(
-        self, values: Tensor, empty: float, full: float, weights: FloatArray
-    ) -> Tensor:
-        """Return one contribution of every player for each walk, or each antithetic pair."""
-        import torch
-
-        walks, n_players = self.ranks.shape
-        path = torch.full((walks, n_players + 1), empty, dtype=torch.float64)
-        path = path.to(self.ranks.device)
-        given = torch.as_tensor(values, dtype=torch.float64, device=path.device)
-        path[:, 1:-1] = given.reshape(walks, n_players - 1)
-        path[:, -1] = full
-        marginals = torch.diff(path, dim=1) * torch.as_tensor(weights, device=path.device)
-        rows = marginals.gather(1, self.ranks.long())
-        return 0.5 * (rows[::2] + rows[1::2]) if self.group == 2 else rows
 
     def masks(self, start: int, stop: int) -> BoolArray:
         """Return the coalitions `start` … `stop` − 1, as rows on the host."""

@@ -156,10 +156,7 @@ class Moments(Means):
         return moments
 
     def add(self, contributions: FloatArray) -> None:
-        """Fold in rows of one contribution per player, (rows, n_players), an array or a tensor."""
-        if not isinstance(contributions, np.ndarray):
-            self.merge(_device_moments(contributions))
-            return
+        """Fold in rows of one contribution per player, (rows, n_players)."""
         rows, n_players = contributions.shape
         # A mean is NaN where a contribution is; no other pass is needed to see it.
         means = contributions.sum(axis=0) / max(rows, 1)
@@ -373,19 +370,6 @@ def whole_below(numbers: FloatArray) -> IntArray:
     array([3, 2])
     """
     return np.floor(numbers + ROUNDING).astype(np.int64)
-
-
-def _device_moments(contributions: Any) -> Moments:
-    """Return the moments of rows of contributions that are a tensor on a device."""
-    import torch
-
-    means = contributions.mean(dim=0)
-    deviations = contributions - means
-    squares = torch.square(deviations)
-    cubes = (squares * deviations).sum(dim=0)
-    lowest, highest = torch.aminmax(contributions, dim=0)
-    found = torch.stack([means, squares.sum(dim=0), cubes, lowest, highest]).cpu().numpy()
-    return Moments.of(len(contributions), *found)
 
 
 def sums_by_size(at: Any, numbers: Any, length: int) -> Any:

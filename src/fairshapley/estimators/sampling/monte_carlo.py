@@ -9,17 +9,10 @@ import numpy as np
 from fairshapley._basics import checks
 from fairshapley._basics.types import FloatArray, IntArray
 from fairshapley.draws import SingleMarginals, Walks, random_ranks, random_sizes
-from fairshapley.draws.device import DeviceWalks
 from fairshapley.draws.permutations import with_reverses
 from fairshapley.errors import InputError
 from fairshapley.estimators.estimator import Problem, Traits
-from fairshapley.estimators.rounds import (
-    DEVICE_FIRST,
-    DEVICE_ROUNDS,
-    ROUND_MARGINALS,
-    device_units,
-    walks_of_round,
-)
+from fairshapley.estimators.rounds import ROUND_MARGINALS, walks_of_round
 from fairshapley.estimators.sampling.family import Sampling, SamplingState, group_means
 from fairshapley.unions import OwenValue
 
@@ -70,11 +63,6 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
         """Walks can keep unions together; single marginals cannot."""
         return self.walk
 
-    @property
-    def min_device_budget(self) -> int | None:
-        """Some rounds of whole walks."""
-        return DEVICE_ROUNDS * DEVICE_FIRST if self.walk else None
-
     def weights(self, problem: Problem) -> FloatArray:
         """Return n·α_k for walks, whose places are uniform, and α_k for single marginals."""
         alone = problem.semivalue.weights(problem.n_players)
@@ -82,7 +70,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
 
     def ask(self, state: SamplingState, rng: np.random.Generator) -> Walks | SingleMarginals | None:
         """Draw a few permutations: whole walks, or one marginal of each of the next players."""
-        n_players, device = state.problem.n_players, state.problem.device
+        n_players = state.problem.n_players
         semivalue = state.problem.semivalue
         if not self.walk:
             count = min(n_players, ROUND_MARGINALS)
@@ -90,9 +78,6 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
             sizes = random_sizes(rng, count, state.weights)
             return SingleMarginals(players, sizes, random_ranks(rng, count, n_players))
         steps = max(1, n_players - 1) * (2 if self.antithetic else 1)
-        if device is not None:
-            count = device_units(state.told, n_players, steps)
-            return DeviceWalks.draw(rng, count, n_players, device, antithetic=self.antithetic)
         walks = walks_of_round(state.told, steps, state.problem.in_flight, long=True)
         if isinstance(semivalue, OwenValue):
             ranks = semivalue.ranks(rng, walks)
@@ -107,8 +92,7 @@ class MonteCarlo(Sampling[Walks | SingleMarginals]):
         assert not isinstance(draw, SingleMarginals)  # noqa: S101 - for the types: see `tell`
         problem = state.problem
         rows = draw.contributions(values, problem.empty, problem.full, state.weights)
-        on_host = not isinstance(draw, DeviceWalks)  # which gives means of pairs itself
-        return group_means(rows, 2) if self.antithetic and on_host else rows
+        return group_means(rows, 2) if self.antithetic else rows
 
     def tell(self, state: SamplingState, draw: Walks | SingleMarginals, values: FloatArray) -> None:
         """Fold in the marginal contributions."""
