@@ -8,9 +8,8 @@ import sys
 import textwrap
 
 import pytest
-from tests.evaluation.journal.files import keys_of, run_python
+from tests.evaluation.journal.files import run_python
 
-from fairshapley.errors import JournalError
 from fairshapley.evaluation.journal import Journal
 
 
@@ -52,18 +51,6 @@ def test_a_full_disk_keeps_what_was_acknowledged(tmp_path, limit):
         assert journal.count(game) == int(count) + 1
 
 
-def test_a_database_that_may_not_grow_says_that_the_disk_is_full(tmp_path):
-    keys = keys_of(2000)
-    with Journal(tmp_path / "j") as journal:
-        game = journal.open_game("a", 100)
-        journal.append(game, keys[:10], [0.0] * 10)
-        journal._db.execute("PRAGMA max_page_count = 12").fetchall()
-        with pytest.raises(JournalError, match=r"disk space.*kept\. Free some space"):
-            journal.append(game, keys[10:], [0.0] * 1990)
-        assert journal.count(game) == 10
-        assert len(journal.lookup(game, keys)) == 10
-
-
 APPENDER = """
     import sys
     import numpy as np
@@ -80,7 +67,7 @@ APPENDER = """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-@pytest.mark.parametrize("batches", [0, 3, 19, 117, 500])
+@pytest.mark.parametrize("batches", [0, 3, 117])
 def test_what_was_acknowledged_survives_kill_9(tmp_path, batches):
     path = tmp_path / "j"
     with subprocess.Popen(

@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,8 +53,7 @@ RUNS = """
     FROM runs JOIN games ON games.id = game"""
 
 
-@dataclass(frozen=True)
-class GameRecord:
+class GameRecord(NamedTuple):
     """A game of the journal."""
 
     id: int
@@ -81,13 +80,6 @@ class RunRecord:
     status: RunStatus
     evaluations: int
     result: dict[str, Any] | None
-
-
-GAME_FIELDS, RUN_FIELDS = (
-    [field.name for field in fields(record)] for record in (GameRecord, RunRecord)
-)
-NUMBERS = ("id", "game", "n_players", "evaluations", "seed")
-DOCUMENTS = ("configuration", "limits", "versions", "origin", "result")
 
 
 class Journal(JournalFile):
@@ -163,8 +155,7 @@ class Journal(JournalFile):
     def games(self) -> list[GameRecord]:
         """The games of the journal, oldest first."""
         rows = self._all("SELECT id, fingerprint, n_players FROM games ORDER BY id")
-        with self._sound("games"):
-            return [GameRecord(*map(_decoded, GAME_FIELDS, row)) for row in rows]
+        return [GameRecord(*row) for row in rows]
 
     def append(
         self,
@@ -285,7 +276,7 @@ class Journal(JournalFile):
     def _runs(self, which: str, *arguments: object) -> list[RunRecord]:
         rows = self._all(RUNS + which, *arguments)
         with self._sound("runs"):
-            return [RunRecord(*map(_decoded, RUN_FIELDS, row)) for row in rows]
+            return [_decoded(RunRecord(*row)) for row in rows]
 
     def find_run(
         self, game: int, configuration: Mapping[str, object], seed: int | None = None
@@ -314,21 +305,10 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _decoded(name: str, value: Any) -> Any:
-    """Return a field of a game or a run; raise ValueError when it makes no sense."""
-    if name == "result" and value is None:
-        return None
-    if name in NUMBERS:
-        number = int(value) if name == "seed" and isinstance(value, str) else value
-        if type(number) is int and number >= (name == "n_players"):
-            return number
-    elif name in DOCUMENTS:
-        content = json.loads(value) if isinstance(value, str) else None
-        texts = name != "versions" or all(
-            isinstance(text, str) for text in (content or {}).values()
-        )
-        if isinstance(content, dict) and texts:
-            return content
-    elif isinstance(value, str) and (name != "status" or value in get_args(RunStatus)):
-        return value
-    raise ValueError(f"{value!r:.40} as {name}")
+def _decoded(run: RunRecord) -> RunRecord:
+    """Return a run with its texts as documents; raise ValueError where they are none."""
+    names = ["configuration", "limits", "versions", "origin", *(["result"] if run.result else [])]
+    found = {name: json.loads(getattr(run, name)) for name in names}
+    if wrong := [name for name, content in found.items() if not isinstance(content, dict)]:
+        raise ValueError(f"{wrong[0]} is no JSON object")
+    return replace(run, **found, seed=int(run.seed), evaluations=int(run.evaluations))

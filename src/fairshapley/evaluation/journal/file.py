@@ -85,8 +85,6 @@ class JournalFile:
         try:
             if self.path.is_dir():
                 problem = "is a directory: give a file in it"
-            elif self.path.is_symlink() and not self.path.exists():
-                problem = "is a link to a file that does not exist: give the file itself"
             elif not self.path.parent.is_dir():
                 problem = "would lie in a directory that does not exist: make the directory first"
             elif makes_none and not self.path.exists():
@@ -144,9 +142,10 @@ class JournalFile:
             raise JournalError(f"the journal {self.path} is empty: give another file")
         if self.readonly:
             return
-        if self._switch_to_wal():
-            # Now every commit survives the death of the process without an fsync of its own.
-            self._db.execute("PRAGMA synchronous = NORMAL")
+        with suppress(sqlite3.OperationalError):  # some file systems cannot: the default stays
+            if self._db.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal":
+                # Now every commit survives the death of the process without an fsync of its own.
+                self._db.execute("PRAGMA synchronous = NORMAL")
         # The lock finds out now, not after a costly batch, that writing is denied. Without need
         # nothing is written: the bytes of the file stay what a result says they were.
         with self._transaction():
@@ -167,17 +166,12 @@ class JournalFile:
                 f"the file {self.path} is an SQLite database of another program, not a journal: "
                 "give another file"
             )
-        if version > SCHEMA_VERSION:
+        if version != SCHEMA_VERSION:
+            age = "a newer" if version > SCHEMA_VERSION else "an older"
             raise JournalError(
-                f"the journal {self.path} was written by a newer fairshapley (schema {version}; "
-                f"this one reads schema {SCHEMA_VERSION}): upgrade fairshapley, or give another "
-                "file"
-            )
-        if version < SCHEMA_VERSION:
-            raise JournalError(
-                f"the journal {self.path} was written by an older fairshapley (schema {version}; "
-                f"this one reads schema {SCHEMA_VERSION}): continue it with the version that wrote "
-                "it, or give another file, for which all utilities are computed again"
+                f"the journal {self.path} was written by {age} fairshapley (schema {version}; this "
+                f"one reads schema {SCHEMA_VERSION}): continue it with the version that wrote it, "
+                "or give another file, for which all utilities are computed again"
             )
         return False
 
@@ -199,15 +193,6 @@ class JournalFile:
         """Whether SQLite left transactions beside the file, which then need not be complete."""
         logs = (Path(f"{self.path}{suffix}") for suffix in ("-wal", "-journal"))
         return any(log.exists() and log.stat().st_size > 0 for log in logs)
-
-    def _switch_to_wal(self) -> bool:
-        """Use a write-ahead log; False where the file system cannot, and the default stays."""
-        try:
-            return bool(self._db.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL):
-                return False
-            raise
 
     def digest(self) -> str | None:
         """The SHA-256 of the file; None where it cannot be read, or is not complete without a log.
