@@ -87,7 +87,7 @@ def _smallest_keys(
 
     A tie is equally likely for all players, so sets without one stay uniform.
     """
-    keys = _random_words(rng, len(sizes) * n_players).reshape(len(sizes), n_players)
+    keys = rng.integers(1 << 32, size=(len(sizes), n_players), dtype=np.uint32)
     ordered = np.sort(keys, axis=1).ravel()
     inner = (sizes > 0) & (sizes < n_players)
     behind = np.arange(0, len(ordered), n_players) + np.where(inner, sizes, 1)
@@ -96,21 +96,6 @@ def _smallest_keys(
     if not inner.all():
         drawn[~inner] = (sizes == n_players)[~inner, None]
     return drawn, inner & (last == following)
-
-
-def _random_words(rng: np.random.Generator, count: int) -> NDArray[np.uint32]:
-    """Draw what ``rng.integers(1 << 32, dtype=np.uint32)`` does, in a third of its time.
-
-    It takes the lower and then the upper half of each number that the bit generator gives, and
-    keeps an upper half that is left for the next call.
-    """
-    halves = count // 2
-    if rng.bit_generator.state.get("has_uint32") != 0:  # begins with a half, or has none
-        return rng.integers(1 << 32, size=count, dtype=np.uint32)
-    words = rng.bit_generator.random_raw(halves).astype("<u8", copy=False).view("<u4")
-    if count % 2:
-        words = np.append(words, rng.integers(1 << 32, size=1, dtype=np.uint32))
-    return words
 
 
 def packed_sets(rng: np.random.Generator, sizes: IntArray, n_players: int) -> ByteArray:
