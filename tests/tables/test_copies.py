@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fairshapley as fs
 from fairshapley.tables import table_game
-from fairshapley.tables.copies import copied_rows, find_copies
+from fairshapley.tables.copies import copied_rows, find_copies, find_remarks
 
 N_ROWS = 20
 NAMES = ("Ann", "Bob", "Cem", "Dee", "Fay")
@@ -135,7 +135,7 @@ def test_identical_players_are_merged_on_request():
 def test_a_row_sent_many_times_is_said():
     x, y = of_ann()
     once = made(("Gus", np.repeat(x[:1], 100, axis=0), np.repeat(y[:1], 100)))
-    assert "'Gus' has 100 rows, of which 1 is distinct" in once.notes
+    assert "'Gus': 100 rows, of which 1 is distinct" in once.notes
 
 
 def test_rows_that_are_equal_by_chance_are_no_copies():
@@ -226,3 +226,39 @@ def test_a_part_of_the_rows_of_another_is_said_to_be_one(tmp_path):
     said = "'Ann' and 'Eve' overlap: all rows of one are also another's"
     assert said in part.notes
     assert any(said in one for one in fs.exact(part.game).warnings)
+
+
+def test_padding_test_rows_and_random_labels_are_remarks_in_money():
+    rng = np.random.default_rng(3)
+    test_x, test_y = rows_of(np.random.default_rng(4), 300)
+    extra, said = rows_of(rng, 60), rng.permutation(rows_of(rng, 60)[1])
+    one, leaked = rows_of(rng, 1), (test_x[:15], test_y[:15])
+    train, _ = market(
+        ("Gus", np.repeat(one[0], 100, axis=0), np.repeat(one[1], 100)),
+        ("Luz", extra[0], said),
+        ("Max", *leaked),
+    )
+    game = table_game(train, "y", test=table(test_x, test_y), group_by="who").game
+    result = fs.exact(game)
+    found = {result.names()[one.player]: one.text for one in result.game.remarks}
+    assert found == {
+        "Gus": "100 rows, of which 1 is distinct",
+        "Luz": "the labels of its 60 rows look random",
+        "Max": "15 of its 15 rows are test rows too",
+    }
+    paid = result.payout(1000)
+    amount = paid.amounts[result.names().index("Max")]
+    assert f"warning: 'Max': {found['Max']}; gets {amount} of 1,000.00" in paid.notes
+    assert any(said.startswith(f"'Max': {found['Max']}; value +") for said in result.warnings)
+    assert fs.Result.from_dict(result.to_dict()).game.remarks == result.game.remarks
+
+
+def test_honest_labels_do_not_look_random():
+    for seed in range(6):
+        x, y = rows_of(np.random.default_rng(seed), 400)
+        test = rows_of(np.random.default_rng(seed + 50), 100)
+        assert find_remarks(x, y, np.repeat(list("abcdefgh"), 50), test) == ()
+        numbers = x @ [1.0, 0.8, 0.3, 0.0]
+        mixed = np.append(numbers[:350], np.random.default_rng(seed).permutation(numbers[350:]))
+        found = find_remarks(x, mixed, np.repeat(list("abcdefgh"), 50), (test[0], test[0][:, 0]))
+        assert found == ((7, "the labels of its 50 rows look random"),)

@@ -62,6 +62,8 @@ class Abilities(Protocol):
     """The number of rows of each player"""
     copies: Sequence[tuple[tuple[int, ...], float, bool]]
     """Groups of players with common rows: players, share, and whether some are only nearly equal"""
+    remarks: Sequence[tuple[int, str]]
+    """What is odd about the data of a player: its number, and a sentence"""
     rounds: Sequence[Any]
     """The games of which this one is the sum, to be valued one by one"""
     shapley_values: FloatArray
@@ -213,6 +215,11 @@ def row_counts(game: Game) -> tuple[int, ...] | None:
 def copies(game: object) -> tuple[tuple[tuple[int, ...], float, bool], ...]:
     """Return the groups of players with common rows."""
     return tuple(getattr(game, "copies", ()))
+
+
+def remarks(game: object) -> tuple[tuple[int, str], ...]:
+    """Return what is odd about the data of players."""
+    return tuple(getattr(game, "remarks", ()))
 
 
 def rounds(game: object) -> tuple[Any, ...]:

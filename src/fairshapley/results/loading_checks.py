@@ -39,8 +39,9 @@ def wrong_parts(result: Result) -> Iterator[str]:
         yield "standard_errors must not be negative"
     if result.run.level_share > 1:
         yield "level_share is a share: give at most 1"
-    if any(len(part.values) != result.n_players for part in result.run.parts):
-        yield "parts must have one value per player"
+    listed = (*result.run.parts, *result.run.scenarios)
+    if any(len(part.values) != result.n_players for part in listed):
+        yield "parts and scenarios must have one value per player"
     if not isinstance(named, str) or not isinstance(semivalue, str):
         yield "configuration must have a method with a name, and a semivalue"
 
@@ -56,6 +57,8 @@ def contradictions(result: Result) -> Iterator[str]:
     """
     players, values, errors = result.n_players, result.values, result.standard_errors
     named = [*result.game.identical_players, *(found.players for found in result.game.copies)]
+    named += [(said.player,) for said in result.game.remarks]
+    named += [(split.player,) for split in result.run.splits]
     nulls = result.run.configuration.get("null_players", 0)
     if any(not 0 <= player < players for group in named for player in group):
         yield f"identical_players or copies names a player that is not one of {players}"

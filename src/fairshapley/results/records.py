@@ -64,6 +64,23 @@ class Copies(NamedTuple):
     """The standard error of `earned`, by a cautious rule; NaN where not known"""
 
 
+class Remark(NamedTuple):
+    """What is odd about the data of a player: an entry of `Result.game.remarks`."""
+
+    player: int
+    text: str
+
+
+class Split(NamedTuple):
+    """What becomes of a player who delivers in two names: an entry of `Result.run.splits`."""
+
+    player: int
+    earned: Real
+    """What both names together get more than the player"""
+    error: Real
+    """The standard error of that"""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GameFacts:
     """What a game says of itself: `Result.game`."""
@@ -84,6 +101,8 @@ class GameFacts:
     """How many rows each player has, where players are rows or groups of them"""
     copies: tuple[Copies, ...] = ()
     """Players who hold copies of each other's data, with what these earn and cost"""
+    remarks: tuple[Remark, ...] = ()
+    """What is odd about the data of players: one row many times, labels that look random"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,6 +156,11 @@ class RunFacts:
     known. Below zero they replace each other, above zero they complete each other"""
     pair_errors: FloatMatrix | None = None
     """Their standard errors; 0 where all utilities are known"""
+    splits: tuple[Split, ...] = ()
+    """What players would get more in two names; empty where not asked for"""
+    scenarios: tuple[PartValues, ...] = ()
+    """The values with another metric, or without copies: what payments hang on; empty where not
+    asked for"""
 
     @property
     def asked(self) -> dict[str, float]:

@@ -46,7 +46,7 @@ from fairshapley.results.serialising import Stored
 from fairshapley.results.sharing import Shared
 from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, shown_table
 from fairshapley.results.test_set import both_errors, jackknife_errors
-from fairshapley.results.warnings import baseline_warning, copies_sentences
+from fairshapley.results.warnings import baseline_warning, copies_sentences, remark_sentences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -287,7 +287,8 @@ class Result(Stored, Shared):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must be known before values are used, in sentences; empty when all is well."""
-        return tuple(said for said in (baseline_warning(self), *copies_sentences(self)) if said)
+        said = (baseline_warning(self), *copies_sentences(self), *remark_sentences(self))
+        return tuple(filter(None, said))
 
     def __getitem__(self, player: str | int) -> float:
         """The value of a player, by its name or its number."""

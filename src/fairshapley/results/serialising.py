@@ -24,7 +24,16 @@ from fairshapley.errors import InputError
 from fairshapley.fairness.evidence import Evidence
 from fairshapley.results.loading_checks import contradictions, wrong_parts
 from fairshapley.results.origin import InputFile
-from fairshapley.results.records import Checkpoint, Copies, GameFacts, PartValues, RunFacts, SizeBin
+from fairshapley.results.records import (
+    Checkpoint,
+    Copies,
+    GameFacts,
+    PartValues,
+    Remark,
+    RunFacts,
+    SizeBin,
+    Split,
+)
 
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
@@ -369,4 +378,5 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "dict[str, Any]": _mapping,
     "dict[str, str]": lambda value: {name: _text(item) for name, item in _mapping(value).items()},
 }
-RECORDS = {kind.__name__: kind for kind in (Checkpoint, SizeBin, PartValues, Copies, InputFile)}
+_KINDS = (Checkpoint, SizeBin, PartValues, Copies, Remark, Split, InputFile)
+RECORDS = {kind.__name__: kind for kind in _KINDS}

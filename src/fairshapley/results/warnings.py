@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,6 +90,24 @@ def copies_sentences(result: Result, pool: float | None = None) -> list[str]:
             )
         sentences.append(sentence + ". Merge copies, or pay for them once")
     return sentences
+
+
+def remark_sentences(result: Result, amounts: Sequence[str] = ()) -> list[str]:
+    """Say what is odd about the data of players, and what each of them gets.
+
+    Parameters
+    ----------
+    result
+        Whose players to tell of.
+    amounts
+        What each player gets of a sum, as text; empty for values.
+    """
+    names, values = result.names(), result.values
+    return [
+        f"{names[one.player]!r:.60}: {one.text}; "
+        + (f"gets {amounts[one.player]}" if amounts else f"value {values[one.player]:+.4g}")
+        for one in result.game.remarks
+    ]
 
 
 def _as_money(result: Result, found: Copies, pool: float) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from fairshapley.games import abilities
 from fairshapley.games.abilities import DeviceGame, device_form, is_random
 from fairshapley.games.fingerprints import fingerprint
 from fairshapley.games.game import Game
-from fairshapley.results.records import Copies
+from fairshapley.results.records import Copies, Remark
 from fairshapley.runs.plan import Plan, RunGame
 
 # For fewer players the host has better proxies, and coalitions come again: they are remembered.
@@ -52,6 +52,7 @@ def game_facts(game: Game, *, needed: bool) -> RunGame:
         constant_value=abilities.constant_value(game),
         row_counts=abilities.row_counts(game),
         copies=tuple(Copies(*found) for found in abilities.copies(game)),
+        remarks=tuple(Remark(*said) for said in abilities.remarks(game)),
         random=random,
         same_seed=abilities.same_seed(game),
         prices=() if prices is None else prices.means(),

@@ -19,7 +19,7 @@ from fairshapley.errors import InputError
 from fairshapley.games.data.data_game import DataGame
 from fairshapley.games.data.fitting import task_of
 from fairshapley.tables.columns import Target, column_of, read_target, texts_of, weights_of
-from fairshapley.tables.copies import copied_rows, find_copies, merged_players
+from fairshapley.tables.copies import copied_rows, find_copies, find_remarks, merged_players
 from fairshapley.tables.models import DEFAULT_MODEL, OF_ANY_SCALE, TASKS, Task, make_model
 from fairshapley.tables.preprocessing import Preprocessor
 from fairshapley.tables.reading import arrow_table, check_typos, row_labels
@@ -251,7 +251,10 @@ def table_game(
         on_game += copied_rows(x, y, players)
     else:
         game.copies, copies = find_copies(x, y, players)
+        owners = game.player_names or ()
+        game.remarks = find_remarks(x, y, players, (x_test, y_test))
         on_game += copies
+        on_game += [f"{owners[player]!r:.60}: {said}" for player, said in game.remarks]
     is_rows = group_by is None and kind == "classification"
     return TabularGame(
         game,

@@ -24,6 +24,9 @@ MIN_SHARE, MIN_EXCESS = 0.5, 0.3
 # Twins are nearer to each other than this share of the distance to any other row. Players with so
 # many of them are named, where that is less probable than `FALSE_ALARM` among honest players.
 NEAR, MIN_NEAR, FALSE_ALARM = 0.6, 0.25, 1e-3
+# Labels are compared with those of so many neighbours; differences of so many standard deviations
+# are no chance. Test rows among a player's rows are told of from this share on.
+NEIGHBOURS, FAR, MIN_LEAKED = 10, 4.0, 0.1
 # Fewer rows tell no near copies; among so many players every pair is compared.
 FEWEST_ROWS, FEW_PLAYERS = 5, 12
 # So many rows in common, or more, must be less probable than this if they were by chance.
@@ -40,7 +43,7 @@ Copies: TypeAlias = tuple[tuple[tuple[int, ...], float, bool], ...]
 def find_copies(
     features: FloatArray, targets: NDArray[Any], owners: Sequence[str]
 ) -> tuple[Copies, list[str]]:
-    """Find players who hold copies of each other's rows, and players who send a row many times.
+    """Find players who hold copies of each other's rows.
 
     Parameters
     ----------
@@ -75,18 +78,80 @@ def find_copies(
     if 1 < len(names) <= MAX_PLAYERS:
         near = _near_shares(features, owner, counts)
     groups = _groups(equal, near, 1 - different / counts, counts)
-    repeated = [
-        f"{names[player]!r:.60} has {counts[player]:,} rows, of which {distinct:,} "
-        f"{'is' if distinct == 1 else 'are'} distinct"
-        for player, distinct in enumerate(different.tolist())
-        if counts[player] >= 4 and distinct <= MIN_SHARE * counts[player]
-    ]
     notes = [
         f"{quoted([names[player] for player in players])} "
         + common_rows(share, near=only_near, counts=counts[list(players)].tolist())
         for players, share, only_near in groups
     ]
-    return groups, [*notes, *repeated]
+    return groups, notes
+
+
+def find_remarks(
+    features: FloatArray,
+    targets: NDArray[Any],
+    owners: Sequence[str],
+    test: tuple[FloatArray, NDArray[Any]],
+) -> tuple[tuple[int, str], ...]:
+    """Say which players send a row many times, rows of the test set, or labels that look random.
+
+    Labels look random where the nearest rows of other players tell no more of them than of the same
+    labels in random order, though those of the typical player are told far better.
+
+    Examples
+    --------
+    >>> x = np.array([[0.1], [0.1], [0.1], [0.1], [2.0], [5.0]])
+    >>> find_remarks(x, np.zeros(6), "aaaabb", (x[5:], np.zeros(1)))
+    ((0, '4 rows, of which 1 is distinct'),)
+    """
+    members, owner = np.unique(list(owners), return_inverse=True)
+    counts, n_rows = np.bincount(owner), len(owner)
+    content = _contents(
+        np.concatenate([features, test[0]]), _answers(np.concatenate([targets, test[1]]))
+    )
+    distinct = np.bincount(np.unique(np.column_stack([owner, content[:n_rows]]), axis=0)[:, 0])
+    known = np.isin(content[:n_rows], content[n_rows:])
+    scored = np.bincount(owner, weights=known, minlength=len(members)).astype(np.int64)
+    informed, roots = _label_information(features, targets, owner), np.sqrt(counts)
+    found = []
+    for player, (count, of_test) in enumerate(zip(counts.tolist(), scored.tolist(), strict=True)):
+        if count >= 4 and distinct[player] <= MIN_SHARE * count:
+            are = "is" if distinct[player] == 1 else "are"
+            found.append((player, f"{count:,} rows, of which {distinct[player]:,} {are} distinct"))
+        # Rows that have few different values are there again by chance, for all players alike.
+        usual = (scored.sum() - of_test + 1) / (n_rows - count + 1)
+        if of_test >= MIN_LEAKED * count and binom.sf(of_test - 1, count, usual) < FALSE_ALARM:
+            found.append((player, f"{of_test:,} of its {count:,} rows are test rows too"))
+        others = np.delete(informed / roots, player)
+        wanted = float(np.nanmedian(others)) * roots[player] if len(others) > 1 else 0.0
+        if informed[player] < min(wanted - FAR, FAR / 2):
+            found.append((player, f"the labels of its {count:,} rows look random"))
+    return tuple(found)
+
+
+def _label_information(features: FloatArray, targets: NDArray[Any], owner: IntArray) -> FloatArray:
+    """Return how much better than by chance others' nearest rows tell each player's labels.
+
+    The unit is the standard deviation that labels in random order give; NaN where nothing is told.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    numeric = targets.dtype.kind == "f"
+    truths = targets[:, None] if numeric else np.eye(len(set(targets.tolist())))[_answers(targets)]
+    informed = np.full(int(owner.max()) + 1, np.nan)
+    first = np.unique(np.column_stack([features, owner]), axis=0, return_index=True)[1]
+    for player in range(len(informed)):
+        own, base = first[owner[first] == player], first[owner[first] != player]
+        own = own[:: -(-len(own) // MAX_SOUGHT)]
+        if len(own) < FEWEST_ROWS or len(base) < NEIGHBOURS:
+            continue
+        tree = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(features[base])
+        told = truths[base[tree.kneighbors(features[own])[1]]].mean(axis=1)
+        # How well the neighbours of each row tell the label of each row, its own on the diagonal.
+        fits = told @ truths[own].T
+        apart = fits - fits.mean(axis=0) - fits.mean(axis=1)[:, None] + fits.mean()
+        spread = float(np.sqrt(np.square(apart).sum() / (len(own) - 1)))
+        informed[player] = np.trace(apart) / spread if spread > 0 else np.nan
+    return informed
 
 
 def merged_players(

@@ -119,6 +119,8 @@ class DataGame:
     copies
         Groups of players who hold the same rows, where players are more than rows: the players,
         the share of common rows, and whether some are only nearly the same.
+    remarks
+        What is odd about the rows of players, where a table was searched for it.
     constant_value
         The score of the best constant prediction; for a scorer that of the classes' frequencies, or
         of the mean. None where it gives no number for them.
@@ -202,6 +204,7 @@ class DataGame:
         self.player_names = check_names(player_names, self.n_players) or names
         self.identical_players = players.identical()
         self.copies: tuple[tuple[tuple[int, ...], float, bool], ...] = ()
+        self.remarks: tuple[tuple[int, str], ...] = ()
         if groups is not None or isinstance(train, Mapping):
             alike = identical_groups(self.identical_players, self.n_players)
             self.copies = tuple((tuple(same), 1.0, False) for same in alike if len(same) > 1)

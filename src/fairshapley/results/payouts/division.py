@@ -24,7 +24,7 @@ from fairshapley.games.player_data import identical_groups
 from fairshapley.results.payouts.amounts import Money, apportion, money, shown, units_of
 from fairshapley.results.payouts.table import Negative, Payout
 from fairshapley.results.test_set import another_set
-from fairshapley.results.warnings import baseline_warning, copies_sentences
+from fairshapley.results.warnings import baseline_warning, copies_sentences, remark_sentences
 from fairshapley.semivalues import EFFICIENT
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def payout(
     _check_charges(amounts, whole, step)
     warnings = [baseline_warning(result), *copies_sentences(result, float(money(whole, step)))]
     notes = [f"warning: {said}" for said in warnings if said]
+    paid = [f"{shown(money(amount, step))} of {shown(money(whole, step))}" for amount in amounts]
+    notes += [f"warning: {said}" for said in remark_sentences(result, paid)]
     notes += _notes(result, averaged, groups, negative)
     if rest:
         notes.append(
