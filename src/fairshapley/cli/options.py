@@ -144,7 +144,12 @@ DeltaOfRun = Annotated[
     run_option(..., "δ, the tolerated probability of failure; by default that of the run.", "D"),
 ]
 Pool = Annotated[
-    str | None, output_option(..., "A sum: the report shows what each player gets of it.", "SUM")
+    str | None,
+    output_option(
+        ...,
+        "A sum: what each player gets of it; with --group-by also what that hangs on.",
+        "SUM",
+    ),
 ]
 CsvOut = Annotated[
     Path | None, output_option(..., "Write all that is printed, and more: .csv.", "FILE")

@@ -12,11 +12,13 @@ import typer
 
 from fairshapley.cli.exits import INTERRUPTED, NOT_CERTIFIED, failed, say
 from fairshapley.cli.options import OutputOptions
-from fairshapley.cli.printing import print_json, print_shown
+from fairshapley.cli.printing import print_json, print_payout, print_shown
+from fairshapley.errors import InputError
 from fairshapley.fairness.certificate import Certificate
 from fairshapley.fairness.levels import DELTA, EPSILON1
 from fairshapley.results.console import summary
 from fairshapley.results.pairs import pairs_list
+from fairshapley.results.payouts import Payout
 from fairshapley.results.result import Result
 from fairshapley.results.tables import shown_table, values_columns, write_values
 from fairshapley.stopping import Decided, Fair
@@ -119,13 +121,17 @@ def finish(
         )
 
     def show(written: Mapping[str, Path]) -> None:
+        divided = _divided(result, output.pool, epsilon1, delta)
         certificate = result.certificate(epsilon1, delta, bound=bound)
         if output.as_json:
-            print_json(result_object(result, certificate, written))
+            found = result_object(result, certificate, written)
+            payout = divided if isinstance(divided, str) else divided.to_dict()
+            print_json(found | {"payout": payout})
             return
         certified = fair is not None and certificate.holds
         stated = [certificate.statement] if output.verbose or certified else []
         print_result(result, stated, verbose=output.verbose)
+        print_payout(divided)
 
     values: File = ("values", output.out, lambda path: write_values(result, path, delta))
     give_answer([values, ("report", output.report, report)], show, quiet=output.as_json)
@@ -138,6 +144,16 @@ def finish(
         reached = result.decided(**aim)
     if not reached:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _divided(result: Result, pool: str | None, epsilon1: float, delta: float) -> Payout | str:
+    """Return a sum divided by the values; why it cannot be, or nothing where none was given."""
+    if pool is None:
+        return ""
+    try:
+        return result.payout(pool, epsilon1=epsilon1, delta=delta)
+    except InputError as error:
+        return f"no payout: {error}"
 
 
 def print_result(result: Result, stated: Sequence[str], *, verbose: bool) -> None:

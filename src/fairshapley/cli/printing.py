@@ -14,13 +14,16 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fairshapley._basics.text import one_line
+
+if TYPE_CHECKING:
+    from fairshapley.results.payouts import Payout
 
 # An error or a cell of a table is a line or two; a text of a foreign library may be longer.
 LONGEST = 500
@@ -136,6 +139,18 @@ def print_shown(
     console.print(table, highlight=False)
     for line in said:
         console.print(Text(line), soft_wrap=True, highlight=False)
+
+
+def print_payout(divided: Payout | str) -> None:
+    """Print who gets what, and what that hangs on; or why there is no payout."""
+    if isinstance(divided, str):
+        if divided:
+            emit(divided)
+        return
+    print_shown(divided.headline(), *divided.shown(), [*divided.notes, *divided.findings])
+    headings, rows, said = divided.hanging()
+    if rows:
+        print_shown("What the amounts hang on", headings, rows, said)
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -20,7 +22,7 @@ from fairshapley.cli.options import (
     changed_options,
 )
 from fairshapley.cli.output import finish
-from fairshapley.cli.setup import input_files, show_notes
+from fairshapley.cli.setup import input_files, load_game, show_notes
 from fairshapley.closed_forms import knn_shapley, leave_one_out_result
 from fairshapley.errors import InputError
 from fairshapley.estimators import METHODS, Estimator, from_configuration
@@ -55,6 +57,8 @@ KNN_NOTE = "method knn, the {} nearest neighbours in place of the model and the 
 # The paper's ξ for accuracies.
 XI_OF_SHARES = 1e-3
 BELOW_XI = "below ξ a value counts as zero"
+# Metrics that payments may hang on, for numbers and for classes.
+OTHER_METRICS = (("r2", "mae", "rmse"), ("accuracy", "auc", "log_likelihood"))
 # With a certificate as the aim: most runs that can be certified at all need less than this.
 CERTIFIED_EVALUATIONS_PER_PLAYER = 1000
 # Shorter runs begin without a word; longer ones are told what else there is; nobody waits for one
@@ -264,6 +268,7 @@ def value_game(
     unions: Sequence[str] | None = None,
     shorter: Sequence[str] = (),
     pairs: bool = False,
+    examine: Callable[..., Result] | None = None,
 ) -> None:
     """Run a game as the options say, and write and print what was found.
 
@@ -279,6 +284,8 @@ def value_game(
         What to do instead of a long run, a sentence each.
     pairs
         Whether to say what pairs of players add together, where the values are Shapley values.
+    examine
+        What adds to the result on what payments hang.
     """
     settings = run_settings(run, game, unions)
     show_notes((*notes, *settings.notes), quiet=output.quiet)
@@ -297,7 +304,22 @@ def value_game(
             pairs=pairs,
             **settings.given,
         )
+        if examine is not None and result.complete:
+            given = {name: settings.given[name] for name in ("semivalue", "seed", "engine")}
+            result = examine(result, method=settings.estimator, **given)
     finish(result, output, wanted=settings.given["until"], labels=labels, title=title)
+
+
+def examine(made: TabularGame, data: DataOptions) -> Callable[..., Result]:
+    """Return what adds to a result on what payments hang: two names, other metrics, copies."""
+    from fairshapley.market import examined
+
+    others = {}
+    for metric in OTHER_METRICS[made.game.classes is not None]:
+        if metric != made.metric:
+            with suppress(InputError):  # a model without probabilities has no log likelihood
+                others[metric] = load_game(replace(data, metric=metric)).game
+    return partial(examined, game=made.game, others=others)
 
 
 def computed(

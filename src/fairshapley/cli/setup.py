@@ -65,8 +65,6 @@ def check_outputs(
         raise InputError(f"the journal {journal} is a file that is read: give another name")
     check_files((*inputs, journal), (output.out, VALUE_ENDINGS), (output.report, REPORT_ENDINGS))
     if output.pool is not None:
-        if output.report is None:
-            raise InputError("--pool goes with --report: give both, or use the command payout")
         units_of(output.pool, "0.01")
 
 

@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from fairshapley.cli.groups import option
 from fairshapley.cli.options import AsJson, CsvOut, DeltaOfRun, Epsilon1, Saved
-from fairshapley.cli.printing import print_json, print_shown
+from fairshapley.cli.printing import print_json, print_payout
 
 NEGATIVE = ("zero", "charge")
 
@@ -46,7 +46,6 @@ def divide_sum(
         if as_json:
             print_json(divided.to_dict())
         else:
-            said = [*divided.notes, *divided.findings]
-            print_shown(divided.headline(), *divided.shown(), said)
+            print_payout(divided)
 
     give_answer([("amounts", out, divided.to_csv)], show, quiet=as_json)

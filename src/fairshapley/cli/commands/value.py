@@ -26,6 +26,7 @@ def value_table(
         LOO,
         SHORTER_ROWS,
         computed,
+        examine,
         too_many_rows,
         value_game,
     )
@@ -62,5 +63,6 @@ def value_table(
         labels=made.labels,
         unions=made.unions,
         shorter=() if data.group_by else SHORTER_ROWS,
+        examine=None if output.pool is None or data.group_by is None else examine(made, data),
         pairs=data.group_by is not None and run.semivalue == "shapley",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -253,6 +254,26 @@ class DataGame:
         """How many rows each player has."""
         counts = np.bincount(self._players.owner, minlength=self.n_players)
         return tuple(int(count) for count in counts)
+
+    def halved(self, generator: np.random.Generator) -> tuple[DataGame, IntArray]:
+        """Return the game in which each player is two, with half of its rows each, drawn at random.
+
+        And the numbers of both, (n_players, 2); −1 where a player has a single row.
+        """
+        players, owner = self._players, self._players.owner
+        ranks = np.lexsort((generator.random(len(owner)), owner))
+        places = np.arange(len(owner)) - np.searchsorted(owner[ranks], owner[ranks])
+        labels = np.empty_like(owner)
+        labels[ranks] = 2 * owner[ranks] + places % 2
+        there, numbers = np.unique(labels, return_inverse=True)
+        halves = np.full((self.n_players, 2), -1)
+        halves.ravel()[there] = np.arange(len(there))
+        made = copy.copy(self)
+        made._players = replace(players, owner=numbers.astype(np.int64), n_players=len(there))
+        made.n_players, made.player_names = len(there), None
+        if self.classes is not None:
+            made._classes = read_classes(made._players, self._fitter.test)[0]
+        return made, halves
 
     @property
     def unit(self) -> str:

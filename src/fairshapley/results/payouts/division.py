@@ -30,6 +30,10 @@ from fairshapley.semivalues import EFFICIENT
 if TYPE_CHECKING:
     from fairshapley.results.result import Result
 
+# To deliver in two names pays where it brings so many errors, this share of the amount, and this
+# share of the pool more. So many players are named.
+CLEAR, LARGE_GAIN, LEAST_GAIN, NAMED = 2, 0.1, 0.001, 3
+
 Fractions: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 """The fewest and the most units of each player"""
@@ -94,6 +98,9 @@ def payout(
             f"{money(rest, step):f} are left over: they cannot be divided without paying equal "
             "players unequally"
         )
+    alternatives = _alternatives(result, groups, negative, whole, step)
+    split, paying = _in_two_names(result, averaged, sum(weights, Fraction(0)), amounts, whole, step)
+    notes[:0] = paying
     values = averaged.astype(np.float64)
     bounds, estimation = _band(result, held, groups, negative, whole)
     others, test_set = _other_bounds(result, values, negative, whole, held.certificate.delta)
@@ -120,6 +127,8 @@ def payout(
         findings=() if result.exact or held.doubts else tuple(held.sentences()),
         test_lower=test_lower,
         test_upper=test_upper,
+        alternatives=alternatives,
+        split=split,
     )
 
 
@@ -185,6 +194,52 @@ def _notes(
             f"({several(len(larger), 'group')}): each group counts with the mean of its values"
         )
     return notes
+
+
+def _alternatives(
+    result: Result, groups: list[list[int]], negative: Negative, whole: int, step: Decimal
+) -> dict[str, tuple[Decimal, ...]]:
+    """Return what each player would get by other values, where these can be divided by."""
+    found = {}
+    for scenario in result.run.scenarios:
+        try:
+            weights = _weights(_averaged(_fractions(scenario.values), groups), negative)
+        except InputError:
+            continue
+        amounts, _ = apportion(weights, whole)
+        found[scenario.name] = tuple(money(amount, step) for amount in amounts)
+    return found
+
+
+def _in_two_names(
+    result: Result,
+    averaged: Fractions,
+    total: Fraction,
+    amounts: list[int],
+    whole: int,
+    step: Decimal,
+) -> tuple[dict[int, tuple[Decimal, Decimal]], list[str]]:
+    """Return what players would get in two names with the error, and a warning if it pays.
+
+    All values together stay what they are.
+    """
+    found, gains, names = {}, {}, result.names()
+    for player, earned, error in result.run.splits:
+        both = max(float(averaged[player]) + earned, 0.0)
+        units, reach = (round(whole * one / float(total)) for one in (both, error))
+        found[player] = money(units, step), money(reach, step)
+        gain = units - amounts[player]
+        if gain > max(CLEAR * reach, LARGE_GAIN * amounts[player], LEAST_GAIN * whole):
+            gains[player] = gain
+    said = [
+        f"{names[player]!r:.60} would get {shown(found[player][0])} ± {shown(found[player][1])} in "
+        f"place of {shown(money(amounts[player], step))}"
+        for player in sorted(gains, key=lambda player: -gains[player])
+    ]
+    more = f", and {len(said) - NAMED:,} more would gain" if len(said) > NAMED else ""
+    remedy = "Owen values (unions) pay a company the same under any number of names"
+    sentence = f"warning: two names pay: {', '.join(said[:NAMED])}{more}. {remedy}"
+    return found, [sentence] if said else []
 
 
 def _band(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +18,8 @@ from fairshapley.results.tables import BOTTOM_ROWS, TOP_ROWS, csv_bytes, shorten
 Negative: TypeAlias = Literal["zero", "charge"]
 
 ROWS_SHOWN = 20
+# Of a pool as large as this, what amounts hang on is shown without cents.
+BRIEF = 1000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,6 +65,10 @@ class Payout:
     """The least that another test set of the same size would pay each player; None where unknown"""
     test_upper: tuple[Decimal, ...] | None = None
     """The most"""
+    alternatives: dict[str, tuple[Decimal, ...]] = field(default_factory=dict)
+    """What each player would get by another metric, or if copies were paid once"""
+    split: dict[int, tuple[Decimal, Decimal]] = field(default_factory=dict)
+    """What some players would get in two names, with the standard error"""
 
     @property
     def widest(self) -> Decimal:
@@ -87,7 +93,16 @@ class Payout:
             "share": self.shares.tolist(),
             "amount": self.amounts,
             **{name: ends for name, ends in bands.items() if ends is not None},
+            **{f"amount by {name}": amounts for name, amounts in self.alternatives.items()},
+            **self._split_columns(),
         }
+
+    def _split_columns(self) -> dict[str, Sequence[Any]]:
+        if not self.split:
+            return {}
+        pairs = [self.split.get(player, (None, None)) for player in range(len(self.names))]
+        both, errors = zip(*pairs, strict=True)
+        return {"in_two_names": both, "in_two_names_error": errors}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the payout as plain data for JSON; money as text, which loses no cent."""
@@ -135,6 +150,39 @@ class Payout:
             for player in self.order()
         ]
         return ["player", "value", *columns], rows
+
+    def hanging(self) -> tuple[list[str], list[Sequence[str]], list[str]]:
+        """Return a table of what the amounts hang on, and who goes from nothing to something.
+
+        Headings, rows and sentences; no rows where nothing else was tried.
+        """
+        headings = ["player", "amount", *self.alternatives, *["in two names"] * bool(self.split)]
+        if len(headings) == 2:
+            return headings, [], []
+        if self.test_lower is not None and self.test_upper is not None:
+            headings.append("other test set")
+        rows: list[Sequence[str]] = []
+        marked = []
+        for player in self.order():
+            amount, cells = self.amounts[player], []
+            for name, column in self.alternatives.items():
+                new = (amount > 0) != (column[player] > 0)
+                cells.append(f"{self._brief(column[player])}{' *' * new}")
+                if new:
+                    marked.append(f"{self.names[player]!r:.60} ({name})")
+            if self.split:
+                both = self.split.get(player)
+                cells.append(" ± ".join(map(self._brief, both)) if both else "")
+            if self.test_lower is not None and self.test_upper is not None:
+                ends = self.test_lower[player], self.test_upper[player]
+                cells.append(" to ".join(map(self._brief, ends)))
+            rows.append((self.names[player], self._brief(amount), *cells))
+        said = f"* from nothing to something, or back: {', '.join(marked)}"
+        return headings, rows, [said] if marked else []
+
+    def _brief(self, amount: Decimal) -> str:
+        """Return an amount for people, without cents of a large pool."""
+        return f"{amount:,.0f}" if self.pool >= BRIEF else shown(amount)
 
     def order(self) -> list[int]:
         """Return the players, those who get most first."""

@@ -1,0 +1,115 @@
+"""What payments hang on: two names, another metric, copies paid once."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import fairshapley as fs
+from fairshapley.market import MERGED, examined, split_players
+
+
+def game_of(n_players, metric="log_loss", rows=12, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_players * rows + 200, 3))
+    y = np.where(x @ [1.0, -1.0, 0.5] + rng.normal(size=len(x)) > 0, "yes", "no")
+    train = x[:-200], y[:-200]
+    who = np.repeat([f"p{player}" for player in range(n_players)], rows)
+    return fs.games.DataGame(LogisticRegression(), train, (x[-200:], y[-200:]), metric, groups=who)
+
+
+def gain_by_enumeration(game, player, generator):
+    """What both halves get together less what the player gets, from all coalitions."""
+    halved, halves = game.halved(generator)
+    names = [one for one in range(game.n_players) if one != player]
+
+    class Split:
+        n_players = game.n_players + 1
+
+        def __call__(self, coalitions):
+            whole = np.zeros((len(coalitions), halved.n_players), dtype=bool)
+            for place, one in enumerate(names):
+                whole[:, halves[one]] = coalitions[:, [place]]
+            whole[:, halves[player]] = coalitions[:, -2:]
+            return halved(whole)
+
+    return fs.exact(Split()).values[-2:].sum() - fs.exact(game).values[player]
+
+
+@pytest.mark.parametrize("n_players", [2, 3, 6])
+def test_what_a_player_would_get_in_two_names_is_that_of_the_game_with_both(n_players):
+    from fairshapley.randomness import root_seed, side_generator
+
+    game = game_of(n_players)
+    splits = split_players(game, 10_000)
+    assert [split.player for split in splits] == list(range(n_players))
+    missed = []
+    for split in splits[:3]:
+        generator = side_generator(root_seed(0), "halves of players")
+        truth = gain_by_enumeration(game, split.player, generator)
+        if n_players <= 3:
+            assert split.error == 0
+            assert split.earned == pytest.approx(truth)
+        else:
+            missed.append((split.earned - truth) / split.error)
+    assert np.abs(missed).max(initial=0) < 3
+
+
+def test_a_player_with_one_row_has_no_halves():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.where(x[:, 0] > 0, "yes", "no")
+    who = ["a"] * 14 + ["b"] + ["c"] * 15
+    game = fs.games.DataGame(LogisticRegression(), (x, y), (x, y), groups=who)
+    assert [split.player for split in split_players(game, 100)] == [0, 2]
+
+
+def examined_market():
+    """Five suppliers and one with the rows of the first, with what payments hang on."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(260, 3))
+    y = np.where(x @ [1.0, -1.0, 0.5] + rng.normal(size=260) > 0.8, "yes", "no")
+    rows = [*range(60), *range(12)]
+    who = [*np.repeat(list("abcde"), 12), *["z"] * 12]
+    games = [
+        fs.games.DataGame(
+            LogisticRegression(), (x[rows], y[rows]), (x[60:], y[60:]), one, groups=who
+        )
+        for one in ("accuracy", "auc")
+    ]
+    return games, examined(fs.exact(games[0]), games[0], {"auc": games[1]})
+
+
+def test_a_payout_says_what_it_hangs_on(tmp_path):
+    games, result = examined_market()
+    paid = result.payout(10_000)
+    assert list(paid.alternatives) == ["auc", MERGED]
+    assert paid.alternatives["auc"] == fs.exact(games[1]).payout(10_000).amounts
+    once = paid.alternatives[MERGED]
+    assert once[0] == once[5]
+    assert once[0] < paid.amounts[0]
+    headings, rows, _ = paid.hanging()
+    assert headings == ["player", "amount", "auc", MERGED, "in two names", "other test set"]
+    assert len(rows) == 6
+    split = result.run.splits[0]
+    values = np.maximum(result.values, 0)
+    wanted = 10_000 * max(paid.values[0] + split.earned, 0) / values.sum()
+    assert float(paid.split[0][0]) == pytest.approx(wanted, abs=0.01)
+    assert len(paid.to_dict()["players"][0]) == len(paid.to_frame("dict"))
+    page = result.report(tmp_path / "page.html", pool=10_000).read_text("utf-8")
+    assert "What the amounts hang on" in page
+    assert all(cell in page for row in rows for cell in row)
+    again = fs.Result.from_dict(result.to_dict())
+    assert again.payout(10_000).hanging() == paid.hanging()
+
+
+def test_who_goes_from_nothing_to_something_is_marked_and_two_names_that_pay_are_a_warning():
+    from fairshapley.results.records import PartValues, Split
+    from fairshapley.results.serialising import with_fields
+
+    result = fs.exact(fs.games.Additive([3.0, 1.0, 0.0]))
+    scenario = PartValues("auc", (2.0, 1.0, 1.0), (0.0, 4.0))
+    splits = (Split(0, 1.0, 0.1), Split(1, 0.05, 0.1))
+    paid = with_fields(result, scenarios=(scenario,), splits=splits).payout(400)
+    assert paid.hanging()[1][-1] == ("2", "0.00", "100.00 *", "")
+    assert paid.hanging()[2] == ["* from nothing to something, or back: '2' (auc)"]
+    (said,) = [note for note in paid.notes if "two names" in note]
+    assert "'0' would get 400.00 ± 10.00 in place of 300.00." in said
