@@ -10,5 +10,6 @@ from fairshapley_paper.catalogue import EXPERIMENTS
 from fairshapley_paper.experiment import Experiment
 from fairshapley_paper.report import Report
 from fairshapley_paper.runner import run
+from fairshapley_paper.theory import minimum_fidelity
 
-__all__ = ["EXPERIMENTS", "Experiment", "Report", "run"]
+__all__ = ["EXPERIMENTS", "Experiment", "Report", "minimum_fidelity", "run"]

@@ -63,6 +63,8 @@ class Scenario:
     semivalue: str = "shapley"
     form_of: str = ""
     """Where it is another reading of a published scenario: the name of that"""
+    version: str = ""
+    """Of one that is not in this package: a fingerprint of its source"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,4 +215,4 @@ class Experiment:
     def shows(self) -> tuple[str, ...]:
         """The tables and figures it recomputes, each once."""
         labels = [label for scenario in self.scenarios for label in scenario.shows.split(", ")]
-        return tuple(dict.fromkeys(labels))
+        return tuple(label for label in dict.fromkeys(labels) if label)

@@ -30,10 +30,12 @@ COLOURS = {
     "gae-100": "#08306b",
     "adjusted": "#000000",
     "exact": "#525252",
+    "own": "#e41a1c",
 }
 
 
 def _colour(method: str) -> str:
+    method = "own" if ":" in method else method
     names = [name for name in COLOURS if method == name or method.startswith(f"{name}-")]
     return COLOURS[names[-1]] if names and method != "mc-walks" else "#969696"
 
@@ -104,14 +106,18 @@ def _written(figure: Any, path: Path) -> Path:
 
 
 def _figure_1(report: Report, make: Any) -> Any:
-    """Figure 1 and the appendix scatter as the paper draws them: MC, f with the true φ."""
+    """Figure 1 and the appendix scatter as the paper draws them: MC, f with the true φ.
+
+    A method of your own is drawn in the place of MC.
+    """
+    method = next((number.method for number in report.numbers if ":" in number.method), "mc")
     names = dict.fromkeys(number.scenario for number in report.numbers)
     figure = make(figsize=(8.0, 2.9 * len(names)), layout="constrained")
     grid = figure.subplots(len(names), 2, squeeze=False)
     for (left, right), name in zip(grid, names, strict=True):
         bands = []
         for what in ("fidelity", "accuracy"):
-            wanted = f"ranked_{what}", name, "mc"
+            wanted = f"ranked_{what}", name, method
             chosen = [
                 number
                 for number in report.numbers
@@ -119,7 +125,7 @@ def _figure_1(report: Report, make: Any) -> Any:
             ]
             bands.append(np.array([(number.value, number.error) for number in chosen]).T)
         scenario = next(part for part in report.experiment.scenarios if part.name == name)
-        left.set_title(f"{scenario.title}, MC", fontsize=8)
+        left.set_title(f"{scenario.title}, {METHODS[method].label}", fontsize=8)
         for axes, (y, error), label, colour in zip(
             (left, left.twinx()), bands, ("f", "APE^−½"), ("#1f77b4", "#ff7f0e"), strict=True
         ):

@@ -29,6 +29,7 @@ from fairshapley.semivalues import Semivalue, parse_semivalue
 from fairshapley.stopping import Budget
 from fairshapley_paper.experiment import Outcome, Scenario, ScenarioGame, Setting, Setup, Trial
 from fairshapley_paper.methods import METHODS
+from fairshapley_paper.own import add_method
 from fairshapley_paper.program import run_form
 
 
@@ -189,7 +190,8 @@ class Job:
         """All that the outcome depends on but the code, as texts."""
         # Trials and, for a trial, the truth do not change what one run does.
         fixed = {"trials": 0} if self.method == TRUTH else {"trials": 0, "truth": None}
-        make = None if self.method == TRUTH else METHODS[self.method].make
+        method = METHODS["exact" if self.method == TRUTH else self.method]
+        made = "" if method.make is None or self.method == TRUTH else method.make(2)
         return {
             "experiment": self.experiment,
             "scenario": self.scenario.name,
@@ -197,9 +199,9 @@ class Job:
             "size": self.setup.size,
             "setting": repr(replace(self.setting, **fixed)),
             "xi": repr(self.xi),
-            "method": f"{self.method} {make(2) if make else ''}",
+            "method": f"{self.method} {made}",
             "seed": str(self.seed),
-        }
+        } | ({"source": source} if (source := method.version + self.scenario.version) else {})
 
 
 # The scenario that this process has built last: jobs come scenario by scenario.
@@ -218,6 +220,8 @@ def built(job: Job) -> tuple[ScenarioGame, RememberingGame]:
 
 def do(job: Job) -> Trial:
     """Do a job."""
+    if ":" in job.method and job.method not in METHODS:  # in another process
+        add_method(job.method)
     played, memo = built(job)
     if job.method == TRUTH:
         return _truth_part(job, played)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, ParamSpec
+from typing import Literal, ParamSpec
 
 import numpy as np
 
 from fairshapley._basics.types import FloatArray
 from fairshapley.comparison.curves import Action, First, curve
+from fairshapley.comparison.measures import ape, inversion_error, inversions, mape, nl_nsw
 from fairshapley.errors import InputError
 from fairshapley.fairness.scores import fidelity
 from fairshapley_paper import metrics
@@ -148,7 +149,7 @@ def _ranked(outcomes: Sequence[Outcome], ground: Ground, *, what: str) -> Points
     f has the true values in it, as in the figure.
     """
     accuracy = np.stack(
-        [metrics.ape(run.values, ground.truth, offset=APE_OFFSET) ** -0.5 for run in outcomes]
+        [ape(run.values, ground.truth, offset=APE_OFFSET) ** -0.5 for run in outcomes]
     )
     scores = np.stack([_study_scores(outcome, ground, ground.xi) for outcome in outcomes])
     shown = accuracy if what == "accuracy" else scores
@@ -173,28 +174,36 @@ RANKED = tuple(
 # --- errors of the values ---------------------------------------------------------------------
 
 
-def _error(name: str, label: str, metric: Callable[..., float], **options: Any) -> Measure:
-    """A metric of the values and the truth."""
-    return Measure(
-        name,
-        label,
-        "lower",
-        each=_or_nan(lambda outcome, ground: metric(outcome.values, ground.truth, **options)),
-    )
+def _error(
+    name: str,
+    label: str,
+    metric: Callable[..., float],
+    normalise: metrics.Normalise | None = "mean",
+) -> Measure:
+    """A metric of the values and the truth, each divided by its own mean where nothing is said."""
+
+    def each(outcome: Outcome, ground: Ground) -> float:
+        return metric(*metrics.normalised(outcome.values, ground.truth, normalise))
+
+    return Measure(name, label, "lower", each=_or_nan(each))
 
 
-MSE = _error("mse", "mean squared error", metrics.mse)
+def _mse(values: FloatArray, truth: FloatArray) -> float:
+    return float(np.square(values - truth).mean())
+
+
+MSE = _error("mse", "mean squared error", _mse, None)
 NL_NSW = Measure(
     "nl_nsw",
     "NL NSW, as reported",
     "lower",
-    each=_or_nan(lambda outcome, ground: metrics.nl_nsw(reported(outcome, ground.xi))),
+    each=_or_nan(lambda outcome, ground: nl_nsw(reported(outcome, ground.xi))),
 )
 TRUE_NL_NSW = Measure(
     "true_nl_nsw",
     "NL NSW, audited",
     "lower",
-    together=_or_nan(lambda outcomes, ground: metrics.nl_nsw(audited(outcomes, ground))),
+    together=_or_nan(lambda outcomes, ground: nl_nsw(audited(outcomes, ground))),
 )
 
 
@@ -206,10 +215,12 @@ def table_measures(*, relative: bool) -> tuple[Measure, ...]:
     of its two values.
     """
     return (
-        _error("mape", "MAPE", metrics.mape, normalise="mean"),
-        _error("mse", "MSE", metrics.mse, normalise="mean"),
-        _error("n_inv", "N_inv", metrics.inversions),
-        _error("eps_inv", "ε_inv", metrics.inversion_error, relative=relative, normalise="mean"),
+        _error("mape", "MAPE", mape),
+        _error("mse", "MSE", _mse),
+        _error("n_inv", "N_inv", inversions, None),
+        _error(
+            "eps_inv", "ε_inv", metrics.relative_inversion_error if relative else inversion_error
+        ),
         NL_NSW,
         MIN_FIDELITY,
         TRUE_MIN_FIDELITY,
@@ -221,24 +232,15 @@ def table_measures(*, relative: bool) -> tuple[Measure, ...]:
 
 
 def _violations(outcome: Outcome, ground: Ground) -> Points:
+    given = outcome.values, ground.truth, ground.played.facts["pairs"]
     return {
-        epsilon1: metrics.symmetry_violations(
-            outcome.values,
-            ground.truth,
-            ground.played.facts["pairs"],
-            epsilon1,
-            ground.xi,
-            threshold="published",
-            normalise="sum",
-        )
-        for epsilon1 in EPSILONS
+        epsilon1: metrics.symmetry_violations(*given, epsilon1, ground.xi) for epsilon1 in EPSILONS
     }
 
 
 @_or_nan
 def _deviation(outcome: Outcome, ground: Ground) -> float:
-    pairs = ground.played.facts["pairs"]
-    return metrics.deviation_ratio(outcome.values, pairs, ground.xi, log=True, normalise="sum")
+    return metrics.deviation_ratio(outcome.values, ground.played.facts["pairs"], ground.xi)
 
 
 def _moved(outcome: Outcome, ground: Ground, *, action: Action, first: First) -> Points:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fairshapley.estimators import (
@@ -35,16 +36,21 @@ class Method:
     """The row of the paper's tables that it is a form of; the last form of a row is the closest"""
     greedy: bool = False
     shapley_only: bool = False
+    version: str = ""
+    """Of one that is not in this package: a fingerprint of its source"""
+
+
+def bootstrapped(
+    inner: Estimator[Any, Any], permutations: int, *, pooled: bool = False
+) -> Bootstrapped:
+    """An estimator after the paper's bootstrap; `pooled` as for `Bootstrapped`."""
+    return Bootstrapped(inner=inner, permutations=permutations, pooled=pooled)
 
 
 def _method(
     name: str, label: str, inner: Estimator[Any, Any], *, pooled: bool = False, **options: Any
 ) -> Method:
-    """A method after the paper's bootstrap; `pooled` as for `Bootstrapped`."""
-
-    def make(permutations: int) -> Bootstrapped:
-        return Bootstrapped(inner=inner, permutations=permutations, pooled=pooled)
-
+    make = partial(bootstrapped, inner, pooled=pooled)
     return Method(name=name, label=label, make=make, **options)
 
 

@@ -34,6 +34,7 @@ from fairshapley_paper.experiment import (
 from fairshapley_paper.jobs import TRUTH, Job, built, do_all, worker_count
 from fairshapley_paper.measures import COSTS
 from fairshapley_paper.methods import METHODS
+from fairshapley_paper.own import add_method, own_scenario
 from fairshapley_paper.rendering import write
 from fairshapley_paper.report import Number, Report, measured
 from fairshapley_paper.store import Store
@@ -54,6 +55,7 @@ def run(
     progress: Progress = None,
     only: Sequence[str] = (),
     methods: Sequence[str] = (),
+    games: Sequence[str] = (),
     size: Size | None = None,
 ) -> Report:
     """Recompute an experiment of the paper, or what of it was not done before.
@@ -78,7 +80,10 @@ def run(
         None shows a bar on a terminal, True or False always or never; a function is called with
         jobs done, jobs in all and what was done last.
     only, methods
-        Some of the scenarios, some of the methods; by default all.
+        Some of the scenarios, some of the methods; by default all. A method "module:estimator" is
+        one of your own, and stands beside the others.
+    games
+        Games of your own, "module:game", in the place of the experiment's scenarios.
     size
         "full", "quick" or "tiny", in place of `quick`.
 
@@ -99,10 +104,18 @@ def run(
     setting = experiment.settings[size]
     if trials is not None:
         setting = replace(setting, trials=checks.whole("trials", trials))
-    named = {scenario.name: scenario for scenario in experiment.scenarios}
-    only = only or labelled
-    scenarios = [named[name] for name in _chosen(experiment, "scenario", only, list(named))]
-    chosen = _chosen(experiment, "method", methods or setting.methods, experiment.methods)
+    places = [name for name in methods if ":" in name]
+    for place in places:
+        add_method(place)
+    methods = [name for name in methods if ":" not in name]
+    chosen = _chosen(experiment, "method", methods or setting.methods, experiment.methods) + places
+    if games:
+        scenarios = [own_scenario(place, experiment) for place in games]
+        experiment = replace(experiment, scenarios=tuple(scenarios))
+    else:
+        named = {scenario.name: scenario for scenario in experiment.scenarios}
+        only = only or labelled
+        scenarios = [named[name] for name in _chosen(experiment, "scenario", only, list(named))]
     _check_data(scenarios)
     workers = worker_count(engine)
     folder = Path(out) / experiment.name
@@ -110,7 +123,7 @@ def run(
     setup = Setup(size, root_seed(seed), experiment.reading)
     jobs = [jobs_of(experiment, scenario, setup, setting, chosen) for scenario in scenarios]
     finished = _done([*chain(*jobs)], Store(folder / "trials"), workers, progress)
-    numbers, notes = [], list(experiment.notes)
+    numbers, notes = [], [] if games else list(experiment.notes)
     for group in jobs:
         found, remarks = _measure(experiment, group, finished)
         numbers += found
@@ -120,7 +133,8 @@ def run(
         *(["--quick"] if size == "quick" else []),
         *([] if trials is None else [f"--trials {trials}"]),
         *(f"--only {scenario}" for scenario in only),
-        *(f"--method {method}" for method in methods),
+        *(f"--game {game}" for game in games),
+        *(f"--method {method}" for method in (*methods, *places)),
         f"--seed {seed}",
         *([f"--engine {engine}"] if isinstance(engine, str) else []),
     ]

@@ -28,7 +28,9 @@ class Store:
 
     def path(self, job: Job) -> Path:
         """Where the trial of a job lies."""
-        return self.folder / job.scenario.name / f"{job.method}-{job.number:03d}.npz"
+        return (
+            self.folder / job.scenario.name / f"{job.method.replace(':', '_')}-{job.number:03d}.npz"
+        )
 
     def find(self, job: Job) -> Trial | None:
         """The trial of a job, or None when it is not there, damaged or of another setting."""

@@ -25,7 +25,7 @@ def markdown(report: Report) -> str:
     lines = [
         f"# {experiment.title}",
         "",
-        f"Recomputes {', '.join(f'`{label}`' for label in experiment.shows)} of the paper.",
+        f"Recomputes {', '.join(f'`{label}`' for label in experiment.shows) or 'a table of it'}.",
         "",
         f"- command: `{report.command}`",
         f"- {setting.trials} trials, {_budget(setting)}, ξ = {experiment.xi:g}, seed {report.seed}",
@@ -80,7 +80,8 @@ class _Section:
 
     def lines(self) -> list[str]:
         """The tables of both accountings, the curves of few points, and the winners."""
-        lines = [f"## {self.scenario.title}", "", f"`{self.scenario.shows}`", ""]
+        lines = [f"## {self.scenario.title}", ""]
+        lines += [f"`{self.scenario.shows}`", ""] if self.scenario.shows else []
         for accounting, title in TITLES.items():
             if not self._of(accounting):
                 continue

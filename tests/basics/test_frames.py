@@ -217,7 +217,7 @@ def test_results_come_in_the_kind_asked_for(kind):
         (fs.curve(game, result).to_frame(kind), "added", "utility", [0.0, 4.0, 4.0, 4.0]),
         (result.payout(100).to_frame(kind), "player", "amount", result.payout(100).amounts),
         (
-            fs.compare(game, ["mc"], budget=8, repeats=2).to_frame(kind),
+            fs.compare(game, ["mc"], budgets=8, repeats=2).to_frame(kind),
             "method",
             "null_players",
             [0],

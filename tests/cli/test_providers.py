@@ -166,6 +166,13 @@ def test_guarantee_is_a_calculator(rows):
     assert "δ = 0.04878" in done.stdout
     assert "a fidelity of 3798.4890" in done.stdout
     assert "1,899,244 marginal contributions" in done.stdout
+    # 100/0.2 + 100/0.4 of equal parts 2·100/0.2: a quarter less.
+    both = run(*GUARANTEE, "--players", "2", "--invariability", "0.2", "--invariability", "0.4")
+    assert "779 marginal contributions in equal parts" in both.stdout
+    assert "585 by greedy selection (Proposition 2)" in both.stdout
+    assert "77.9 in equal parts and 103.9" in both.stdout
+    three = run(*GUARANTEE, "--players", "3", "--invariability", "0.2", "--invariability", "0.4")
+    assert "one for each" in three.stderr
     normal = run(
         "paper", "guarantee", "--players", "100", "--bound", "normal", "--dependent"
     ).stdout

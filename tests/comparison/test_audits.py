@@ -5,9 +5,11 @@ from dataclasses import replace
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 import fairshapley as fs
 from fairshapley.comparison.audits import audit_runs
+from fairshapley.comparison.measures import inversions
 from fairshapley.results.serialising import assembled
 
 mpl.use("Agg")
@@ -73,7 +75,7 @@ def test_monte_carlo_stands_its_audit():
 def test_methods_are_compared_at_equal_cost():
     game = fs.games.SumOfUnanimity(12, seed=1)
     methods = ["mc", fs.MonteCarlo(walk=False), fs.MonteCarlo(antithetic=True)]
-    comparison = fs.compare(game, methods, budget=400, repeats=30)
+    comparison = fs.compare(game, methods, budgets=400, repeats=30)
     frame = comparison.to_frame()
     assert frame.index.tolist() == ["mc", str(methods[1]), str(methods[2])]
     assert (frame["evaluations"] <= 400).all()
@@ -83,6 +85,34 @@ def test_methods_are_compared_at_equal_cost():
     assert comparison.plot(axes=axes) is axes
     mpl.pyplot.close("all")
     assert "[mc]" in str(comparison)
+
+
+def test_games_and_budgets_are_compared_side_by_side():
+    """The measures of the field, ratios to the best, a table for a paper and a picture."""
+    games = {"a_b": fs.games.SumOfUnanimity(8, seed=1), "c": fs.games.SumOfUnanimity(7, seed=2)}
+    methods = {"walks": "mc", "singles": fs.MonteCarlo(walk=False)}
+    comparison = fs.compare(games, methods, [20, 60], repeats=4)
+    rows = comparison.rows()
+    assert len(rows) == len({comparison.labels[at] for at in range(8)}) == 8
+    for at in range(0, 8, 2):
+        assert min(rows[at]["ratio"], rows[at + 1]["ratio"]) == 1.0
+    first = next(iter(comparison.audits.values()))
+    errors = np.square(first.values - first.truth).mean(axis=1)
+    assert rows[0]["mse_error"] == pytest.approx(errors.std(ddof=1) / 2)
+    order = [spearmanr(values, first.truth).statistic for values in first.values]
+    assert rows[0]["spearman"] == pytest.approx(np.mean(order))
+    assert rows[0]["n_inv"] == np.mean([inversions(one, first.truth) for one in first.values])
+    lines = comparison.to_latex().splitlines()
+    assert sum(line == r"\midrule" for line in lines) == 4
+    assert lines[2].count("&") == 4
+    assert any(r"a\_b" in line and r"\textbf{" in line for line in lines)
+    with pytest.raises(fs.InputError, match="columns"):
+        comparison.to_latex(["nothing"])
+    axes = comparison.plot("budgets")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(methods)
+    mpl.pyplot.close("all")
+    with pytest.raises(fs.InputError, match="one game"):
+        fs.compare(games, methods, 6, repeats=2, truth=np.ones(8))
 
 
 def test_truths_come_from_where_they_can():
@@ -117,7 +147,7 @@ def test_a_game_without_cases_is_not_called_fair():
     assert audit.premises.counts == (0, 0, 0)
     assert np.isnan(audit.fair_share)
     assert "fair runs: no case to check" in str(audit)
-    comparison = fs.compare(game, ["mc"], budget=20, repeats=4)
+    comparison = fs.compare(game, ["mc"], budgets=20, repeats=4)
     assert "no case to check" in comparison._repr_html_()
 
 
@@ -168,6 +198,6 @@ def test_bad_input_is_refused(arguments, words):
 def test_methods_must_be_distinct():
     game = fs.games.SumOfUnanimity(12, seed=1)
     with pytest.raises(fs.InputError, match="twice"):
-        fs.compare(game, ["mc", "mc"], budget=100, repeats=2)
+        fs.compare(game, ["mc", "mc"], budgets=100, repeats=2)
     with pytest.raises(fs.InputError, match="at least one"):
-        fs.compare(game, [], budget=100, repeats=2)
+        fs.compare(game, [], budgets=100, repeats=2)

@@ -59,6 +59,15 @@ def test_antithetic_correlation_by_all_permutations():
         theory.antithetic_correlation([0.0, 1.0, 2.0])
 
 
+def test_stratified_errors_are_within_their_bound():
+    """v of a coalition is at most 1 a player here: d = 2; 20 marginals of each of 6 players."""
+    game = fs.games.Additive([1.0, 0.5, 0.25, 0.0, 1.0, 0.75])
+    bound = theory.stratified_bound(0.1, spread=2.0, budget=20, n_players=6)
+    assert bound == pytest.approx(2 * theory.stratified_bound(0.1, 2.0, 80, 6))
+    run = fs.estimate(game, "stratified", budget=60, seed=0)
+    assert np.abs(run.values - game.shapley_values).max() < bound
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("options", "bias", "true", "reported"),

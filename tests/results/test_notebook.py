@@ -89,7 +89,7 @@ def test_certificates(run):
 def test_guarantee_comparison_and_payout(run):
     assert "minimum fidelity" in " ".join(shown(run.guarantee(0.5)).texts)
     methods = {HOSTILE: "mc", "b": "sobol"}
-    comparison = fs.compare(fs.games.SumOfUnanimity(12, seed=1), methods, budget=300, repeats=2)
+    comparison = fs.compare(fs.games.SumOfUnanimity(12, seed=1), methods, budgets=300, repeats=2)
     assert HOSTILE in shown(comparison).texts
     payout = run.payout(1000)
     outline = shown(payout)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import sem
+from scipy.stats import kendalltau, sem, spearmanr
 
 from fairshapley._basics import checks
 from fairshapley._basics.checks import ROUNDING
 from fairshapley._basics.frames import make_frame
 from fairshapley._basics.text import block_html, names_table_html, sentences_html
 from fairshapley._basics.types import BoolArray, FloatArray
+from fairshapley.comparison.measures import (
+    inversion_error,
+    inversions,
+    mape,
+    nl_nsw,
+    rank_correlation,
+)
 from fairshapley.draws import AllCoalitions
 from fairshapley.errors import InputError
 from fairshapley.estimators import Estimator
@@ -64,7 +72,33 @@ HEADINGS = {
     "null_players": "null players",
     "equal_pairs": "pairs of equal value",
     "dominated_pairs": "dominated pairs",
+    "mse_error": "± of the mean squared error",
+    "mape": "mean absolute percentage error",
+    "mape_error": "± of that",
+    "n_inv": "inverted pairs, N_inv",
+    "n_inv_error": "± of these",
+    "eps_inv": "error of differences, ε_inv",
+    "eps_inv_error": "± of that error",
+    "nl_nsw": "NL NSW of the true fidelity",
+    "spearman": "rank correlation (Spearman)",
+    "kendall": "rank correlation (Kendall)",
 }
+MEASURES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
+    "mape": mape,
+    "n_inv": inversions,
+    "eps_inv": inversion_error,
+    "spearman": lambda values, truth: rank_correlation(values, truth, spearmanr),
+    "kendall": lambda values, truth: rank_correlation(values, truth, kendalltau),
+}
+# The names of numbers in a table for a paper, and what is best when it is high.
+LATEX = {
+    "mse": "MSE",
+    "mape": "MAPE",
+    "n_inv": r"$N_{\text{inv}}$",
+    "eps_inv": r"$\epsilon_{\text{inv}}$",
+    "nl_nsw": "NL NSW",
+}
+HIGHER_IS_BETTER = ("true_min_fidelity", "spearman", "kendall", "coverage")
 TABLE = list(HEADINGS)[:9]
 
 
@@ -177,7 +211,23 @@ class Audit:
             "certificates": int(self.issued.sum()),
             "certificate_failures": int((self.issued & ~self.within).sum()),
             "seconds": self.seconds,
+            **self._measures(),
         }
+
+    def _measures(self) -> dict[str, float]:
+        """Return the measures of the field: means over the runs, and their standard errors."""
+        found = {"mse_error": float(sem(np.square(self.values - self.truth).mean(axis=1)))}
+        for name, measure in MEASURES.items():
+            try:
+                runs = np.array([measure(values, self.truth) for values in self.values])
+            except InputError:  # the percentage error of a value of 0
+                runs = np.full(self.repeats, math.nan)
+            found[name] = float(runs.mean())
+            if f"{name}_error" in HEADINGS:
+                found[f"{name}_error"] = float(sem(runs))
+        scores = self.true_fidelity
+        found["nl_nsw"] = nl_nsw(scores) if np.isfinite(scores).all() else math.nan
+        return found
 
     def cells(self, names: Iterable[str]) -> list[str]:
         """Return some numbers of `row` as texts."""
@@ -192,34 +242,85 @@ class Audit:
         return "\n".join([f"{self.method}: {self.repeats} runs", *lines, LOWEST_OF_NOISY])
 
 
+class Case(NamedTuple):
+    """What was compared: the names of a method and a game, and the budget."""
+
+    method: str
+    game: str
+    budget: str
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Audits of several methods on one game at equal cost.
+    """Audits of several methods at equal cost, on one game or several, at one budget or several.
 
     Examples
     --------
     >>> import fairshapley as fs
     >>> game = fs.games.SumOfUnanimity(12, seed=1)
     >>> methods = {"walks": "mc", "pairs": fs.MonteCarlo(antithetic=True)}
-    >>> comparison = fs.compare(game, methods, budget=300, repeats=10)
-    >>> list(comparison.to_frame().index)
-    ['walks', 'pairs']
+    >>> comparison = fs.compare(game, methods, [100, 300], repeats=10)
+    >>> comparison.labels
+    ['walks, 100', 'pairs, 100', 'walks, 300', 'pairs, 300']
+    >>> len(comparison.to_latex().splitlines())
+    11
     """
 
-    audits: dict[str, Audit]
+    audits: dict[Case, Audit]
+
+    @property
+    def labels(self) -> list[str]:
+        """The methods, with game and budget where there are several."""
+        shown = [place for place in (1, 2) if len({case[place] for case in self.audits}) > 1]
+        return [", ".join([case.method, *(case[at] for at in shown)]) for case in self.audits]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dictionary per case: names, the numbers of the audit, and `ratio`.
+
+        `ratio` is the mean squared error as a multiple of the smallest on that game and budget.
+        """
+        found = [case._asdict() | audit.row() for case, audit in self.audits.items()]
+        for row in found:
+            least = min(case["mse"] for case in found if _where(case) == _where(row))
+            row["ratio"] = row["mse"] / least if least > 0 else math.nan
+        return found
 
     def to_frame(self, kind: Any = "pandas") -> Any:
-        """Return a row per method: cost, errors, audited and reported fidelity, coverage.
+        """Return a row per case: cost, errors, fidelity, coverage; `kind` as in `Result.to_frame`.
 
-        `kind` as in `Result.to_frame`.
+        Among them are `mape`, `n_inv`, `eps_inv`, `nl_nsw`, rank correlations, standard errors
+        (`mse_error` and others) and `ratio`, the error over that of the best.
         """
-        rows = [audit.row() for audit in self.audits.values()]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return make_frame({"method": list(self.audits), **columns}, kind)
+        rows = self.rows()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, kind)
+
+    def to_latex(self, columns: Sequence[str] = ("mse", "ratio", "n_inv", "nl_nsw")) -> str:
+        """Return a table for a paper (booktabs): a row per case, the best in bold.
+
+        Parameters
+        ----------
+        columns
+            Numbers as `to_frame` names them; standard errors stand in parentheses.
+        """
+        rows = self.rows()
+        for name in columns:
+            checks.choice("columns", name, tuple(rows[0])[len(Case._fields) :])
+        heads = ["method", *(LATEX.get(name, name.replace("_", " ")) for name in columns)]
+        lines = [rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule", _latex_line(heads)]
+        before = None
+        for label, row in zip(self.labels, rows, strict=True):
+            if _where(row) != before:
+                lines.append(r"\midrule")
+            before = _where(row)
+            same = [case for case in rows if _where(case) == before]
+            cells = [_latex_cell(row, name, [found[name] for found in same]) for name in columns]
+            lines.append(_latex_line([re.sub(r"([&%$#_{}])", r"\\\1", label), *cells]))
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
     def shown(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Return the headings and the rows of a table, and sentences for beside it."""
-        rows = [[name, *audit.cells(TABLE)] for name, audit in self.audits.items()]
+        audits = zip(self.labels, self.audits.values(), strict=True)
+        rows = [[name, *audit.cells(TABLE)] for name, audit in audits]
         cases = next(iter(self.audits.values())).premises
         notes = [f"fair runs: A1–A3 held jointly; cases to check: {cases}", LOWEST_OF_NOISY]
         return ["method", *map(HEADINGS.__getitem__, TABLE)], rows, notes
@@ -230,7 +331,8 @@ class Comparison:
         Parameters
         ----------
         kind
-            "fidelity", true and reported; or "errors" of all players.
+            "fidelity", true and reported; "errors" of all players; or "budgets", the error of all
+            games against the evaluations.
         axes
             Where to draw; by default a new figure.
         """
@@ -239,12 +341,13 @@ class Comparison:
         return plot_comparison(self, kind, axes)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"[{name}]\n{audit}" for name, audit in self.audits.items())
+        audits = zip(self.labels, self.audits.values(), strict=True)
+        return "\n\n".join(f"[{name}]\n{audit}" for name, audit in audits)
 
     def _repr_html_(self) -> str:
         headings, rows, notes = self.shown()
         table = names_table_html(headings, rows)
-        return block_html("Methods on one game at equal cost", sentences_html(notes), table)
+        return block_html("Methods at equal cost", sentences_html(notes), table)
 
 
 def audit(
@@ -288,18 +391,18 @@ def audit(
     >>> report.repeats, 0.85 < report.coverage < 1
     (20, True)
     """
-    run: dict[str, Any] = {"budget": budget, "until": until, "repeats": repeats, "seed": seed}
+    run: dict[str, Any] = {"until": until, "repeats": repeats, "seed": seed, "truth": truth}
     judged: dict[str, Any] = {"xi": xi, "epsilon1": epsilon1, "delta": delta}
-    comparison = compare(game, {"": method}, truth=truth, semivalue=semivalue, **run, **judged)
-    return comparison.audits[""]
+    comparison = compare(game, {"": method}, budget, semivalue=semivalue, **run, **judged)
+    return next(iter(comparison.audits.values()))
 
 
 def compare(
-    game: Game,
-    methods: Sequence[Method] | dict[str, Method],
+    games: Game | Sequence[Game] | Mapping[str, Game],
+    methods: Sequence[Method] | Mapping[str, Method],
+    budgets: int | Budget | Sequence[int | Budget] | None,
     *,
-    budget: int | Budget | None,
-    repeats: int,
+    repeats: int = 20,
     truth: FloatArray | None = None,
     seed: int | None = 0,
     xi: float = XI,
@@ -308,27 +411,61 @@ def compare(
     delta: float = DELTA,
     until: Rule | None = None,
 ) -> Comparison:
-    """Audit several methods on one game, with the same budget and the same seeds.
+    """Audit several methods on games, with the same budgets and the same seeds.
 
     Parameters
     ----------
+    games
+        One game, or several; a dict gives them names.
     methods
         Names or estimators; a dict gives them labels of your own.
-    game, budget, repeats, truth, seed, xi, semivalue, epsilon1, delta, until
+    budgets
+        One budget as in `estimate`, or several.
+    repeats
+        The runs of each method, game and budget.
+    truth
+        The true values of one game, as in `audit`.
+    seed, xi, semivalue, epsilon1, delta, until
         As in `audit`.
     """
     if not methods:
         raise InputError("give at least one method to compare")
     repeats, first = checks.whole("repeats", repeats, least=2), root_seed(seed)
-    phi, premises = _ground(game, truth, semivalue)
-    run: dict[str, Any] = {"budget": budget, "until": until, "semivalue": semivalue, "xi": xi}
+    known: Any = methods if isinstance(methods, Mapping) else _labels(methods)
+    if isinstance(games, Sequence):
+        games = {f"{type(game).__name__} {place}": game for place, game in enumerate(games, 1)}
+    played = dict(games) if isinstance(games, Mapping) else {type(games).__name__: games}
+    if truth is not None and len(played) > 1:
+        raise InputError("the true values are those of one game: compare game by game")
+    run: dict[str, Any] = {"until": until, "semivalue": semivalue, "xi": xi, "progress": False}
     seeds, audits = range(first, first + repeats), {}
-    for name, method in (methods if isinstance(methods, dict) else _labels(methods)).items():
-        runs = [estimate(game, method, seed=seed, progress=False, **run) for seed in seeds]
-        audits[name] = audit_runs(
-            runs, phi, xi=xi, epsilon1=epsilon1, delta=delta, premises=premises
-        )
+    for title, game in played.items():
+        phi, premises = _ground(game, truth, semivalue)
+        judged: dict[str, Any] = {"epsilon1": epsilon1, "delta": delta, "premises": premises}
+        for budget in budgets if isinstance(budgets, Sequence) else [budgets]:
+            for name, method in known.items():
+                runs = [estimate(game, method, budget=budget, seed=seed, **run) for seed in seeds]
+                case = Case(name, title, str(budget))
+                audits[case] = audit_runs(runs, phi, xi=xi, **judged)
     return Comparison(audits)
+
+
+def _where(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["game"], row["budget"]
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _latex_cell(row: Mapping[str, Any], name: str, same: Sequence[float]) -> str:
+    """Return a number with its standard error, bold where it is the best of the same case."""
+    value, error = row[name], row.get(f"{name}_error", math.nan)
+    best = (max if name in HIGHER_IS_BETTER else min)(
+        (number for number in same if not math.isnan(number)), default=math.nan
+    )
+    text = rf"\textbf{{{value:.3g}}}" if value == best else f"{value:.3g}"
+    return text if math.isnan(error) else f"{text} ({error:.2g})"
 
 
 def _labels(methods: Sequence[Method]) -> dict[str, Method]:

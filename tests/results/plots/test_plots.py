@@ -31,7 +31,7 @@ def run():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return fs.compare(fs.games.SumOfUnanimity(12, seed=1), ["mc", "sobol"], budget=300, repeats=5)
+    return fs.compare(fs.games.SumOfUnanimity(12, seed=1), ["mc", "sobol"], budgets=300, repeats=5)
 
 
 def bars(axes):
@@ -184,7 +184,7 @@ def test_comparisons(comparison):
 
 
 def test_a_proven_method_is_drawn_beyond_the_others():
-    both = fs.compare(fs.games.Additive([1.0, 2.0, 3.0]), {"$a": "exact"}, budget=8, repeats=2)
+    both = fs.compare(fs.games.Additive([1.0, 2.0, 3.0]), {"$a": "exact"}, budgets=8, repeats=2)
     axes = both.plot()
     assert labels(axes) == [r"\$a"]
     assert texts(axes) == ["true", "true, infinite", "reported", "reported, infinite"]

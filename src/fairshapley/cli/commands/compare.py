@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fairshapley.cli.options import (
     AsJson,
@@ -71,7 +70,7 @@ def compare_methods(
     comparison = compared(
         game,
         names,
-        budget=spent,
+        spent,
         repeats=repeats,
         truth=None if known is None else known.values,
         seed=run.seed,
@@ -83,9 +82,7 @@ def compare_methods(
     exact = "the truth is exact: every coalition was evaluated"
     notes = [*made.notes, exact if truth is None else f"the truth is {truth}", tolerance.sentence]
     show_notes(notes, quiet=quiet)
-    rows: list[dict[str, Any]] = [
-        {"method": name} | audit.row() for name, audit in comparison.audits.items()
-    ]
+    rows = comparison.rows()
 
     def show(_written: object) -> None:
         if as_json:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from fairshapley._basics import checks
 from fairshapley._basics.files import make_folder
 from fairshapley.cli.exits import Command, say
 from fairshapley.cli.groups import argument, grouped, option
@@ -45,13 +46,20 @@ def run_experiment(
     engine: Engine = None,
     seed: Seed = 0,
     only: list[str] | None = option(None, "Only this scenario; may be repeated.", "SCENARIO"),
-    method: list[str] | None = option(None, "Only this method; may be repeated.", "METHOD"),
+    method: list[str] | None = option(
+        None, "Only this method; module:estimator is one of yours, beside them.", "METHOD"
+    ),
+    game: list[str] | None = option(
+        None, "A game of yours, module:game, in place of the paper's.", "GAME"
+    ),
 ) -> None:
     """Run an experiment of the paper, and print its numbers beside the published ones.
 
     A run that was interrupted continues when it is started again with the same folder.
 
     Example: fairshapley paper run xi --quick --trials 1 --only diabetes-ridge
+
+    Example: fairshapley paper run tab:nullity_pdp --quick --method mc --method mine:estimator
     """
     from fairshapley.evaluation.engines import parse_engine
     from fairshapley_paper import run
@@ -67,6 +75,7 @@ def run_experiment(
         seed=seed,
         only=only or (),
         methods=method or (),
+        games=game or (),
     )
     emit(done.summary())
     for path in done.paths:
@@ -79,8 +88,14 @@ def compute_guarantee(
     run: Path | None = argument(None, "A result saved as .json, or a journal.", "[RUN]"),
     players: int | None = option(None, "Without RUN: the number of players.", "N", min=1),
     fidelity: float | None = option(None, "Without RUN: the lowest fidelity, to find δ for.", "F"),
-    invariability: float | None = option(
-        None, "Without RUN: the fidelity of one marginal contribution, to find the budget for.", "R"
+    invariability: list[float] | None = option(
+        None,
+        "Without RUN: the fidelity of one marginal contribution, to find the budget for. Once for "
+        "each player: what greedy selection gains over equal parts.",
+        "R",
+    ),
+    budget: int | None = option(
+        None, "With one --invariability for each player: the marginal contributions.", "M", min=1
     ),
     epsilon1: float = option(0.5, "ε1, the tolerated share of a value.", "E"),
     delta: Delta = 0.1,
@@ -89,14 +104,20 @@ def compute_guarantee(
         False, "Without RUN: a sample may serve several players.", name="--dependent"
     ),
 ) -> None:
-    """Say what fidelity promises, what a promise takes, and what that costs (Proposition 1).
+    """Say what fidelity promises, what a promise takes, and what that costs.
+
+    Proposition 1 and Corollary 1; with one --invariability for each player also Propositions 2 and
+    3: greedy selection has the highest minimum fidelity.
 
     Example: fairshapley paper guarantee --players 100 --epsilon1 0.5 --invariability 0.2
+
+    Example: fairshapley paper guarantee --players 2 --invariability 0.2 --invariability 0.4
 
     Example: fairshapley paper guarantee values.json --epsilon1 0.5
     """
     from fairshapley.cli.setup import load_result
     from fairshapley.fairness.guarantees import guarantee, required_fidelity
+    from fairshapley_paper import minimum_fidelity
 
     if (run is None) == (players is None):
         raise InputError("give a saved result, or --players: one of them")
@@ -112,9 +133,23 @@ def compute_guarantee(
         emit(f"a fidelity of {fidelity:g} promises ε1 = {epsilon1:g} with δ = {found.delta:.4g}")
     needed = required_fidelity(count, epsilon1, delta, independent=not dependent, bound=bound)
     emit(f"ε1 = {epsilon1:g} with δ = {delta:g} takes a fidelity of {needed:.4f} of every player")
-    if invariability is not None:
-        from fairshapley._basics import checks
-
-        rate = checks.real("invariability", invariability, above=0)
-        samples = needed * count / rate
-        emit(f"that is {samples:,.0f} marginal contributions (Corollary 1)")
+    rates = [checks.real("invariability", rate, above=0) for rate in invariability or ()]
+    if len(rates) not in (0, 1, count):
+        raise InputError(
+            f"there are {len(rates)} times --invariability for {count} players: give one for all, "
+            "or one for each"
+        )
+    if not rates:
+        return
+    # Of equal parts each player has m/n contributions, of greedy ones as many as it needs.
+    equal, greedy = needed * count / min(rates), needed * sum(1 / rate for rate in rates)
+    emit(f"that is {equal:,.0f} marginal contributions in equal parts (Corollary 1)")
+    if len(rates) == 1:
+        return
+    emit(f"and {greedy:,.0f} by greedy selection (Proposition 2)")
+    spent = budget or round(equal)
+    lowest = [minimum_fidelity(rates, spent, greedy=choice) for choice in (False, True)]
+    emit(
+        f"with {spent:,} the lowest fidelity is {lowest[0]:.4g} in equal parts and {lowest[1]:.4g} "
+        "by greedy selection; GAE, which also chooses sizes, has no less (Proposition 3)"
+    )

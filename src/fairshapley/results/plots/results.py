@@ -252,18 +252,45 @@ def plot_comparison(
         What `fairshapley.compare` gives.
     kind
         "fidelity": the true and the reported minimum fidelity. "errors": the root mean squared
-        error of every player, as a box.
+        error of every player, as a box. "budgets": the error of all games against evaluations.
     axes
         Where to draw; by default a new figure.
     """
     kinds = {"fidelity": _draw_fidelity, "errors": _draw_errors}
-    draw = kinds[checks.choice("kind", kind, tuple(kinds))]
+    checks.choice("kind", kind, (*kinds, "budgets"))
     axes = new_axes(axes)
+    if kind == "budgets":
+        return _draw_budgets(axes, comparison)
+    draw = kinds[kind]
     audits = list(comparison.audits.values())
     draw(axes, audits, np.arange(len(audits)))
     axes.set_ylim(-0.5, len(audits) - 0.5)
-    axes.set_yticks(np.arange(len(audits)), [literal(name) for name in comparison.audits])
+    axes.set_yticks(np.arange(len(audits)), [literal(name) for name in comparison.labels])
     axes.invert_yaxis()
+    return axes
+
+
+def _draw_budgets(axes: Axes, comparison: Comparison) -> Axes:
+    """Draw a line per method: the geometric mean over games of MSE / mean φ², ± standard error."""
+    groups: dict[str, dict[str, list[Audit]]] = {}
+    for case, audit in comparison.audits.items():
+        groups.setdefault(case.method, {}).setdefault(case.budget, []).append(audit)
+    for method, by_budget in groups.items():
+        points = []
+        for audits in by_budget.values():
+            errors = np.array([[one.row()["mse"], one.row()["mse_error"]] for one in audits])
+            units = [np.square(one.truth).mean() for one in audits]
+            middle = np.exp(np.log(np.maximum(errors[:, 0], 1e-30) / units).mean())
+            reach = np.sqrt(np.square(errors[:, 1] / np.maximum(errors[:, 0], 1e-30)).sum())
+            cost = np.mean([one.evaluations for one in audits])
+            points.append([cost, middle, middle * min(0.9, reach / len(audits))])
+        evaluations, middles, reaches = np.array(points).T
+        axes.errorbar(evaluations, middles, yerr=reaches, marker="o", label=literal(method))
+    log_scale(axes, "x")
+    log_scale(axes, "y")
+    axes.set_xlabel("evaluations")
+    axes.set_ylabel("mean squared error / mean φ²")
+    axes.legend()
     return axes
 
 
